@@ -7,7 +7,7 @@ use crate::parse::grammar::SyntaxError;
 use crate::parse::outline::OutlineError;
 use crate::resolve::{At, ResolveError, VariableError};
 use crate::source::Source;
-use crate::validate::{Invalid, ValidationError};
+use crate::validate::{HeaderError, Invalid, ValidationError};
 
 /// What is wrong with a piece of PTX.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum Problem {
     /// The module's top level.
     #[error(transparent)]
     Outline(#[from] OutlineError),
+    /// The directives at the module's start.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
     /// The shape of a function or declaration.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
@@ -31,7 +34,7 @@ impl Problem {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Problem::Resolve(error) => error.remedy(),
-            Problem::Outline(_) | Problem::Syntax(_) | Problem::Validation(_) => None,
+            Problem::Outline(_) | Problem::Header(_) | Problem::Syntax(_) | Problem::Validation(_) => None,
         }
     }
 }

@@ -11,12 +11,14 @@ pub mod disassemble;
 pub mod instrument;
 pub mod ir;
 pub mod isa;
+pub mod judge;
 pub mod link;
 pub mod lower;
 pub mod module;
 pub mod parse;
 pub mod resolve;
 pub mod source;
+pub mod usage;
 pub mod validate;
 
 pub use diagnostic::Diagnostic;

@@ -24,3 +24,4 @@ pub use error::{ContainerError, Origin, Place};
 pub use fatbin::{Container, Containers, Wrapper};
 pub use image::{Image, ImageFile};
 pub use linked::{LINKED_HEADER_SIZE, LINKED_MAGIC, Linked, linked_size};
+pub use select::meant_for;

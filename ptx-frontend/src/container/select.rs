@@ -29,7 +29,7 @@ pub fn choose_ptx<'e, 'a>(entries: &'e [Entry<'a>], device: u32) -> Option<&'e E
 
 /// Device code made for `architecture` runs on a device of capability `device` according to the PTX manual, section
 /// "PTX Module Directives: .target".
-fn meant_for(architecture: Architecture, device: u32) -> bool {
+pub fn meant_for(architecture: Architecture, device: u32) -> bool {
     let Architecture { capability, portability } = architecture;
     match portability {
         Portability::Portable => capability <= device,

@@ -92,17 +92,20 @@ macro_rules! integer_ops {
             /// d = dot product of two halves of a and two bytes of b, plus c.
             dp2a: "dp2a(.lo|.hi)(.u32|.s32)(.u32|.s32) d:b32, a:b32, b:b32, c:b32", 5.0, 61, Integer, Pure, "9.7.1.24";
             /// d = a + b, carry out to CC.CF.
-            add_cc: "add.cc(.u32|.s32|.u64|.s64) d, a, b", 1.2, 10, Integer, Pure, "9.7.2.1";
+            add_cc: "add.cc(.u32|.s32|.u64@4.3:20|.s64@4.3:20) d, a, b", 1.2, 10, Integer, Pure, "9.7.2.1";
             /// d = a + b + CC.CF; with .cc carry out to CC.CF.
-            addc: "addc{.cc}(.u32|.s32|.u64|.s64) d, a, b", 1.2, 10, Integer, Pure, "9.7.2.2";
+            addc: "addc(.u32|.s32|.u64|.s64) d, a, b", 1.2, 10
+                / "addc.cc(.u32|.s32|.u64@4.3:20|.s64@4.3:20)", 1.2, 10, Integer, Pure, "9.7.2.2";
             /// d = a - b, borrow out to CC.CF.
-            sub_cc: "sub.cc(.u32|.s32|.u64|.s64) d, a, b", 1.2, 10, Integer, Pure, "9.7.2.3";
+            sub_cc: "sub.cc(.u32|.s32|.u64@4.3:20|.s64@4.3:20) d, a, b", 1.2, 10, Integer, Pure, "9.7.2.3";
             /// d = a - (b + CC.CF); with .cc borrow out to CC.CF.
-            subc: "subc{.cc}(.u32|.s32|.u64|.s64) d, a, b", 1.2, 10, Integer, Pure, "9.7.2.4";
+            subc: "subc(.u32|.s32|.u64|.s64) d, a, b", 1.2, 10
+                / "subc.cc(.u32|.s32|.u64@4.3:20|.s64@4.3:20)", 1.2, 10, Integer, Pure, "9.7.2.4";
             /// d = half of a * b, plus c, carry out to CC.CF.
-            mad_cc: "mad(.lo|.hi).cc(.u32|.s32|.u64|.s64) d, a, b, c", 3.0, 20, Integer, Pure, "9.7.2.5";
+            mad_cc: "mad(.lo|.hi).cc(.u32|.s32|.u64@4.3:20|.s64@4.3:20) d, a, b, c", 3.0, 20, Integer, Pure, "9.7.2.5";
             /// d = half of a * b, plus c and CC.CF; with .cc carry out to CC.CF.
-            madc: "madc(.lo|.hi){.cc}(.u32|.s32|.u64|.s64) d, a, b, c", 3.0, 20, Integer, Pure, "9.7.2.6";
+            madc: "madc(.lo|.hi)(.u32|.s32|.u64|.s64) d, a, b, c", 3.0, 20
+                / "madc(.lo|.hi).cc(.u32|.s32|.u64@4.3:20|.s64@4.3:20)", 3.0, 20, Integer, Pure, "9.7.2.6";
         ] }
     };
 }

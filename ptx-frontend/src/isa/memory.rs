@@ -262,21 +262,21 @@ macro_rules! memory_ops {
                 / "cp.async.bulk.wait_group.sync_restrict::proxy::async", 9.5, 90,
                 Memory, Pure, "9.7.9.26.4";
             /// p = the generic address points into this space.
-            isspacep: "isspacep(.const|.global|.local|.shared) p:pred, a:u64", 2.0, 20
+            isspacep: "isspacep(.const@3.1:20|.global|.local|.shared) p:pred, a:u64", 2.0, 20
                 / "isspacep.shared::cta", 7.8, 30
                 / "isspacep.shared::cluster", 7.8, 90
                 / "isspacep.param", 7.7, 70
                 / "isspacep.param::entry", 8.3, 70,
                 Integer, Pure, "9.7.9.18";
             /// d = the generic address of an address in this space.
-            cvta: "cvta(.const|.global|.local|.shared).u64 d, a", 2.0, 20
+            cvta: "cvta(.const@3.1:20|.global|.local|.shared).u64 d, a", 2.0, 20
                 / "cvta.shared::cta.u64", 7.8, 30
                 / "cvta.shared::cluster.u64", 7.8, 90
                 / "cvta.param.u64", 7.7, 70
                 / "cvta.param::entry.u64", 8.3, 70,
                 Integer, Pure, "9.7.9.19";
             /// d = the address within this space of a generic address.
-            cvta_to: "cvta.to(.const|.global|.local|.shared).u64 d, a", 2.0, 20
+            cvta_to: "cvta.to(.const@3.1:20|.global|.local|.shared).u64 d, a", 2.0, 20
                 / "cvta.to.shared::cta.u64", 7.8, 30
                 / "cvta.to.shared::cluster.u64", 7.8, 90
                 / "cvta.to.param.u64", 7.7, 70

@@ -136,23 +136,23 @@ special_registers! {
     /// CTAs of a cluster in all.
     ClusterNctarank = "%cluster_nctarank", U32, 7.8, 90;
     /// Low word of the grid workspace pointer (cooperative groups).
-    Envreg1 = "%envreg1", B32, 2.1, 10;
+    Envreg1 = "%envreg1", B32, 1.3, 10;
     /// High word of the grid workspace pointer (cooperative groups).
-    Envreg2 = "%envreg2", B32, 2.1, 10;
+    Envreg2 = "%envreg2", B32, 1.3, 10;
     /// A counter of events, of which none are counted.
-    Pm0 = "%pm0", U32, 3.0, 20;
+    Pm0 = "%pm0", U32, 1.3, 10;
     /// A counter of events, of which none are counted.
     Pm0Wide = "%pm0_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm1 = "%pm1", U32, 3.0, 20;
+    Pm1 = "%pm1", U32, 1.3, 10;
     /// A counter of events, of which none are counted.
     Pm1Wide = "%pm1_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm2 = "%pm2", U32, 3.0, 20;
+    Pm2 = "%pm2", U32, 1.3, 10;
     /// A counter of events, of which none are counted.
     Pm2Wide = "%pm2_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm3 = "%pm3", U32, 3.0, 20;
+    Pm3 = "%pm3", U32, 1.3, 10;
     /// A counter of events, of which none are counted.
     Pm3Wide = "%pm3_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
@@ -172,65 +172,65 @@ special_registers! {
     /// A counter of events, of which none are counted.
     Pm7Wide = "%pm7_64", U64, 4.0, 50;
     /// A word of the driver's, which is not used.
-    Envreg0 = "%envreg0", B32, 2.1, 10;
+    Envreg0 = "%envreg0", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg3 = "%envreg3", B32, 2.1, 10;
+    Envreg3 = "%envreg3", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg4 = "%envreg4", B32, 2.1, 10;
+    Envreg4 = "%envreg4", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg5 = "%envreg5", B32, 2.1, 10;
+    Envreg5 = "%envreg5", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg6 = "%envreg6", B32, 2.1, 10;
+    Envreg6 = "%envreg6", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg7 = "%envreg7", B32, 2.1, 10;
+    Envreg7 = "%envreg7", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg8 = "%envreg8", B32, 2.1, 10;
+    Envreg8 = "%envreg8", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg9 = "%envreg9", B32, 2.1, 10;
+    Envreg9 = "%envreg9", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg10 = "%envreg10", B32, 2.1, 10;
+    Envreg10 = "%envreg10", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg11 = "%envreg11", B32, 2.1, 10;
+    Envreg11 = "%envreg11", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg12 = "%envreg12", B32, 2.1, 10;
+    Envreg12 = "%envreg12", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg13 = "%envreg13", B32, 2.1, 10;
+    Envreg13 = "%envreg13", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg14 = "%envreg14", B32, 2.1, 10;
+    Envreg14 = "%envreg14", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg15 = "%envreg15", B32, 2.1, 10;
+    Envreg15 = "%envreg15", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg16 = "%envreg16", B32, 2.1, 10;
+    Envreg16 = "%envreg16", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg17 = "%envreg17", B32, 2.1, 10;
+    Envreg17 = "%envreg17", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg18 = "%envreg18", B32, 2.1, 10;
+    Envreg18 = "%envreg18", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg19 = "%envreg19", B32, 2.1, 10;
+    Envreg19 = "%envreg19", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg20 = "%envreg20", B32, 2.1, 10;
+    Envreg20 = "%envreg20", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg21 = "%envreg21", B32, 2.1, 10;
+    Envreg21 = "%envreg21", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg22 = "%envreg22", B32, 2.1, 10;
+    Envreg22 = "%envreg22", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg23 = "%envreg23", B32, 2.1, 10;
+    Envreg23 = "%envreg23", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg24 = "%envreg24", B32, 2.1, 10;
+    Envreg24 = "%envreg24", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg25 = "%envreg25", B32, 2.1, 10;
+    Envreg25 = "%envreg25", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg26 = "%envreg26", B32, 2.1, 10;
+    Envreg26 = "%envreg26", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg27 = "%envreg27", B32, 2.1, 10;
+    Envreg27 = "%envreg27", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg28 = "%envreg28", B32, 2.1, 10;
+    Envreg28 = "%envreg28", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg29 = "%envreg29", B32, 2.1, 10;
+    Envreg29 = "%envreg29", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg30 = "%envreg30", B32, 2.1, 10;
+    Envreg30 = "%envreg30", B32, 1.3, 10;
     /// A word of the driver's, which is not used.
-    Envreg31 = "%envreg31", B32, 2.1, 10;
+    Envreg31 = "%envreg31", B32, 1.3, 10;
     /// The graph being executed, if the kernel belongs to one.
     CurrentGraphExec = "%current_graph_exec", U64, 8.0, 50;
     /// Where the reserved part of the CTA's shared memory begins.

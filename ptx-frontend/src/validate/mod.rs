@@ -3,11 +3,15 @@
 mod architecture;
 mod call;
 mod constants;
+mod directives;
 mod error;
+mod header;
 mod together;
 mod types;
 
+pub use directives::{DirectiveError, directives};
 pub use error::{Invalid, ValidationError};
+pub use header::{HeaderError, header};
 
 use crate::disassemble;
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};

@@ -1,0 +1,142 @@
+//! A module judged as a whole, as the vendor's assembler does it before it makes code: all
+//! functions, not only those that are launched.
+
+use std::fmt::Write as _;
+
+use crate::ir::Space;
+use crate::isa::{Requirement, ScalarType, Target};
+use crate::module::{Error, Module};
+use crate::parse::comment::blank_comments;
+use crate::resolve::{ResolveError, Surroundings as _};
+use crate::validate::directives;
+use crate::{Diagnostic, diagnostic::Problem};
+
+/// Bytes of constant memory that a module's variables may take (manual section 5.1.3).
+const CONSTANT_BYTES: u64 = 64 << 10;
+
+/// Bytes of shared memory that a kernel's own variables may take, on any device.
+const SHARED_BYTES: u64 = 48 << 10;
+
+/// Bytes of a kernel's parameters: usually, and for modules that [`MANY_PARAMETERS`] allows more
+/// (manual section 5.1.6.2).
+const PARAMETER_BYTES: (u32, u32) = (4352, 32764);
+
+/// Requirement of the larger limit.
+const MANY_PARAMETERS: Requirement =
+    Requirement { ptx: (8, 1), target: Target { number: 70, specific: false } };
+
+/// Errors that are kept of one module.
+const MOST_ERRORS: usize = 100;
+
+/// A line of the text and what is said of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Remark {
+    /// Line, from 1.
+    pub line: u32,
+    /// The message.
+    pub message: String,
+}
+
+/// What a module's text is worth.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Errors of the text, in its order: no driver loads the module.
+    pub errors: Vec<Remark>,
+    /// Legal instructions that are not executed here: a driver loads the module, launches of such
+    /// kernels fail.
+    pub missing: Vec<Remark>,
+}
+
+impl Judgement {
+    /// The errors in the assembler's words, for the log of a program that has handed over the text
+    /// `input`.
+    pub fn log(&self, input: &str) -> String {
+        let mut log = String::new();
+        for Remark { line, message } in &self.errors {
+            let _ = writeln!(log, "ptxas {input}, line {line}; error   : {message}");
+        }
+        if !self.errors.is_empty() {
+            log.push_str("ptxas fatal   : Ptx assembly aborted due to errors");
+        }
+        log
+    }
+
+    fn add(&mut self, problem: &Diagnostic) {
+        let is_missing = matches!(problem.problem, Problem::Resolve(ResolveError::Unsupported { .. }));
+        let kept = if is_missing { &mut self.missing } else { &mut self.errors };
+        if kept.len() < MOST_ERRORS {
+            kept.push(Remark { line: problem.place.line, message: problem.problem.to_string() });
+        }
+    }
+
+    fn add_at(&mut self, line: u32, message: String) {
+        if self.errors.len() < MOST_ERRORS {
+            self.errors.push(Remark { line, message });
+        }
+    }
+}
+
+impl Module {
+    fn most_parameter_bytes(&self) -> u32 {
+        if self.architecture().has(MANY_PARAMETERS) { PARAMETER_BYTES.1 } else { PARAMETER_BYTES.0 }
+    }
+
+    /// Judges all of the text.
+    pub fn judge(&self) -> Judgement {
+        let mut judgement = Judgement::default();
+        for (is_there, directive) in
+            [(self.outline().version.is_some(), ".version"), (self.outline().target.is_some(), ".target")]
+        {
+            if !is_there {
+                judgement.add_at(1, format!("Missing {directive} directive at start of file"));
+            }
+        }
+        self.problems().iter().for_each(|problem| judgement.add(problem));
+        for (at, error) in directives(&blank_comments(self.source().text()), self.architecture()) {
+            judgement.add_at(self.source().place(at).line, error.to_string());
+        }
+        let constants = self.variables().iter().filter(|variable| variable.space == Space::Const);
+        let constants = constants.filter(|variable| !is_reference(variable.ty));
+        let bytes = constants.fold(0_u64, |bytes, variable| bytes.saturating_add(variable.size));
+        if bytes > CONSTANT_BYTES {
+            let limits = format!("({bytes:#x} bytes, {CONSTANT_BYTES:#x} max)");
+            judgement.add_at(1, format!("File uses too much global constant data {limits}"));
+        }
+        let text = self.source().text();
+        for item in self.outline().functions.iter().filter(|item| item.body.is_some()) {
+            let name = item.name.of(text);
+            let line = self.source().place(item.header.start).line;
+            match self.checked(name) {
+                Ok(function) => {
+                    let shared = function.variables.iter().filter(|variable| variable.space == Space::Shared);
+                    let bytes = shared.fold(0_u64, |bytes, variable| bytes.saturating_add(variable.size));
+                    if function.is_kernel && bytes > SHARED_BYTES {
+                        let limits = format!("({bytes:#x} bytes, {SHARED_BYTES:#x} max)");
+                        let message = format!("Entry function '{name}' uses too much shared data {limits}");
+                        judgement.add_at(line, message);
+                    }
+                    let (bytes, most) = (function.parameter_bytes, self.most_parameter_bytes());
+                    if function.is_kernel && bytes > most {
+                        let limits = format!("({bytes:#x} bytes, {most:#x} max)");
+                        let message =
+                            format!("Entry function '{name}' uses too much parameter space {limits}");
+                        judgement.add_at(line, message);
+                    }
+                }
+                Err(Error::Invalid { problems, .. }) => {
+                    problems.iter().for_each(|found| judgement.add(found))
+                }
+                Err(other) => judgement.add_at(line, other.to_string()),
+            }
+        }
+        judgement.errors.sort();
+        judgement.errors.dedup();
+        judgement.missing.sort();
+        judgement
+    }
+}
+
+/// Variables of these types take no constant memory.
+fn is_reference(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref)
+}

@@ -2,7 +2,11 @@
 //!
 //! A function's typed form follows from its text, the module's architecture, and what the module says about the names it
 //! uses. Text and architecture are the key; what the module said is stored with the function and compared when it is read. Lines are stored relative to
-//! the function's own first line.
+//! the function's own first line. An entry is judged like a text before it is used ([`is_sound`], [`crate::validate`]).
+
+mod sound;
+
+pub use sound::is_sound;
 
 use std::path::PathBuf;
 
@@ -14,6 +18,7 @@ use voltsim_checkpoint::{CacheCounts, CacheKey, DiskCache};
 use crate::ir::{Function, Place, Prototype};
 use crate::isa::Architecture;
 use crate::resolve::{Global, Surroundings};
+use crate::validate;
 
 /// Functions with shorter bodies, in bytes, are parsed as fast as they would be read.
 const SHORTEST: usize = 2048;
@@ -30,6 +35,7 @@ pub struct FunctionCache {
 /// Where a function's text stands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FunctionText<'a> {
+    pub(crate) name: &'a str,
     pub(crate) is_kernel: bool,
     pub(crate) header: &'a str,
     pub(crate) body: &'a str,
@@ -76,7 +82,11 @@ impl FunctionCache {
     pub(crate) fn load(&self, text: FunctionText<'_>, module: &dyn Surroundings) -> Option<Function> {
         let value = self.disk.get(&text.key()?)?;
         let Loaded { mut function, said } = decode::<LARGEST, Loaded>(&value).ok()?;
-        if said != what_is_said(&function, module) {
+        let is_meant = function.name == text.name && function.is_kernel == text.is_kernel;
+        if !is_meant || !is_sound(&function) || said != what_is_said(&function, module) {
+            return None;
+        }
+        if !validate::function(&function, module).is_empty() {
             return None;
         }
         shift_lines(&mut function, |line| line.saturating_add(text.place.line - 1));

@@ -3,7 +3,10 @@
 //! Instructions are a flat list; labels are instruction indices. Registers, variables and outside symbols are small
 //! numbers into the function's own tables, so that a function stands alone and can be cached by content.
 
-use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::isa::{Modifier, Op, Part, ScalarType, SpecialRegister, Token};
 
@@ -188,6 +191,7 @@ pub enum Operand {
     /// `a.b2`, `-a`, `-a.b2`: a part of a word, or its negative, in a video instruction.
     Part {
         /// The word.
+        #[serde(deserialize_with = "nested")]
         of: Box<Operand>,
         /// Which part; the whole word without.
         part: Option<Part>,
@@ -209,26 +213,49 @@ pub enum Operand {
     /// `[a, b, {x, y}]`: a place of a texture or surface.
     Texel {
         /// The texture or surface: the address of its variable, or a register with its handle.
+        #[serde(deserialize_with = "nested")]
         handle: Box<Operand>,
         /// The sampler, or [`Operand::Absent`].
+        #[serde(deserialize_with = "nested")]
         sampler: Box<Operand>,
         /// Elements of the coordinate vector that mean something ([`crate::isa::Geometry`]).
+        #[serde(deserialize_with = "nested")]
         coordinates: Vec<Operand>,
     },
     /// `{a, b, …}`.
-    Vector(Vec<Operand>),
+    Vector(#[serde(deserialize_with = "nested")] Vec<Operand>),
     /// A label.
     Label(InstructionIndex),
     /// A function by name.
     Function(ExternalId),
     /// Call arguments or results.
-    Parameters(Vec<Operand>),
+    Parameters(#[serde(deserialize_with = "nested")] Vec<Operand>),
     /// A `.branchtargets` list: labels in order.
     BranchTargets(Vec<InstructionIndex>),
     /// A `.calltargets` list: functions in order.
     CallTargets(Vec<ExternalId>),
     /// A `.callprototype`, index into [`Function::prototypes`].
     Prototype(u32),
+}
+
+/// Operands in operands, at most: in a call's list a vector of parts.
+const DEEPEST: u32 = 8;
+
+thread_local! {
+    /// Operands that are being read around the one that is read now.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Reads operands of an operand. More of them in one another than a text can have are an error and no endless recursion.
+fn nested<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let depth = DEPTH.get();
+    if depth >= DEEPEST {
+        return Err(D::Error::custom("operands in operands without end"));
+    }
+    DEPTH.set(depth + 1);
+    let read = T::deserialize(deserializer);
+    DEPTH.set(depth);
+    read
 }
 
 /// Where something stands in the PTX text.

@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cache::{FunctionCache, FunctionText};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Problem};
 use crate::ir::{Function, Linkage, Parameter, Prototype, Variable};
 use crate::isa::{Architecture, Target};
 use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
 use crate::resolve::{self, At, Global, ResolveError, Surroundings};
 use crate::source::{Source, Span, TooLong};
-use crate::validate;
+use crate::validate::{self, HeaderError};
 
 /// Why a module or one of its functions cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +66,28 @@ fn listed(problems: &[Diagnostic]) -> String {
 
 type Decoded = OnceLock<Result<Arc<Function>, Error>>;
 
+/// Functions of a module that are kept when the module is judged.
+const MOST_KEPT: usize = 256;
+
+impl Error {
+    /// Is the text of a version of PTX that is not known?
+    pub fn is_unsupported_version(&self) -> bool {
+        matches!(self, Error::NotAModule(diagnostic)
+            if matches!(diagnostic.problem, Problem::Header(HeaderError::Version { .. })))
+    }
+
+    /// The error of a text that is no module, in the assembler's words; `input` names the text.
+    pub fn log(&self, input: &str) -> String {
+        let (line, message) = match self {
+            Error::NotAModule(diagnostic) => (diagnostic.place.line, diagnostic.problem.to_string()),
+            other => (1, other.to_string()),
+        };
+        format!(
+            "ptxas {input}, line {line}; fatal   : {message}\nptxas fatal   : Ptx assembly aborted due to errors"
+        )
+    }
+}
+
 /// A PTX module.
 #[derive(Debug)]
 pub struct Module {
@@ -97,6 +119,8 @@ impl Module {
         let outline = Outline::of(source.text()).map_err(|error| {
             Error::NotAModule(Box::new(Diagnostic::new(&source, error.at(), error.into())))
         })?;
+        validate::header(&outline, source.text())
+            .map_err(|(at, error)| Error::NotAModule(Box::new(Diagnostic::new(&source, at, error.into()))))?;
         let decoded = outline.functions.iter().map(|_| OnceLock::new()).collect();
         let prototypes = outline.functions.iter().map(|_| OnceLock::new()).collect();
         let mut module = Module {
@@ -313,6 +337,19 @@ impl Module {
         cell.get_or_init(|| self.decode(name, item)).clone()
     }
 
+    /// [`Module::function`] for whoever only wants the verdict: of a module with many functions none is kept.
+    pub(crate) fn checked(&self, name: &str) -> Result<Arc<Function>, Error> {
+        match self.item(name) {
+            Some((position, item)) if self.outline.functions.len() > MOST_KEPT => {
+                match self.decoded.get(position).and_then(OnceLock::get) {
+                    Some(known) => known.clone(),
+                    None => self.decode(name, item),
+                }
+            }
+            _ => self.function(name),
+        }
+    }
+
     fn decode(&self, name: &str, item: &FunctionItem) -> Result<Arc<Function>, Error> {
         let (module, name) = (self.name().to_owned(), name.to_owned());
         let Some(body) = item.body else { return Err(Error::NotDefined { module, name }) };
@@ -321,6 +358,7 @@ impl Module {
         }
         let text = self.source.text();
         let text = FunctionText {
+            name: item.name.of(text),
             is_kernel: item.kind == FunctionKind::Kernel,
             header: item.header.of(text),
             body: body.of(text),

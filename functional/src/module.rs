@@ -13,7 +13,9 @@ use ptx_frontend::isa::ScalarType;
 use ptx_frontend::link::{LinkError, Program as LinkedProgram};
 use ptx_frontend::parse::FunctionKind;
 
-use crate::bind::{BindError, ModuleAddresses, SymbolAddress, assembled_registers, bind, static_name};
+use crate::bind::{
+    BindError, KernelResources, KnownFunctions, ModuleAddresses, SymbolAddress, bind, resources, static_name,
+};
 use crate::check::Origin;
 use crate::device::Device;
 use crate::engine::probe::Watcher;
@@ -77,6 +79,8 @@ pub struct Module {
     managed: Arc<ManagedVariables>,
     shared: HashMap<String, (u64, u32)>,
     state: Mutex<State>,
+    /// Sizes of functions.
+    known: KnownFunctions,
 }
 
 /// Managed variables: one piece of memory for all devices that load the same code. It is given back when the last module
@@ -114,8 +118,8 @@ struct State {
     /// Where those in constant memory lie.
     constants: Vec<Range<u64>>,
     programs: HashMap<String, Result<Arc<Program>, BindError>>,
-    /// Registers of kernels that were asked for.
-    registers: HashMap<String, u32>,
+    /// Resources of kernels that were asked for.
+    resources: HashMap<String, Result<Arc<KernelResources>, BindError>>,
 }
 
 /// The variables of a module whose code has been put away. Dropping it leaves them where they are, but for managed ones.
@@ -173,6 +177,7 @@ impl Module {
             }),
             shared: HashMap::new(),
             state: Mutex::new(state),
+            known: KnownFunctions::default(),
         };
         let mut fresh = Vec::new();
         let mut managed = HashMap::new();
@@ -291,19 +296,19 @@ impl Module {
         state.programs.entry(name.to_owned()).or_insert(program).clone()
     }
 
-    /// 32-bit registers of a thread of a kernel that was bound, as an assembler allots them: the same whether its launches are timed or not.
-    pub fn registers_of(&self, kernel: &str, program: &Program) -> u32 {
-        if program.machine.is_some() {
-            return program.registers;
+    /// Memory and registers of a kernel, which is not bound for that; later calls get the same answer.
+    pub fn resources(&self, name: &str) -> Result<Arc<KernelResources>, BindError> {
+        if let Some(known) = self.state.lock().resources.get(name) {
+            return known.clone();
         }
-        if let Some(&known) = self.state.lock().registers.get(kernel) {
-            return known;
-        }
-        let assembled =
-            self.function(kernel).and_then(|function| assembled_registers(function.ok()?, self).ok());
-        let registers = assembled.unwrap_or(program.registers);
-        self.state.lock().registers.insert(kernel.to_owned(), registers);
-        registers
+        let found = match self.function(name) {
+            Some(function) => {
+                function.and_then(|function| resources(&function, self, &self.known)).map(Arc::new)
+            }
+            None => Err(BindError::Unresolved { function: "the launch".to_owned(), symbol: name.to_owned() }),
+        };
+        let mut state = self.state.lock();
+        state.resources.entry(name.to_owned()).or_insert(found).clone()
     }
 
     /// The kernel whose function has this address, as kernels name it in launches of their own.

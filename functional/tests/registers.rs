@@ -67,8 +67,11 @@ fn registers(bounds: &str, takes: &str, timed: bool) -> u32 {
         Arc::new(Device::new(DeviceSpec::default(), Settings { timed, ..Settings::default() }).unwrap());
     let ptx = Arc::new(ptx_frontend::Module::parse(text, "registers.ptx").unwrap());
     let module = Module::load(&device, vec![ptx]).unwrap();
-    let kernel = module.kernel("test").unwrap();
-    kernel.registers_within_bounds(module.registers_of("test", &kernel), 65_536)
+    let resources = module.resources("test").unwrap();
+    if timed {
+        assert_eq!(resources.registers, module.kernel("test").unwrap().registers);
+    }
+    resources.registers_within_bounds(65_536)
 }
 
 #[test]

@@ -4,7 +4,6 @@ use ptx_frontend::ir::{self, ExternalId, Operand};
 use ptx_frontend::isa::{Control, Op as Form};
 
 use super::{Binder, Linker};
-use crate::engine::program::BoundFunction;
 
 /// Does the function call through a register?
 pub(super) fn is_in(source: &ir::Function) -> bool {
@@ -32,13 +31,18 @@ impl Linker<'_> {
     /// 32-bit registers of a thread: the most that a function takes which may be called. Of those that a call through a register
     /// may reach these are the ones whose address is taken.
     pub(super) fn registers(&self) -> u32 {
+        self.most_registers(self.functions.iter().map(|function| function.registers))
+    }
+
+    /// [`Linker::registers`] for the wanted functions with these registers each.
+    pub(super) fn most_registers(&self, of_each: impl Iterator<Item = u32>) -> u32 {
         let in_variables = self.addresses.functions_in_variables();
-        let may_be_called = |(number, function): &(u32, &BoundFunction)| {
-            let name = &function.source.name;
-            !self.optional.contains(number) || self.addressed.contains(name) || in_variables.contains(name)
+        let may_be_called = |number: u32, name: &str| {
+            !self.optional.contains(&number) || self.addressed.contains(name) || in_variables.contains(name)
         };
-        let functions = (0..).zip(&self.functions).filter(may_be_called);
-        functions.map(|(_, function)| function.registers).max().unwrap_or_default()
+        let functions = (0..).zip(&self.wanted).zip(of_each);
+        let called = functions.filter(|((number, source), _)| may_be_called(*number, &source.name));
+        called.map(|(_, registers)| registers).max().unwrap_or_default()
     }
 }
 

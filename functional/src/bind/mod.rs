@@ -10,6 +10,7 @@ mod indirect;
 mod machine;
 mod operands;
 mod place;
+mod resources;
 mod rows;
 mod wait_loops;
 mod watch;
@@ -39,6 +40,8 @@ use crate::ops::texture::Accesses;
 
 pub(crate) use place::FramePlace;
 pub use place::{ModuleAddresses, SymbolAddress, static_name};
+pub use resources::KernelResources;
+pub(crate) use resources::{KnownFunctions, resources};
 
 /// Why a kernel cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -92,24 +95,8 @@ pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Resul
     bind_functions(kernel, Linker::new(addresses, addresses.is_timed(), watchers))?.finish()
 }
 
-/// 32-bit registers of a thread of `kernel` as an assembler allots them, whether it is bound for a timing model or not.
-pub fn assembled_registers(
-    kernel: Arc<ir::Function>,
-    addresses: &dyn ModuleAddresses,
-) -> Result<u32, BindError> {
-    Ok(bind_functions(kernel, Linker::new(addresses, true, Vec::new()))?.registers())
-}
-
 fn bind_functions<'a>(kernel: Arc<ir::Function>, mut linker: Linker<'a>) -> Result<Linker<'a>, BindError> {
-    linker.want(kernel)?;
-    let mut next = 0;
-    while let Some(source) = linker.wanted.get(next).cloned() {
-        linker.discover(&source)?;
-        if indirect::is_in(&source) {
-            linker.want_device_functions();
-        }
-        next += 1;
-    }
+    linker.want_all(kernel)?;
     for number in 0..linker.wanted.len() {
         let function = linker.bind_function(number)?;
         linker.functions.push(function);
@@ -184,6 +171,34 @@ impl<'a> Linker<'a> {
         Ok(number)
     }
 
+    /// Wants a kernel and all it can reach, and places their shared variables.
+    fn want_all(&mut self, kernel: Arc<ir::Function>) -> Result<(), BindError> {
+        self.want(kernel)?;
+        let mut next = 0;
+        while let Some(source) = self.wanted.get(next).cloned() {
+            self.discover(&source)?;
+            if indirect::is_in(&source) {
+                self.want_device_functions();
+            }
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// Bytes of shared memory with a size known before the launch.
+    fn static_shared(&self) -> Result<u32, BindError> {
+        let bytes = self.shared.total();
+        if bytes > MAXIMUM_STATIC_SHARED {
+            return Err(BindError::TooLarge {
+                function: self.wanted[0].name.clone(),
+                bytes: bytes.into(),
+                space: "shared",
+                limit: MAXIMUM_STATIC_SHARED.into(),
+            });
+        }
+        Ok(bytes)
+    }
+
     /// Binds function `number`.
     fn bind_function(&mut self, number: usize) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.wanted[number]);
@@ -230,15 +245,7 @@ impl<'a> Linker<'a> {
             .collect();
         function_addresses.sort_unstable();
         let kernel = &self.wanted[0];
-        let static_shared = self.shared.total();
-        if static_shared > MAXIMUM_STATIC_SHARED {
-            return Err(BindError::TooLarge {
-                function: kernel.name.clone(),
-                bytes: static_shared.into(),
-                space: "shared",
-                limit: MAXIMUM_STATIC_SHARED.into(),
-            });
-        }
+        let static_shared = self.static_shared()?;
         let mut specials = self.functions.iter().flat_map(|function| &function.specials);
         let asks = specials.any(|(register, _)| special::is_of_reserved_shared(*register));
         let registers = self.registers();

@@ -180,24 +180,23 @@ pub fn fitting_registers(registers: u32, warps: u32) -> u32 {
     registers / (warps.max(1).next_multiple_of(4) * 32) / 8 * 8
 }
 
+/// Of so many registers of a thread those that leave room for the CTAs that the launch bounds ask for on an SM with `of_sm`.
+pub fn registers_within_bounds(bounds: &ir::LaunchBounds, registers: u32, of_sm: u32) -> u32 {
+    let threads = bounds.maximum_threads.or(bounds.required_threads);
+    let threads = threads.map(|extents| extents.into_iter().fold(1_u32, u32::saturating_mul));
+    let fitting = threads.map(|threads| {
+        let ctas = bounds.minimum_ctas_per_sm.unwrap_or(1).max(1);
+        fitting_registers(of_sm / ctas, threads.div_ceil(32))
+    });
+    let limits = [bounds.maximum_registers, fitting].into_iter().flatten();
+    limits.fold(registers, u32::min).max(1)
+}
+
 impl Program {
     /// Gives machine code a place in memory; `false` if there is none, or it has one. Programs lie one behind the other in the order of
     /// these calls.
     pub fn place_code(&self) -> bool {
         self.machine.as_ref().is_some_and(Machine::take_place)
-    }
-
-    /// Of so many registers of a thread those that leave room for the CTAs that the kernel's launch bounds ask for on an SM with so many.
-    pub fn registers_within_bounds(&self, registers: u32, of_sm: u32) -> u32 {
-        let bounds = &self.bounds;
-        let threads = bounds.maximum_threads.or(bounds.required_threads);
-        let threads = threads.map(|extents| extents.into_iter().fold(1_u32, u32::saturating_mul));
-        let fitting = threads.map(|threads| {
-            let ctas = bounds.minimum_ctas_per_sm.unwrap_or(1).max(1);
-            fitting_registers(of_sm / ctas, threads.div_ceil(32))
-        });
-        let limits = [bounds.maximum_registers, fitting].into_iter().flatten();
-        limits.fold(registers, u32::min).max(1)
     }
 
     /// The kernel.

@@ -20,7 +20,7 @@ use warp_stream::kernel_name::signature;
 use crate::device::Device;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
-use crate::engine::program::{Program, fitting_registers};
+use crate::engine::program::{Program, fitting_registers, registers_within_bounds};
 use crate::launch::{LaunchConfig, LaunchError, Prepared, check};
 use crate::suspend::{ResumeError, SuspendedLaunch};
 pub(crate) use saved::SavedSm;
@@ -151,7 +151,8 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
         block: grid.threads,
         code: Arc::clone(&machine.code),
         code_address: machine.code_address(),
-        registers: grid.program.registers_within_bounds(grid.program.registers, REGISTERS_OF_SM).min(fitting),
+        registers: registers_within_bounds(&grid.program.bounds, grid.program.registers, REGISTERS_OF_SM)
+            .min(fitting),
         shared_bytes: grid.shared_bytes(),
         local_bytes: grid.local_bytes(),
         cooperative: grid.cooperative,

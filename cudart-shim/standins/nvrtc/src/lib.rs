@@ -9,6 +9,7 @@
 // A test is no library, so it exports nothing.
 #![cfg_attr(test, allow(dead_code))]
 
+mod judged;
 mod options;
 mod search;
 
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// `nvrtcResult`.
 const SUCCESS: c_int = 0;
 const INVALID_INPUT: c_int = 3;
+const COMPILATION_ERROR: c_int = 6;
 const INTERNAL_ERROR: c_int = 11;
 
 /// `nvrtcProgram`.
@@ -90,7 +92,6 @@ real_functions! {
         __nvrtcCPEx
         nvrtcAddNameExpression
         nvrtcCreateProgram
-        nvrtcDestroyProgram
         nvrtcGetErrorString
         nvrtcGetLTOIR
         nvrtcGetLTOIRSize
@@ -105,17 +106,21 @@ real_functions! {
         nvrtcGetPCHHeapSizeRequired
         nvrtcGetPTX
         nvrtcGetPTXSize
-        nvrtcGetProgramLog
-        nvrtcGetProgramLogSize
         nvrtcGetSupportedArchs
         nvrtcSetFlowCallback
         nvrtcSetPCHHeapSize
         nvrtcVersion;
     needed:
         nvrtcCompileProgram
+        nvrtcDestroyProgram
+        nvrtcGetProgramLog
+        nvrtcGetProgramLogSize
 }
 
 export!(nvrtcCompileProgram, "jmp {target}", compile);
+export!(nvrtcDestroyProgram, "jmp {target}", destroy);
+export!(nvrtcGetProgramLog, "jmp {target}", log);
+export!(nvrtcGetProgramLogSize, "jmp {target}", log_size);
 export!(nvrtcGetCUBINSize, "jmp {target}", image_size);
 export!(nvrtcGetCUBIN, "jmp {target}", image);
 
@@ -189,12 +194,76 @@ unsafe extern "C" fn compile(program: Program, count: c_int, options: *const *co
     let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
     // SAFETY: the address of NVRTC's function of this type, or of one that takes nothing.
     let real: Compile = unsafe { std::mem::transmute(real::nvrtcCompileProgram.load(Ordering::Relaxed)) };
+    judged::forget(program as usize);
     // SAFETY: the program is the caller's, the options live until the call returns.
-    unsafe { real(program, pointers.len() as c_int, pointers.as_ptr()) }
+    let code = unsafe { real(program, pointers.len() as c_int, pointers.as_ptr()) };
+    if code != SUCCESS || !options::asks_for_machine_code(&given) {
+        return code;
+    }
+    // A program without PTX (as of -dlto) has nothing to be judged.
+    match ptx_of(program) {
+        Ok(text) if !judged::is_legal(program as usize, &text) => COMPILATION_ERROR,
+        _ => code,
+    }
+}
+
+/// # Safety
+/// As for `nvrtcDestroyProgram`.
+unsafe extern "C" fn destroy(program: *mut Program) -> c_int {
+    type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
+    if !program.is_null() {
+        // SAFETY: by the API's contract a program's handle.
+        judged::forget(unsafe { program.read() } as usize);
+    }
+    // SAFETY: the address of NVRTC's function of this type, or of one that takes nothing.
+    let real: Destroy = unsafe { std::mem::transmute(real::nvrtcDestroyProgram.load(Ordering::Relaxed)) };
+    // SAFETY: passed on from the caller.
+    unsafe { real(program) }
+}
+
+/// # Safety
+/// As for `nvrtcGetProgramLogSize`.
+unsafe extern "C" fn log_size(program: Program, size: *mut usize) -> c_int {
+    type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+    // SAFETY: the address of NVRTC's function of this type, or of one that takes nothing.
+    let real: Size = unsafe { std::mem::transmute(real::nvrtcGetProgramLogSize.load(Ordering::Relaxed)) };
+    // SAFETY: passed on from the caller.
+    let code = unsafe { real(program, size) };
+    if code == SUCCESS && !size.is_null() {
+        // SAFETY: NVRTC has written a size there.
+        unsafe { size.write(size.read() + judged::log_of(program as usize).len()) };
+    }
+    code
+}
+
+/// # Safety
+/// As for `nvrtcGetProgramLog`: there is room for as many bytes as [`log_size`] has said.
+unsafe extern "C" fn log(program: Program, text: *mut c_char) -> c_int {
+    type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+    // SAFETY: the address of NVRTC's function of this type, or of one that takes nothing.
+    let real: Text = unsafe { std::mem::transmute(real::nvrtcGetProgramLog.load(Ordering::Relaxed)) };
+    // SAFETY: passed on from the caller.
+    let code = unsafe { real(program, text) };
+    let more = judged::log_of(program as usize);
+    if code == SUCCESS && !text.is_null() && !more.is_empty() {
+        // SAFETY: NVRTC has written a C string there, and the caller has room for ours behind it and its NUL.
+        unsafe {
+            let end = text.add(CStr::from_ptr(text).to_bytes().len());
+            std::ptr::copy_nonoverlapping(more.as_ptr().cast(), end, more.len());
+            end.add(more.len()).write(0);
+        }
+    }
+    code
 }
 
 /// The image of a program's PTX.
 fn image_of(program: Program) -> Result<Vec<u8>, c_int> {
+    let text = ptx_of(program)?;
+    Ok(Linked { texts: vec![text.as_bytes()], max_registers: None }.to_bytes())
+}
+
+/// A program's PTX.
+fn ptx_of(program: Program) -> Result<String, c_int> {
     type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
     type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
     // SAFETY: the addresses of NVRTC's functions of these types, or of one that takes nothing.
@@ -212,8 +281,7 @@ fn image_of(program: Program) -> Result<Vec<u8>, c_int> {
     // SAFETY: as above, with room for as many bytes as NVRTC has said.
     succeeded(unsafe { text(program, bytes.as_mut_ptr().cast()) })?;
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(length);
-    let text = bytes.get(..end).unwrap_or_default();
-    Ok(Linked { texts: vec![text], max_registers: None }.to_bytes())
+    Ok(String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned())
 }
 
 /// # Safety

@@ -28,6 +28,19 @@ pub(crate) fn virtual_architecture(options: &[&CStr], newest: Option<u32>) -> Ve
     changed
 }
 
+/// Is a real architecture named, so that the PTX is assembled too?
+pub(crate) fn asks_for_machine_code(options: &[&CStr]) -> bool {
+    let mut named_before = false;
+    options.iter().any(|option| {
+        let text = option.to_bytes();
+        let names = [b"--gpu-architecture=sm_".as_slice(), b"-arch=sm_"];
+        let is_real =
+            names.iter().any(|name| text.starts_with(name)) || named_before && text.starts_with(b"sm_");
+        named_before = text == b"--gpu-architecture" || text == b"-arch";
+        is_real
+    })
+}
+
 /// The part `90a` of an architecture `sm_90a` or `compute_90a`.
 fn architecture(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"sm_").or_else(|| value.strip_prefix(b"compute_"))
@@ -63,6 +76,18 @@ mod tests {
         ];
         assert_eq!(virtual_architecture(&given, Some(90)), expected.map(CStr::to_owned));
         assert_eq!(virtual_architecture(&given, None), expected.map(CStr::to_owned));
+    }
+
+    #[test]
+    fn a_real_architecture_asks_for_machine_code() {
+        for given in [&[c"-arch=sm_90a"][..], &[c"-DX", c"--gpu-architecture=sm_70"], &[c"-arch", c"sm_70"]] {
+            assert!(asks_for_machine_code(given), "{given:?}");
+        }
+        for given in
+            [&[c"-arch=compute_90"][..], &[], &[c"-DX=sm_70"], &[c"-arch", c"compute_70"], &[c"sm_70"]]
+        {
+            assert!(!asks_for_machine_code(given), "{given:?}");
+        }
     }
 
     #[test]

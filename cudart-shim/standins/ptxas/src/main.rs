@@ -5,14 +5,15 @@
 //! command line.
 
 mod options;
-mod report;
+mod toolkit;
 
-use options::{Options, Task};
+use options::{Input, Options, Task};
 use ptx_frontend::Module;
 use ptx_frontend::container::Linked;
-use ptx_frontend::module::Error;
+use ptx_frontend::isa::release;
+use ptx_frontend::judge::Remark;
+use ptx_frontend::usage::usage;
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// An error in the PTX.
@@ -23,7 +24,7 @@ Usage: ptxas [options] <ptx file>,...
 Voltsim's stand-in: checks PTX and writes it in a form that Voltsim's driver loads. Takes the assembler's options;
 those that concern machine code change nothing.
   -o, --output-file <file>     output, elf.o without
-  -arch, --gpu-name <sm_NN>    target
+  -arch, --gpu-name <sm_NN>    target; for a virtual one (compute_NN) the PTX is only checked
   -maxrregcount <n>            registers a thread may use
   -v, --verbose                print what each kernel uses
   -V, --version                print the version
@@ -41,11 +42,25 @@ fn main() -> ExitCode {
     match Options::read(&arguments) {
         Ok(Task::Help) => show(HELP),
         Ok(Task::Version) => show(VERSION),
+        Ok(Task::Targets) => show(&release::targets().map(|name| format!("sm_{name}\n")).collect::<String>()),
+        Ok(Task::Versions) => {
+            show(&release::versions().map(|(major, minor)| format!("{major}.{minor}\n")).collect::<String>())
+        }
         Ok(Task::Assemble(options)) => assemble(&options),
         Err(message) => {
             eprintln!("ptxas fatal   : {message}");
+            tell_of_toolkit();
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Says whose command this is, and where the toolkit's own assembler lies, if it is found.
+fn tell_of_toolkit() {
+    let own = "ptxas info    : this is Voltsim's stand-in for ptxas, which `voltsim run` puts first in PATH";
+    match toolkit::assembler() {
+        Some(path) => eprintln!("{own}; the toolkit's assembler is {}", path.display()),
+        None => eprintln!("{own}"),
     }
 }
 
@@ -57,18 +72,23 @@ fn show(text: &str) -> ExitCode {
 fn assemble(options: &Options) -> ExitCode {
     let mut texts = Vec::new();
     for input in &options.inputs {
-        let shown = input.display();
-        let text = match fs::read(input) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned(),
-            Err(_) => return fatal(&format!("Could not open input file '{shown}'"), 1),
+        let (shown, text) = match input {
+            Input::Text(text) => ("<string>".to_owned(), text.clone()),
+            Input::File(path) => match fs::read(path) {
+                Ok(bytes) => {
+                    let text = String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned();
+                    (path.display().to_string(), text)
+                }
+                Err(_) => return fatal(&format!("Could not open input file '{}'", path.display()), 1),
+            },
         };
-        if let Err(count) = check(input, &text, options) {
-            if count > 0 {
-                return fatal("Ptx assembly aborted due to errors", REFUSED);
-            }
+        if !check(&shown, &text, options) {
             return ExitCode::from(REFUSED);
         }
         texts.push(text);
+    }
+    if options.is_virtual {
+        return ExitCode::SUCCESS;
     }
     let texts = texts.iter().map(String::as_bytes).collect();
     let image = Linked { texts, max_registers: options.max_registers }.to_bytes();
@@ -83,50 +103,31 @@ fn fatal(message: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Checks all functions; says how many errors were printed, 0 where the text is no module and that has been said.
-fn check(file: &Path, text: &str, options: &Options) -> Result<(), usize> {
-    let module = match Module::parse(text, &file.to_string_lossy()) {
+/// Judges a text and says what is wrong with it; true for a legal one.
+fn check(shown: &str, text: &str, options: &Options) -> bool {
+    let module = match Module::parse(text, shown) {
         Ok(module) => module,
         Err(error) => {
-            let (line, message) = match &error {
-                Error::NotAModule(diagnostic) => (diagnostic.place.line, diagnostic.problem.to_string()),
-                other => (1, other.to_string()),
-            };
-            eprintln!("ptxas {}, line {line}; fatal   : {message}", file.display());
-            eprintln!("ptxas fatal   : Ptx assembly aborted due to errors");
-            return Err(0);
+            eprintln!("{}", error.log(shown));
+            return false;
         }
     };
-    let mut errors = Vec::new();
-    for problem in module.problems() {
-        errors.push((problem.place.line, problem.problem.to_string()));
+    if let Some(misfit) = options.misfit(&module) {
+        eprintln!("ptxas fatal   : {misfit}");
+        return false;
     }
-    let source = module.source().text();
-    let mut kernels = Vec::new();
-    let defined = module.outline().functions.iter().filter(|item| item.body.is_some());
-    for name in defined.map(|item| item.name.of(source)) {
-        match module.function(name) {
-            Ok(function) if function.is_kernel => kernels.push(function),
-            Ok(_) => {}
-            Err(Error::Invalid { problems, .. }) => {
-                let found = problems.iter().map(|found| (found.place.line, found.problem.to_string()));
-                errors.extend(found);
-            }
-            Err(other) => errors.push((1, other.to_string())),
-        }
+    let judgement = module.judge();
+    if !judgement.errors.is_empty() {
+        eprintln!("{}", judgement.log(shown));
+        return false;
     }
-    errors.sort();
-    for (line, message) in &errors {
-        eprintln!("ptxas {}, line {line}; error   : {message}", file.display());
-    }
-    if !errors.is_empty() {
-        return Err(errors.len());
+    for Remark { line, message } in &judgement.missing {
+        eprintln!(
+            "ptxas {shown}, line {line}; warning : {message}; a launch of its kernel fails under Voltsim"
+        );
     }
     if options.verbose {
-        report::module(&module);
-        for kernel in &kernels {
-            report::kernel(kernel, options);
-        }
+        eprint!("{}", usage(&module, &options.target, options.max_registers));
     }
-    Ok(())
+    true
 }

@@ -88,3 +88,36 @@ fn verbose_tells_what_a_kernel_uses() {
         run.errors()
     );
 }
+
+#[test]
+fn a_virtual_architecture_checks_and_writes_nothing() {
+    let run = assemble(GOOD, &["-arch=compute_90"]);
+    assert!(run.output.status.success() && !run.image().exists(), "{}", run.errors());
+    let run = assemble(&GOOD.replace("add.u64", "add.u65"), &["-arch=compute_90"]);
+    assert_eq!(run.output.status.code(), Some(255));
+}
+
+#[test]
+fn an_instruction_that_does_not_run_here_is_a_warning() {
+    let text = GOOD.replace("7.0", "8.6").replace("sm_70", "sm_100a");
+    let run =
+        assemble(&text.replace("\tret;", "\ttcgen05.wait::ld.sync.aligned;\n\tret;"), &["-arch=sm_100a"]);
+    assert!(run.output.status.success() && run.image().exists(), "{}", run.errors());
+    assert!(
+        run.errors().contains("line 11; warning : ") && run.errors().contains("tcgen05"),
+        "{}",
+        run.errors()
+    );
+}
+
+#[test]
+fn a_wrong_command_line_names_the_stand_in_and_the_toolkits_assembler() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ptxas"), "").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_voltsim_ptxas"));
+    let output = command.arg("--frobnicate").env("PATH", folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    let toolkit = folder.path().join("ptxas");
+    assert!(said.contains("'-frobnicate'") && said.contains(&*toolkit.to_string_lossy()), "{said}");
+}

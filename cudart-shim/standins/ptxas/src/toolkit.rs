@@ -1,0 +1,21 @@
+//! The toolkit's own assembler, for messages.
+
+use std::env;
+use std::fs;
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+
+/// The first `ptxas` that is not this program: beside the program that has started this one, in a
+/// folder of PATH, or beside the nvcc that PATH leads to.
+pub(crate) fn assembler() -> Option<PathBuf> {
+    let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+    let parent = fs::read_link(format!("/proc/{}/exe", parent_id())).ok();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    let compilers = folders.iter().filter_map(|folder| folder.join("nvcc").canonicalize().ok());
+    let beside = |program: PathBuf| program.parent().map(Path::to_owned);
+    let all =
+        parent.into_iter().filter_map(beside).chain(folders.clone()).chain(compilers.filter_map(beside));
+    let found = all.map(|folder| folder.join("ptxas")).filter(|path| path.is_file());
+    found.into_iter().find(|path| path.canonicalize().ok() != own)
+}

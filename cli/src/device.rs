@@ -22,7 +22,7 @@ pub(crate) fn named(device: &str) -> Result<PathBuf, Failure> {
     if !device.ends_with(".toml") {
         let names: Vec<&str> = built_in::BUILT_IN.iter().map(|(name, _)| *name).collect();
         return Err(Failure::new(format_args!("--device: there is no device `{device}`"))
-            .remedy(format!("name one of {}, or a profile file ending in .toml", names.join(", "))));
+            .remedy(format!("name one of {}, auto, or a profile file ending in .toml", names.join(", "))));
     }
     let file = Path::new(device);
     let text = fs::read_to_string(file).map_err(|error| {

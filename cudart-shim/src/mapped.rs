@@ -41,13 +41,22 @@ pub(crate) fn files_at(addresses: &[usize]) -> BTreeSet<String> {
     let files = lines.filter_map(|line| {
         let (start, stop) = readable_range(&line)?;
         addresses.iter().any(|address| (start..stop).contains(address)).then_some(())?;
-        // Range, rights, offset, device, number of the file, and after blanks its path.
-        line.splitn(6, ' ')
-            .nth(5)
-            .map(|path| path.trim_start().to_owned())
-            .filter(|path| path.starts_with('/'))
+        path_of(&line)
     });
     files.collect()
+}
+
+/// Paths of all files that the process has mapped.
+pub(crate) fn mapped_files() -> BTreeSet<String> {
+    let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return BTreeSet::new() };
+    let lines = BufReader::new(maps).lines().map_while(Result::ok);
+    lines.filter_map(|line| path_of(&line)).collect()
+}
+
+/// The file of a line of `/proc/self/maps`: behind range, rights, offset, device and the file's number.
+fn path_of(line: &str) -> Option<String> {
+    let path = line.splitn(6, ' ').nth(5)?.trim_start();
+    path.starts_with('/').then(|| path.to_owned())
 }
 
 /// The range of a line of `/proc/self/maps` (proc(5)), if it can be read.

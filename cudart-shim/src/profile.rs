@@ -2,7 +2,11 @@
 //!
 //! A profile gives attribute values under their CUDA names, so that a new attribute needs no code. A file may start from
 //! another profile with `base` and change what differs. Single libraries may be told something else, by the beginning of
-//! their file's name: `[libraries."libcudnn.so"]` with attributes.
+//! their file's name: `[libraries."libcudnn.so"]` with attributes. `VOLTSIM_DEVICE=auto` leaves the choice to [`auto`].
+
+mod auto;
+
+pub(crate) use auto::fitting;
 
 use crate::caller::calling_file;
 use crate::environment;
@@ -23,7 +27,7 @@ const MAX_BASES: usize = 8;
 /// Why there is no profile.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProfileError {
-    #[error("no device profile `{name}`; there are {known}, or give a file ending in .toml", known = known_names())]
+    #[error("no device profile `{name}`; there are {known}, auto, or give a file ending in .toml", known = known_names())]
     Unknown { name: String },
     #[error("{}: {error}", path.display())]
     Read { path: PathBuf, error: std::io::Error },
@@ -115,10 +119,13 @@ impl Profile {
         Self::load(&Self::chosen())
     }
 
-    /// Name or file of the profile that `VOLTSIM_DEVICE` names, else of that with the modelled GPU's name, else of the
-    /// default.
+    /// Name or file of the profile that `VOLTSIM_DEVICE` names or leaves to the program's code, else of that with the modelled
+    /// GPU's name, else of the default.
     pub(crate) fn chosen() -> String {
         let named = environment::text("VOLTSIM_DEVICE");
+        if named.as_deref() == Some(auto::NAME) {
+            return auto::chosen().to_owned();
+        }
         let modelled = || model::gpu_name().filter(|gpu| BUILT_IN.iter().any(|(known, _)| known == gpu));
         named.unwrap_or_else(|| modelled().unwrap_or("titan-v").to_owned())
     }

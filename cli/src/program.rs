@@ -28,8 +28,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 
-    /// Device the program is told it has: a name (titan-v, v100) or a profile file ending in .toml
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Device the program is told it has: a name (titan-v, v100, t4, a100, rtx-3090, rtx-4090, h100, b200, rtx-5090), a profile
+    /// file ending in .toml, or auto for the smallest that fits the program's newest PTX and its libraries
+    #[arg(long, value_name = "NAME|FILE|auto")]
     device: Option<String>,
 
     /// How many such devices the program sees, up to 16
@@ -51,6 +52,10 @@ pub(crate) struct Options {
     /// Round products before they are added to, as ptxas does with --fmad=false
     #[arg(long)]
     no_fmad: bool,
+
+    /// End the run with status 88 at the first kernel that is refused, whether or not the program asks for the error
+    #[arg(long)]
+    strict: bool,
 
     /// Write every CUDA call with its arguments and result to a file, or to standard error
     #[arg(long, value_name = "FILE|stderr")]
@@ -98,6 +103,9 @@ impl Options {
         }
         if self.no_fmad {
             command.env("VOLTSIM_FMAD", "0");
+        }
+        if self.strict {
+            command.env("VOLTSIM_STRICT", "1");
         }
         match &self.log {
             Some(log) if log.as_os_str() == "stderr" => drop(command.env("VOLTSIM_LOG", log)),

@@ -1,6 +1,7 @@
 //! Running a program as a child of this process, which has something to do when it has ended: it gives an exit status of
-//! its own when checks have found mistakes or an output could not be written, or closes a timeline.
+//! its own when checks have found mistakes, a kernel was refused or an output could not be written, or closes a timeline.
 
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,8 +13,13 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use tempfile::NamedTempFile;
 
+use saved_run::refusals;
+
 use crate::failure::Failure;
 use crate::outputs::Told;
+
+/// Refused kernels that are named at the end.
+const MOST_NAMED: usize = 10;
 
 /// Exit status of a run that succeeded but for what the checks have found.
 pub(crate) const MISTAKES_FOUND: u8 = 86;
@@ -44,8 +50,9 @@ pub(crate) fn run_checked(mut command: Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if status == 0 && mistakes { MISTAKES_FOUND } else { status }))
 }
 
-/// Runs the command to its end: the program's status, as a shell gives it. Signals are passed on. Status 89 stands for a
-/// success in which an output could not be written.
+/// Runs the command to its end: the program's status, as a shell gives it. Signals are passed on. Status 88 stands for a
+/// success in which a kernel was refused and the program has not asked for the error, 89 for one in which an output could
+/// not be written.
 pub(crate) fn run(command: Command) -> Result<u8, Failure> {
     run_to_end(command).map(|(status, _)| status)
 }
@@ -53,6 +60,10 @@ pub(crate) fn run(command: Command) -> Result<u8, Failure> {
 /// [`run`], with the signal that has ended the program.
 pub(crate) fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Failure> {
     let told = Told::by(&mut command)?;
+    let refused =
+        NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
+    command.env("VOLTSIM_REFUSED_STATUS", refused.path());
+    command.env("VOLTSIM_SUPERVISOR", std::process::id().to_string());
     let signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]);
     let mut signals = signals.map_err(|error| Failure::new(format_args!("signals: {error}")))?;
     let mut child =
@@ -72,7 +83,29 @@ pub(crate) fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Fail
     });
     let status = child.wait()?;
     Ok(match (status.code(), status.signal()) {
+        (Some(0), _) if tell_refused(refused.path()) => (refusals::STATUS, None),
         (Some(code), _) => (told.status(code as u8), None),
         (None, signal) => (128 + signal.unwrap_or(0) as u8, signal),
     })
+}
+
+/// Names the refused kernels whose error the program has not asked for, as its libraries say in a
+/// file; false for none.
+fn tell_refused(file: &Path) -> bool {
+    let open = refusals::open_at_end(&fs::read_to_string(file).unwrap_or_default());
+    for (kernel, holder) in open.iter().take(MOST_NAMED) {
+        let place = if holder.is_empty() { String::new() } else { format!(" of {holder}") };
+        eprintln!("voltsim: kernel {kernel}{place} was refused, and the program has not asked for the error");
+    }
+    if open.len() > MOST_NAMED {
+        eprintln!("voltsim: {} more kernels were refused", open.len() - MOST_NAMED);
+    }
+    if !open.is_empty() {
+        eprintln!(
+            "voltsim: exit status {} instead of 0: results lack what refused kernels compute; the reasons are said above, \
+             and --strict ends the run at the first refused kernel",
+            refusals::STATUS
+        );
+    }
+    !open.is_empty()
 }

@@ -6,8 +6,9 @@ use crate::launch::{Sizes, product};
 use crate::module::Kernel;
 use crate::profile::Attribute;
 use crate::simulator::Simulator;
+use functional::bind::KernelResources;
 use functional::engine::cluster::MAXIMUM_CTAS;
-use functional::engine::program::Program;
+use ptx_frontend::ir::LaunchBounds;
 
 /// CTAs of the largest cluster that every device with clusters has.
 const PORTABLE_CTAS: u32 = 8;
@@ -35,11 +36,10 @@ impl Simulator {
     pub(crate) fn clusters(
         &self,
         kernel: &Kernel,
-        program: &Program,
+        bounds: &LaunchBounds,
         sizes: &Sizes,
     ) -> Result<Option<[u32; 3]>> {
         let settings = kernel.settings.lock().clusters;
-        let bounds = &program.bounds;
         let required = bounds.required_cluster.or((settings.required != [0; 3]).then_some(settings.required));
         let Some(cluster) = sizes.attributes.cluster.or(required) else {
             return if bounds.needs_clusters { Err(Error::InvalidClusterSize) } else { Ok(None) };
@@ -63,24 +63,29 @@ impl Simulator {
 
     /// Clusters of a launch that are resident at once. A device is taken for one group of multiprocessors, on all of which
     /// a cluster may lie.
-    pub(crate) fn active_clusters(&self, kernel: &Kernel, program: &Program, sizes: &Sizes) -> Result<u32> {
-        let cluster = self.clusters(kernel, program, sizes)?.unwrap_or([1; 3]);
-        let resident = u64::from(self.resident_ctas(kernel, program, sizes));
+    pub(crate) fn active_clusters(
+        &self,
+        kernel: &Kernel,
+        resources: &KernelResources,
+        sizes: &Sizes,
+    ) -> Result<u32> {
+        let cluster = self.clusters(kernel, resources.bounds(), sizes)?.unwrap_or([1; 3]);
+        let resident = u64::from(self.resident_ctas(kernel, resources, sizes));
         Ok(u32::try_from(resident / product(cluster)).unwrap_or(u32::MAX))
     }
 
     /// CTAs of the largest cluster that a launch can have, whatever clusters it names; 0 if its CTAs do not fit.
-    pub(crate) fn largest_cluster(&self, kernel: &Kernel, program: &Program, sizes: &Sizes) -> u32 {
+    pub(crate) fn largest_cluster(&self, kernel: &Kernel, resources: &KernelResources, sizes: &Sizes) -> u32 {
         if self.profile.attribute(Attribute::ClusterLaunch) == 0 {
             return 0;
         }
         let most = kernel.settings.lock().clusters.most_ctas();
-        most.min(program.bounds.maximum_cluster_ctas.unwrap_or(most))
-            .min(self.resident_ctas(kernel, program, sizes))
+        most.min(resources.bounds().maximum_cluster_ctas.unwrap_or(most))
+            .min(self.resident_ctas(kernel, resources, sizes))
     }
 
-    fn resident_ctas(&self, kernel: &Kernel, program: &Program, sizes: &Sizes) -> u32 {
+    fn resident_ctas(&self, kernel: &Kernel, resources: &KernelResources, sizes: &Sizes) -> u32 {
         let threads = u32::try_from(product(sizes.block.array())).unwrap_or(u32::MAX);
-        self.active_ctas(kernel, program, threads, sizes.shared).saturating_mul(self.device.spec.sms)
+        self.active_ctas(kernel, resources, threads, sizes.shared).saturating_mul(self.device.spec.sms)
     }
 }

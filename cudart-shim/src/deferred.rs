@@ -149,6 +149,12 @@ impl Simulator {
         unsafe { Code::of_registered(wrapper, self.capability()) }.map_err(|error| image_error(&error))
     }
 
+    /// The name of a kernel whose handle was given before its module was read.
+    pub(crate) fn deferred_name(&self, handle: FunctionHandle) -> Option<String> {
+        let modules = self.modules.lock();
+        modules.deferred.kernels.get(&handle).map(|(_, name)| name.to_string_lossy().into_owned())
+    }
+
     /// The kernel of a handle that was given before its module was read.
     pub(crate) fn deferred_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
         let Some((module, name)) = self.modules.lock().deferred.kernels.get(&handle).cloned() else {

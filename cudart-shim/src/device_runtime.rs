@@ -71,7 +71,8 @@ impl children::DeviceRuntime for DeviceRuntime {
             return Err(Error::InvalidValue.code());
         }
         let known = self.kernel(kernel).map_err(Error::code)?;
-        Ok(self.simulator.active_ctas(&known, kernel, threads, shared))
+        let resources = known.resources().map_err(Error::code)?;
+        Ok(self.simulator.active_ctas(&known, &resources, threads, shared))
     }
 
     fn error_texts(&self, code: i32) -> (String, String) {

@@ -6,6 +6,7 @@ use crate::context::{self, Need, Subject};
 use crate::error::{self, Error, Result};
 use crate::error_log;
 use crate::log::{self, Arguments};
+use crate::refused;
 use crate::trace;
 use functional::check::Origin;
 use std::cell::Cell;
@@ -92,12 +93,14 @@ fn code_of(
     body: &mut dyn FnMut() -> Result<()>,
 ) -> c_int {
     let start = trace::enabled().then(trace::now);
+    let of_stub = refused::leave_stub();
     let result = guarded(name, body).unwrap_or(Err(Error::Unknown));
     // "Not ready" is an answer.
     if let Err(error) = result
         && error != Error::NotReady
     {
         error_log::note(name, error);
+        refused::returned(of_stub, error);
     }
     let code = match (api, result) {
         (_, Ok(())) => 0,

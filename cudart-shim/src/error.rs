@@ -54,6 +54,11 @@ impl Error {
         nearest.code()
     }
 
+    /// The error of a call that names a kernel by its handle.
+    pub(crate) fn of_handle(self) -> Error {
+        if self == Error::InvalidDeviceFunction { Error::InvalidResourceHandle } else { self }
+    }
+
     /// The text that goes with it.
     pub(crate) fn text(self) -> &'static CStr {
         texts(self.code()).map_or(c"", |texts| texts.text)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::module::{Kernel, KernelSettings};
 use crate::profile::Attribute;
 use crate::simulator::{Simulator, simulator_of};
-use functional::engine::program::Program;
+use ptx_frontend::ir::LaunchBounds;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -65,20 +65,20 @@ fn int(value: impl TryInto<c_int>) -> c_int {
 impl Simulator {
     /// What a program can ask of a kernel.
     pub(crate) fn kernel_attributes(&self, kernel: &Kernel) -> Result<KernelAttributes> {
-        let program = kernel.program()?;
+        let resources = kernel.resources()?;
         let target = kernel.module.target;
         let KernelSettings { carveout, clusters, .. } = *kernel.settings.lock();
         Ok(KernelAttributes {
-            shared: program.static_shared as usize,
+            shared: resources.static_shared as usize,
             constant: kernel.module.constant_bytes as usize,
-            local: program.kernel().local_bytes as usize,
-            max_threads: int(self.max_threads(&program)),
-            registers: int(self.registers(kernel, &program)),
+            local: resources.local_bytes as usize,
+            max_threads: int(self.max_threads(resources.bounds())),
+            registers: int(self.registers(kernel, &resources)),
             ptx_version: int(if target == 0 { self.capability() } else { target }),
             binary_version: int(self.capability()),
-            max_dynamic_shared: int(self.max_dynamic_shared(kernel, &program)),
+            max_dynamic_shared: int(self.max_dynamic_shared(kernel, resources.static_shared)),
             carveout,
-            clusters: cluster_attributes(&program, clusters),
+            clusters: cluster_attributes(resources.bounds(), clusters),
         })
     }
 
@@ -110,7 +110,7 @@ impl Simulator {
                 let shared = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
                 let most = self.profile.amount(Attribute::MaxSharedMemoryPerBlockOptin);
                 // Libraries set up all their kernels when they are loaded, machine code too.
-                let own = if kernel.is_executable() { kernel.program()?.static_shared } else { 0 };
+                let own = if kernel.is_executable() { kernel.resources()?.static_shared } else { 0 };
                 if shared > most.saturating_sub(own) {
                     return Err(Error::InvalidValue);
                 }
@@ -122,7 +122,7 @@ impl Simulator {
                 Ok(())
             }
             attribute::REQUIRED_CLUSTER_WIDTH..=attribute::REQUIRED_CLUSTER_DEPTH => {
-                if kernel.program()?.bounds.required_cluster.is_some() {
+                if kernel.resources()?.bounds().required_cluster.is_some() {
                     return Err(Error::NotPermitted);
                 }
                 let extent = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
@@ -144,9 +144,9 @@ impl Simulator {
 }
 
 /// Attributes 10 to 15.
-fn cluster_attributes(program: &Program, settings: ClusterSettings) -> [c_int; 6] {
-    let [x, y, z] = program.bounds.required_cluster.unwrap_or(settings.required).map(int);
-    [program.bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
+fn cluster_attributes(bounds: &LaunchBounds, settings: ClusterSettings) -> [c_int; 6] {
+    let [x, y, z] = bounds.required_cluster.unwrap_or(settings.required).map(int);
+    [bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
 }
 
 /// A device by its number, and what a kernel is there.
@@ -157,8 +157,8 @@ pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'stat
 
 /// Offset and size in bytes of a kernel's parameter; past the last one is an invalid value.
 pub(crate) fn parameter(kernel: &Kernel, index: usize, offset: Out<usize>, size: Out<usize>) -> Result<()> {
-    let program = kernel.program()?;
-    let parameter = program.kernel().source.parameters.get(index).ok_or(Error::InvalidValue)?;
+    let resources = kernel.resources()?;
+    let parameter = resources.source.parameters.get(index).ok_or(Error::InvalidValue)?;
     offset.set(parameter.offset as usize)?;
     size.set_if_wanted(parameter.size as usize);
     Ok(())

@@ -14,8 +14,8 @@ use ptx_frontend::container::fatbin::{
 };
 use ptx_frontend::container::select::{choose_ptx, sass_kernels};
 use ptx_frontend::container::{
-    Architecture, Container, ContainerError, Entry, Image, LINKED_HEADER_SIZE, LINKED_MAGIC, Origin, Wrapper,
-    linked_size,
+    Architecture, Container, ContainerError, Entry, EntryKind, Image, LINKED_HEADER_SIZE, LINKED_MAGIC,
+    Origin, Wrapper, linked_size,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
@@ -35,6 +35,8 @@ pub(crate) struct MachineCode {
     wrapper: Option<usize>,
     /// The file of what is listed.
     file: Option<String>,
+    /// The file in the process's memory that the image lies in.
+    holder: Option<String>,
 }
 
 impl MachineCode {
@@ -58,6 +60,11 @@ impl MachineCode {
     pub(crate) fn place(&self) -> Option<String> {
         self.wrapper.and_then(file_at).or_else(|| self.file.clone())
     }
+
+    /// The file in the process's memory that holds the code; `None` for an image that the program made or read itself.
+    pub(crate) fn holder(&self) -> Option<String> {
+        self.wrapper.and_then(file_at).or_else(|| self.holder.clone())
+    }
 }
 
 /// Device code ready to be loaded.
@@ -78,6 +85,9 @@ pub(crate) enum ImageError {
     Container(#[from] ContainerError),
     #[error(transparent)]
     Ptx(#[from] ptx_frontend::Error),
+    /// PTX that no driver loads; the message is the assembler's log.
+    #[error("{log}")]
+    Illegal { log: String },
     #[error("an image is machine code for {0} and holds no PTX")]
     MachineCodeOnly(String),
     #[error("there should be device code at address {address:#x}, but the program has no memory there")]
@@ -96,10 +106,33 @@ impl From<&ImageError> for Error {
                 Error::InvalidKernelImage
             }
             ImageError::Unresolved(Unresolved { stage: Stage::Link, .. }) => Error::InvalidKernelImage,
-            ImageError::Ptx(_) | ImageError::Unresolved(_) => Error::InvalidPtx,
+            ImageError::Ptx(error) if error.is_unsupported_version() => Error::UnsupportedPtxVersion,
+            ImageError::Ptx(_) | ImageError::Illegal { .. } | ImageError::Unresolved(_) => Error::InvalidPtx,
             ImageError::MachineCodeOnly(_) => Error::NoKernelImageForDevice,
         }
     }
+}
+
+impl ImageError {
+    /// The error in the words of the log that a program's JIT options ask for; `input` names the text.
+    pub(crate) fn log(&self, input: &str) -> String {
+        match self {
+            ImageError::Ptx(error) => error.log(input),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// Name of a text in logs, where the program gives none.
+pub(crate) const INPUT: &str = "application ptx input";
+
+/// When functions of a text are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judged {
+    /// When the text is loaded: the program has made it.
+    AtLoad,
+    /// Each when it is launched: an assembler has judged the text before, and a library has thousands of kernels.
+    AtLaunch,
 }
 
 type Images<T> = Result<T, ImageError>;
@@ -158,6 +191,18 @@ fn entries<'a>(container: &Container<'a>) -> Images<Vec<Entry<'a>>> {
     Ok(container.entries().collect::<std::result::Result<_, _>>()?)
 }
 
+/// The architecture of the newest PTX of a registered fat binary. Damaged containers count for nothing.
+///
+/// # Safety
+/// As for [`Code::of_registered`].
+pub(crate) unsafe fn newest_ptx(wrapper: usize) -> Option<Architecture> {
+    // SAFETY: passed on from the caller.
+    let containers = unsafe { containers(wrapper) }.ok()?.filter_map(Images::ok);
+    let entries = containers.filter_map(|container| entries(&container).ok()).flatten();
+    let architectures = entries.filter(|entry| entry.kind == EntryKind::Ptx).map(|entry| entry.architecture);
+    architectures.max_by_key(|architecture| (architecture.capability, architecture.portability))
+}
+
 impl Code {
     /// The code, if every name that it uses is defined.
     pub(crate) fn resolved(self, stage: Stage) -> Images<Self> {
@@ -201,6 +246,7 @@ impl Code {
         }
         let mut code = Self::default();
         code.machine_code.file = file_at(image);
+        code.machine_code.holder.clone_from(&code.machine_code.file);
         if magic == CONTAINER_MAGIC {
             // SAFETY: the magic says that it is a container.
             code.add(&unsafe { container(image, origin()) }?, capability)?;
@@ -246,12 +292,13 @@ impl Code {
             Image::Host(_) => Err(ImageError::HostFile),
             Image::Linked(linked) => {
                 for (number, text) in linked.texts.iter().enumerate() {
-                    self.add_ptx(&String::from_utf8_lossy(text), &format!("linked PTX {}", number + 1))?;
+                    let name = format!("linked PTX {}", number + 1);
+                    self.add_ptx(&String::from_utf8_lossy(text), &name, Judged::AtLaunch)?;
                 }
                 self.max_registers = self.max_registers.or(linked.max_registers);
                 Ok(())
             }
-            Image::Ptx(text) => self.add_ptx(&text, &name),
+            Image::Ptx(text) => self.add_ptx(&text, &name, Judged::AtLoad),
         }
     }
 
@@ -268,15 +315,22 @@ impl Code {
     fn add_ptx_of(&mut self, entries: &[Entry<'_>], capability: u32) -> Images<bool> {
         let Some(entry) = choose_ptx(entries, capability) else { return Ok(entries.is_empty()) };
         let name = entry.identifier.as_deref().unwrap_or("registered PTX");
-        self.add_ptx(&entry.ptx()?, name).map(|()| true)
+        self.add_ptx(&entry.ptx()?, name, Judged::AtLaunch).map(|()| true)
     }
 
-    fn add_ptx(&mut self, text: &str, name: &str) -> Images<()> {
+    fn add_ptx(&mut self, text: &str, name: &str, judged: Judged) -> Images<()> {
         let module = PtxModule::parse(text, name)?;
-        self.modules.push(Arc::new(match code_cache() {
+        let module = match code_cache() {
             Some(cache) => module.with_cache(cache),
             None => module,
-        }));
+        };
+        if judged == Judged::AtLoad {
+            let judgement = module.judge();
+            if !judgement.errors.is_empty() {
+                return Err(ImageError::Illegal { log: judgement.log(INPUT) });
+            }
+        }
+        self.modules.push(Arc::new(module));
         Ok(())
     }
 }
@@ -315,7 +369,7 @@ impl Code {
         for member in members(bytes, origin.clone())? {
             if member.name == DEVICE_RUNTIME_MEMBER {
                 // The vendor's calls into a driver that is not there.
-                self.add_ptx(DEVICE_RUNTIME, "device runtime")?;
+                self.add_ptx(DEVICE_RUNTIME, "device runtime", Judged::AtLaunch)?;
             } else {
                 self.add_object(member.bytes, origin.clone(), capability)?;
             }
@@ -367,8 +421,49 @@ mod tests {
     #[test]
     fn our_device_runtime_can_be_taken_apart() {
         let mut code = Code::default();
-        code.add_ptx(DEVICE_RUNTIME, "device runtime").unwrap();
+        code.add_ptx(DEVICE_RUNTIME, "device runtime", Judged::AtLoad).unwrap();
         assert_eq!(code.modules.len(), 1);
+    }
+
+    #[test]
+    fn an_illegal_body_is_an_error_of_its_module() {
+        for (body, word) in [
+            ("frobnicate.u32 a, a;", "frobnicate"),
+            (".reg .b32 a; add.s32 a, a, nowhere;", "nowhere"),
+            (".reg .b64 a; add.s32 a, a, 1;", "`a`"),
+            ("bra L;", "`L`"),
+        ] {
+            let text = PTX.replace(" ret;", &format!(" {body} ret;"));
+            let error = of_image(text.as_bytes()).unwrap_err();
+            assert_eq!(Error::from(&error), Error::InvalidPtx, "{body}");
+            let log = error.log(INPUT);
+            assert!(log.starts_with("ptxas application ptx input, line 4; error   : "), "{log}");
+            assert!(
+                log.contains(word) && log.ends_with("ptxas fatal   : Ptx assembly aborted due to errors"),
+                "{log}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_module_loads_with_an_instruction_that_does_not_run_here() {
+        let text = PTX.replace("7.0", "8.6").replace("sm_70", "sm_100a");
+        let text = text.replace(" ret;", " tcgen05.wait::ld.sync.aligned; ret;");
+        assert_eq!(kernels(&of_image(text.as_bytes()).unwrap()), ["k"]);
+    }
+
+    #[test]
+    fn a_version_of_ptx_that_is_not_known_has_its_own_error() {
+        let error = of_image(PTX.replace("7.0", "99.9").as_bytes()).unwrap_err();
+        assert_eq!(Error::from(&error), Error::UnsupportedPtxVersion);
+        assert!(
+            error.log(INPUT).contains("line 1; fatal   : Unsupported .version 99.9"),
+            "{}",
+            error.log(INPUT)
+        );
+        for wrong in [PTX.replace("sm_70", "sm_999"), PTX.replace("size 64", "size 32")] {
+            assert_eq!(Error::from(&of_image(wrong.as_bytes()).unwrap_err()), Error::InvalidPtx);
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Options of module loading and linking (`CUjit_option`): log buffers and time taken. The options that steer code
-//! generation have nothing to steer here.
+//! Options of module loading and linking (`CUjit_option`): log buffers and time taken. The options
+//! that steer code generation have nothing to steer here.
 
 use crate::abi::In;
 use crate::error::{Error, Result};
-use crate::image::{Code, ImageError};
+use crate::image::{Code, INPUT, ImageError};
 use crate::module::image_error;
+use ptx_frontend::usage::usage;
 use std::ffi::{c_int, c_void};
 use std::time::Instant;
 
@@ -14,6 +15,7 @@ const INFO_LOG_BUFFER: c_int = 3;
 const INFO_LOG_BUFFER_SIZE: c_int = 4;
 const ERROR_LOG_BUFFER: c_int = 5;
 const ERROR_LOG_BUFFER_SIZE: c_int = 6;
+const LOG_VERBOSE: c_int = 12;
 
 /// A buffer of the caller's for text, and where it wants to read how much was used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +35,8 @@ pub(crate) struct JitOptions {
     wall_time: usize,
     /// Registers a thread may use; 0 for no limit.
     max_registers: u32,
+    /// The information log says what each kernel uses.
+    is_verbose: bool,
     started: Instant,
 }
 
@@ -40,12 +44,21 @@ impl JitOptions {
     /// No options.
     pub(crate) fn none() -> Self {
         let none = LogBuffer::default();
-        Self { information: none, errors: none, wall_time: 0, max_registers: 0, started: Instant::now() }
+        Self {
+            information: none,
+            errors: none,
+            wall_time: 0,
+            max_registers: 0,
+            is_verbose: false,
+            started: Instant::now(),
+        }
     }
 
-    /// The options of a call: numbers, and values of pointer size, which numbers are stored in directly.
+    /// The options of a call: numbers, and values of pointer size, which numbers are stored in
+    /// directly.
     ///
-    /// The addresses of the caller's arrays are kept, as their values are written when the work is done.
+    /// The addresses of the caller's arrays are kept, as their values are written when the work is
+    /// done.
     pub(crate) fn read(count: u32, options: In<c_int>, values: *mut *mut c_void) -> Result<Self> {
         let mut read = Self::none();
         let options = options.list(count as usize)?;
@@ -64,6 +77,7 @@ impl JitOptions {
                 INFO_LOG_BUFFER_SIZE => read.information.set_size(value, place as usize),
                 ERROR_LOG_BUFFER => read.errors.start = value,
                 ERROR_LOG_BUFFER_SIZE => read.errors.set_size(value, place as usize),
+                LOG_VERBOSE => read.is_verbose = value as u32 != 0,
                 _ => {}
             }
         }
@@ -75,10 +89,27 @@ impl JitOptions {
         Some(self.max_registers).filter(|most| *most > 0)
     }
 
+    /// Are there buffers for logs?
+    pub(crate) fn has_logs(&self) -> bool {
+        self.errors.start != 0 || self.information.start != 0
+    }
+
     /// Unwraps loaded code; writes the logs and the time taken where the caller wants them.
-    pub(crate) fn finish(&self, code: std::result::Result<Code, ImageError>) -> Result<Code> {
-        let message = code.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        self.information.write("");
+    /// `capability` is ten times the device's.
+    pub(crate) fn finish(
+        &self,
+        code: std::result::Result<Code, ImageError>,
+        capability: u32,
+    ) -> Result<Code> {
+        let message = code.as_ref().err().map(|error| error.log(INPUT)).unwrap_or_default();
+        let information = match &code {
+            Ok(code) if self.is_verbose => {
+                let target = format!("sm_{capability}");
+                code.modules.iter().map(|module| usage(module, &target, self.max_registers())).collect()
+            }
+            _ => String::new(),
+        };
+        self.information.write(&information);
         self.errors.write(&message);
         if self.wall_time != 0 {
             let milliseconds = self.started.elapsed().as_secs_f32() * 1e3;

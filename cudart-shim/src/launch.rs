@@ -14,6 +14,7 @@ use crate::operation::Operation;
 use crate::process::process;
 use crate::profile::Attribute;
 use crate::recording;
+use crate::refused;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::summary;
 use functional::engine::program::Program;
@@ -239,7 +240,7 @@ impl KernelLaunch {
         if let Some(captured) = captured {
             captured.after(simulator, &outcome);
         }
-        outcome
+        outcome.inspect_err(|fault| refused::note_launch_of(&self.kernel, fault.error))
     }
 
     /// Runs the kernel up to a point inside of it.
@@ -328,7 +329,11 @@ fn parameter_block(program: &Program, arguments: Arguments) -> Result<Vec<u8>> {
             }
         }
         Arguments::Block { start, length } => {
-            if start.is_null() && length > 0 {
+            let ends = program.kernel().source.parameters.iter();
+            let ends =
+                ends.map(|parameter| (parameter.offset as usize).saturating_add(parameter.size as usize));
+            // A buffer may be longer than the parameters, never shorter.
+            if length < ends.max().unwrap_or(0) || start.is_null() && length > 0 {
                 return Err(Error::InvalidValue);
             }
             let count = length.min(block.len());
@@ -370,14 +375,14 @@ impl Simulator {
         sizes: Sizes,
         arguments: Arguments,
     ) -> Result<KernelLaunch> {
-        let program = kernel.program()?;
+        let program = kernel.program().inspect_err(|error| refused::note_launch_of(&kernel, *error))?;
         // In the order of the calls, which is the same in a run that is resumed.
         kernel.module.place_code(&program);
         let cluster = if sizes.grid.array().contains(&0) {
             None
         } else {
             self.check_sizes(&kernel, &program, sizes)?;
-            self.clusters(&kernel, &program, &sizes)?
+            self.clusters(&kernel, &program.bounds, &sizes)?
         };
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?;
         let parameters = Arc::new(ParameterBlock::new(&program, arguments)?);
@@ -389,7 +394,7 @@ impl Simulator {
     pub(crate) fn resized_launch(&self, launch: &KernelLaunch, sizes: Sizes) -> Result<KernelLaunch> {
         let KernelLaunch { function, kernel, program, parameters, shared, textures, .. } = launch;
         self.check_sizes(kernel, program, sizes)?;
-        let cluster = self.clusters(kernel, program, &sizes)?;
+        let cluster = self.clusters(kernel, &program.bounds, &sizes)?;
         Ok(KernelLaunch {
             function: *function,
             kernel: Arc::clone(kernel),
@@ -420,12 +425,13 @@ impl Simulator {
         if too_many || bounds.required_threads.is_some_and(|required| required != sizes.block.array()) {
             return Err(Error::InvalidValue);
         }
-        if sizes.shared as u64 > self.max_dynamic_shared(kernel, program) {
+        if sizes.shared as u64 > self.max_dynamic_shared(kernel, program.static_shared) {
             return Err(Error::InvalidValue);
         }
         if sizes.attributes.cooperative {
             let ctas = product(sizes.grid.array());
-            let resident = u64::from(self.active_ctas(kernel, program, threads as u32, sizes.shared));
+            let resident =
+                u64::from(self.active_ctas(kernel, &*kernel.resources()?, threads as u32, sizes.shared));
             if ctas > resident.saturating_mul(spec.sms.into()) {
                 return Err(Error::CooperativeLaunchTooLarge);
             }
@@ -435,9 +441,8 @@ impl Simulator {
 
     /// Dynamic shared memory a launch may ask for, bytes: the usual limit less what the kernel has of its own, or what
     /// the program has opted in to.
-    pub(crate) fn max_dynamic_shared(&self, kernel: &Kernel, program: &Program) -> u64 {
-        let usual =
-            self.profile.amount(Attribute::MaxSharedMemoryPerBlock).saturating_sub(program.static_shared);
+    pub(crate) fn max_dynamic_shared(&self, kernel: &Kernel, static_shared: u32) -> u64 {
+        let usual = self.profile.amount(Attribute::MaxSharedMemoryPerBlock).saturating_sub(static_shared);
         kernel.settings.lock().max_dynamic_shared.unwrap_or(usual).into()
     }
 

@@ -8,13 +8,14 @@ use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::image::{Code, ImageError, MachineCode};
 use crate::log;
+use crate::mapped::file_at;
 use crate::owned::{self, Object};
 use crate::process::process;
-use crate::profile::Attribute;
+use crate::profile::{Attribute, fitting};
 use crate::refused;
 use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::simulator::{DEVICE_SHIFT, Simulator, device_count, started};
-use functional::bind::BindError;
+use functional::bind::{BindError, KernelResources};
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
 use parking_lot::Mutex;
@@ -122,22 +123,31 @@ impl Kernel {
         self.module.check_executable(&name)?;
         let program = self.module.module.kernel(&name);
         code_cache::log_problem();
-        program.map_err(|error| {
-            log::report(|| error.to_string());
-            match error {
-                BindError::Instruction { .. } => Error::NotSupported,
-                BindError::Unresolved { .. } | BindError::TooLarge { .. } | BindError::Frontend(_) => {
-                    Error::InvalidPtx
-                }
-            }
-        })
+        program.map_err(|error| self.refused(&error))
     }
-}
 
-impl Kernel {
-    /// 32-bit registers of a thread as an assembler allots them.
-    pub(crate) fn allotted_registers(&self, program: &Program) -> u32 {
-        self.module.module.registers_of(&self.name.to_string_lossy(), program)
+    /// Memory and registers that it takes, for which it is not bound.
+    pub(crate) fn resources(&self) -> Result<Arc<KernelResources>> {
+        let name = self.name.to_string_lossy();
+        self.module.check_executable(&name)?;
+        let resources = self.module.module.resources(&name);
+        code_cache::log_problem();
+        resources.map_err(|error| self.refused(&error))
+    }
+
+    /// Names the kernel, which cannot be bound, and gives the program's error.
+    fn refused(&self, error: &BindError) -> Error {
+        let name = self.name.to_string_lossy();
+        let (code, remedy) = match error {
+            BindError::Instruction { .. } => {
+                (Error::NotSupported, "`voltsim status isa` lists the instruction forms that run")
+            }
+            BindError::Unresolved { .. } | BindError::TooLarge { .. } | BindError::Frontend(_) => {
+                (Error::InvalidPtx, "")
+            }
+        };
+        let place = self.module.place().map_or_else(String::new, |place| format!(" of {place}"));
+        refused::report(&format!("kernel {name}{place}: {error}"), remedy, code)
     }
 }
 
@@ -162,6 +172,7 @@ impl LoadedModule {
             let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
             digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
         });
+        tell_of_target(simulator, target, code.machine_code.place());
         let module = place(simulator, code.modules, placed)?;
         let constants = module
             .variables()
@@ -202,11 +213,22 @@ impl LoadedModule {
             return Err(Error::InvalidDeviceFunction);
         }
         let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
-        let place = self.machine_code.place().map_or_else(String::new, |place| format!(" of {place}"));
-        Err(refused::refuse(&format!(
-            "kernel {name}{place} exists as machine code for {} only",
+        let place = self.place().map_or_else(String::new, |place| format!(" of {place}"));
+        let what = format!(
+            "kernel {name}{place} exists as machine code for {} only, which cannot be executed",
             list.join(", ")
-        )))
+        );
+        Err(refused::report(&what, refused::MACHINE_CODE, Error::NoKernelImageForDevice))
+    }
+
+    /// The file that the module's code is in, where it is in one.
+    fn place(&self) -> Option<String> {
+        self.machine_code.place()
+    }
+
+    /// The file in the process's memory that holds the code; `None` for an image that the program made or read itself.
+    pub(crate) fn holder(&self) -> Option<String> {
+        self.machine_code.holder()
     }
 
     /// The architectures for which a kernel exists as machine code.
@@ -242,6 +264,27 @@ impl LoadedModule {
     }
 }
 
+/// First target whose code is said to be too young for a device below it. Compilers of CUDA 13 make no code for earlier
+/// ones than `sm_75`, which has hardly an instruction that 7.0 lacks.
+const FIRST_TOLD: u32 = 80;
+
+/// Says once for each target that its PTX is for a later device than this one.
+fn tell_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
+    let capability = simulator.capability();
+    if target < FIRST_TOLD || target <= capability || !process().told_targets.lock().insert(target) {
+        return;
+    }
+    log::report(|| {
+        let place = place.as_deref().map_or_else(String::new, |place| format!(" of {place}"));
+        let device = format!("{} ({}.{})", simulator.profile.name, capability / 10, capability % 10);
+        let fitting = fitting(target).map_or_else(String::new, |name| format!("--device {name}, or "));
+        format!(
+            "PTX{place} is for sm_{target}, but the device is {device}, where a real driver refuses it and instructions \
+             may be missing; remedy: voltsim run {fitting}--device auto"
+        )
+    });
+}
+
 /// Loads PTX modules as one, around what is in device memory of them already.
 pub(crate) fn place(
     simulator: &Simulator,
@@ -264,7 +307,8 @@ pub(crate) fn place(
 /// Reports why an image cannot be used.
 pub(crate) fn image_error(error: &ImageError) -> Error {
     if let ImageError::MachineCodeOnly(_) = error {
-        return refused::refuse(&error.to_string());
+        let what = format!("{error}, which cannot be executed");
+        return refused::report(&what, refused::MACHINE_CODE, error.into());
     }
     log::report(|| error.to_string());
     error.into()
@@ -388,6 +432,18 @@ impl Simulator {
         Ok(kernel)
     }
 
+    /// [`Simulator::kernel_of`] for a launch, which is refused where the kernel's module cannot be loaded.
+    pub(crate) fn kernel_to_launch(&self, function: usize) -> Result<Arc<Kernel>> {
+        self.kernel_of(function).inspect_err(|error| {
+            let registered = registry().lock().find(function);
+            let name = match registered {
+                Some(Registered { name, .. }) => name,
+                None => self.deferred_name(FunctionHandle(function)).unwrap_or_else(|| "?".to_owned()),
+            };
+            refused::note_launch(&name, file_at(function), *error);
+        })
+    }
+
     /// The kernel of a module by name, with what the program has set on it.
     pub(crate) fn kernel_in(&self, module: &Arc<LoadedModule>, name: &str) -> Result<Arc<Kernel>> {
         let name = CString::new(name).map_err(|_| Error::InvalidDeviceFunction)?;
@@ -399,10 +455,7 @@ impl Simulator {
 
     /// The kernel of a handle.
     pub(crate) fn kernel(&self, handle: FunctionHandle) -> Result<Arc<Kernel>> {
-        self.kernel_of(handle.0).map_err(|error| match error {
-            Error::InvalidDeviceFunction => Error::InvalidResourceHandle,
-            other => other,
-        })
+        self.kernel_of(handle.0).map_err(Error::of_handle)
     }
 
     /// The handle of a stub's kernel: the stub's own address, since stubs keep the handle and a reset of the device

@@ -4,22 +4,23 @@
 use crate::module::Kernel;
 use crate::profile::Attribute;
 use crate::simulator::Simulator;
-use functional::engine::program::Program;
+use functional::bind::KernelResources;
+use ptx_frontend::ir::LaunchBounds;
 
 impl Simulator {
     /// Registers a thread of the kernel has, of 32 bits. An estimate of what an assembler for the device would allot, within the
     /// kernel's launch bounds and what the program has asked for.
-    pub(crate) fn registers(&self, kernel: &Kernel, program: &Program) -> u32 {
+    pub(crate) fn registers(&self, kernel: &Kernel, resources: &KernelResources) -> u32 {
         let most = self.profile.occupancy.max_registers_per_thread;
         let asked = kernel.module.max_registers.unwrap_or(most);
         let of_sm = self.profile.amount(Attribute::MaxRegistersPerMultiprocessor);
-        program.registers_within_bounds(kernel.allotted_registers(program), of_sm).min(asked).clamp(1, most)
+        resources.registers_within_bounds(of_sm).min(asked).clamp(1, most)
     }
 
     /// Threads a CTA of the kernel can have.
-    pub(crate) fn max_threads(&self, program: &Program) -> u32 {
+    pub(crate) fn max_threads(&self, bounds: &LaunchBounds) -> u32 {
         let device = self.profile.amount(Attribute::MaxThreadsPerBlock);
-        let bound = program.bounds.maximum_threads.or(program.bounds.required_threads);
+        let bound = bounds.maximum_threads.or(bounds.required_threads);
         bound.map_or(device, |bound| {
             u32::try_from(crate::launch::product(bound)).unwrap_or(device).min(device)
         })
@@ -30,7 +31,7 @@ impl Simulator {
     pub(crate) fn active_ctas(
         &self,
         kernel: &Kernel,
-        program: &Program,
+        resources: &KernelResources,
         threads: u32,
         dynamic_shared: usize,
     ) -> u32 {
@@ -38,14 +39,14 @@ impl Simulator {
         let units = self.profile.occupancy;
         let warp_size = amount(Attribute::WarpSize).max(1);
         if threads == 0
-            || threads > self.max_threads(program)
-            || dynamic_shared as u64 > self.max_dynamic_shared(kernel, program)
+            || threads > self.max_threads(resources.bounds())
+            || dynamic_shared as u64 > self.max_dynamic_shared(kernel, resources.static_shared)
         {
             return 0;
         }
         let warps = threads.div_ceil(warp_size);
         let by_warps = amount(Attribute::MaxThreadsPerMultiprocessor) / warp_size / warps;
-        let shared = u64::from(program.static_shared)
+        let shared = u64::from(resources.static_shared)
             .saturating_add(dynamic_shared as u64)
             .saturating_add(amount(Attribute::ReservedSharedMemoryPerBlock).into())
             .checked_next_multiple_of(units.shared_memory_allocation_unit.into())
@@ -54,7 +55,7 @@ impl Simulator {
             .checked_div(shared)
             .map_or(u32::MAX, |ctas| u32::try_from(ctas).unwrap_or(u32::MAX));
         let per_warp =
-            (self.registers(kernel, program) * warp_size).next_multiple_of(units.register_allocation_unit);
+            (self.registers(kernel, resources) * warp_size).next_multiple_of(units.register_allocation_unit);
         let warps_by_registers = amount(Attribute::MaxRegistersPerMultiprocessor) / per_warp.max(1);
         let granularity = units.warp_allocation_granularity;
         let by_registers =
@@ -64,16 +65,21 @@ impl Simulator {
 
     /// Dynamic shared memory a CTA can have when `ctas` of them share a multiprocessor, bytes: no more than a launch of the
     /// kernel may ask for.
-    pub(crate) fn available_dynamic_shared(&self, kernel: &Kernel, program: &Program, ctas: u32) -> u64 {
+    pub(crate) fn available_dynamic_shared(
+        &self,
+        kernel: &Kernel,
+        resources: &KernelResources,
+        ctas: u32,
+    ) -> u64 {
         let amount = |attribute| u64::from(self.profile.amount(attribute));
         let unit = u64::from(self.profile.occupancy.shared_memory_allocation_unit);
         let share =
             amount(Attribute::MaxSharedMemoryPerMultiprocessor) / u64::from(ctas.max(1)) / unit * unit;
         share
             .min(amount(Attribute::MaxSharedMemoryPerBlockOptin))
-            .saturating_sub(program.static_shared.into())
+            .saturating_sub(resources.static_shared.into())
             .saturating_sub(amount(Attribute::ReservedSharedMemoryPerBlock))
-            .min(self.max_dynamic_shared(kernel, program))
+            .min(self.max_dynamic_shared(kernel, resources.static_shared))
     }
 
     /// The CTA size with the most resident threads, and the grid that fills the device: (CTAs, threads).
@@ -81,18 +87,18 @@ impl Simulator {
     pub(crate) fn best_cta_size(
         &self,
         kernel: &Kernel,
-        program: &Program,
+        resources: &KernelResources,
         limit: u32,
         dynamic_shared: impl Fn(u32) -> usize,
     ) -> (u32, u32) {
         let warp_size = self.profile.amount(Attribute::WarpSize).max(1);
-        let most = self.max_threads(program);
+        let most = self.max_threads(resources.bounds());
         let most = if limit == 0 { most } else { most.min(limit) };
         let mut best = (0, 0, 0);
         let mut threads = most.next_multiple_of(warp_size);
         while threads >= warp_size {
             let size = threads.min(most);
-            let ctas = self.active_ctas(kernel, program, size, dynamic_shared(size));
+            let ctas = self.active_ctas(kernel, resources, size, dynamic_shared(size));
             if ctas * size > best.0 {
                 best = (ctas * size, ctas, size);
             }

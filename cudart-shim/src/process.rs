@@ -66,8 +66,10 @@ pub(crate) struct Process {
     /// Settings of core dumps that were changed.
     pub(crate) core_dump: Mutex<FxHashMap<c_int, Vec<u8>>>,
     pub(crate) notifications: Mutex<Registered>,
-    /// Kernels that exist only as machine code.
-    pub(crate) refused: Mutex<refused::Told>,
+    /// Kernels that cannot be launched.
+    pub(crate) refused: Mutex<refused::Refusals>,
+    /// Targets of PTX of which it was said that they are too young for the device.
+    pub(crate) told_targets: Mutex<FxHashSet<u32>>,
     /// Whether the run is saved or resumed.
     pub(crate) checkpoints: std::result::Result<Option<Checkpoints>, checkpoint::Refused>,
 }
@@ -104,6 +106,7 @@ impl Process {
             core_dump: Mutex::default(),
             notifications: Mutex::default(),
             refused: Mutex::default(),
+            told_targets: Mutex::default(),
             checkpoints: Checkpoints::from_environment(),
         }
     }

@@ -14,8 +14,9 @@ use crate::supervise;
 /// Run a program on the simulated GPU
 ///
 /// The program is a child of this process, which passes signals on and ends with the program's exit status. A program that
-/// exits with 0 gets another status in three cases: 86 when checks have found mistakes (--check), 87 when the run was not
-/// saved (--checkpoint), 89 when an output could not be written.
+/// exits with 0 gets another status in four cases: 88 when a kernel was refused and the program has not asked for the error,
+/// 86 when checks have found mistakes (--check), 87 when the run was not saved (--checkpoint), 89 when an output could not be
+/// written.
 ///
 /// SIGHUP, SIGINT and SIGTERM end the program as always, unless the program handles them. Statistics and all other
 /// outputs have what was counted until then, and say that they are partial.

@@ -24,6 +24,7 @@ mod mistakes;
 mod model;
 mod names;
 mod outputs;
+mod refused;
 mod stream;
 mod trace;
 mod until_stable;

@@ -11,6 +11,7 @@ mod file;
 pub mod outputs;
 mod pages;
 mod point;
+pub mod refusals;
 mod section;
 mod step;
 mod turns;

@@ -3,6 +3,7 @@
 use crate::abi::Out;
 use crate::entry::api;
 use crate::error::{self, Error, ErrorText, Result};
+use crate::refused;
 use std::ffi::{CStr, c_char, c_int};
 
 fn answer(result: Out<*const c_char>, text: Option<&'static CStr>) -> Result<()> {
@@ -13,11 +14,13 @@ fn answer(result: Out<*const c_char>, text: Option<&'static CStr>) -> Result<()>
 api! { Driver;
     /// `CUDA_ERROR_INVALID_VALUE` and the like.
     fn cuGetErrorName(error: c_int, pStr: Out<*const c_char>) {
+        refused::asked(error);
         answer(pStr, error::texts(error).and_then(|texts| texts.driver_name))
     }
 
     /// `invalid argument` and the like.
     fn cuGetErrorString(error: c_int, pStr: Out<*const c_char>) {
+        refused::asked(error);
         answer(pStr, error::texts(error).filter(|texts| texts.driver_name.is_some()).map(ErrorText::told))
     }
 }

@@ -65,7 +65,7 @@ fn launch(
     }
     let simulator = simulator()?;
     let stream = simulator.stream(stream, default)?;
-    let kernel = simulator.kernel(function)?;
+    let kernel = simulator.kernel_to_launch(function.0).map_err(Error::of_handle)?;
     simulator.launch(function.0, kernel, sizes, arguments, stream)
 }
 
@@ -95,8 +95,8 @@ fn occupancy(
         return Err(Error::InvalidValue);
     }
     let kernel = simulator.kernel(function)?;
-    let program = kernel.program()?;
-    ctas.set(simulator.active_ctas(&kernel, &program, threads, shared) as c_int)
+    let resources = kernel.resources()?;
+    ctas.set(simulator.active_ctas(&kernel, &resources, threads, shared) as c_int)
 }
 
 fn best_cta_size(
@@ -112,8 +112,8 @@ fn best_cta_size(
     let simulator = simulator()?;
     let limit = u32::try_from(limit).map_err(|_| Error::InvalidValue)?;
     let kernel = simulator.kernel(function)?;
-    let program = kernel.program()?;
-    let (ctas, threads) = simulator.best_cta_size(&kernel, &program, limit, |threads| match dynamic {
+    let resources = kernel.resources()?;
+    let (ctas, threads) = simulator.best_cta_size(&kernel, &resources, limit, |threads| match dynamic {
         // SAFETY: by the API's contract a function that takes a CTA size.
         Some(function) => unsafe { function(threads as c_int) },
         None => shared,
@@ -187,7 +187,7 @@ api! { Driver;
 
     /// How many parameters the function has.
     fn cuFuncGetParamCount(function: FunctionHandle, count: Out<usize>) {
-        count.set(simulator()?.kernel(function)?.program()?.kernel().source.parameters.len())
+        count.set(simulator()?.kernel(function)?.resources()?.source.parameters.len())
     }
 
     /// Whether the function is loaded: it is from its first use on.
@@ -239,7 +239,7 @@ api! { Driver;
         numClusters.check()?;
         let simulator = simulator()?;
         let kernel = simulator.kernel(func)?;
-        let clusters = simulator.active_clusters(&kernel, &*kernel.program()?, &config.get()?.sizes()?)?;
+        let clusters = simulator.active_clusters(&kernel, &*kernel.resources()?, &config.get()?.sizes()?)?;
         numClusters.set(clusters as c_int)
     }
 
@@ -250,7 +250,7 @@ api! { Driver;
         clusterSize.check()?;
         let simulator = simulator()?;
         let kernel = simulator.kernel(func)?;
-        let ctas = simulator.largest_cluster(&kernel, &*kernel.program()?, &config.get()?.sizes()?);
+        let ctas = simulator.largest_cluster(&kernel, &*kernel.resources()?, &config.get()?.sizes()?);
         clusterSize.set(ctas as c_int)
     }
 
@@ -264,6 +264,6 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         let kernel = simulator.kernel(function)?;
-        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.program()?, ctas) as usize)
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.resources()?, ctas) as usize)
     }
 }

@@ -63,6 +63,6 @@ api! { Driver;
 
     /// How many parameters the kernel has.
     fn cuKernelGetParamCount(kernel: FunctionHandle, count: Out<usize>) {
-        count.set(simulator()?.kernel(kernel)?.program()?.kernel().source.parameters.len())
+        count.set(simulator()?.kernel(kernel)?.resources()?.source.parameters.len())
     }
 }

@@ -49,7 +49,8 @@ fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> 
     use_it(links.live.get_mut(&state.0).ok_or(Error::InvalidResourceHandle)?)
 }
 
-fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Result<()> {
+/// Adds an input. Logs go to the buffers of `own`, the options of this input, or else to those of the link.
+fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8], own: JitOptions) -> Result<()> {
     let capability = simulator.capability();
     with_link(state, |link| {
         let mut code = Code::default();
@@ -59,7 +60,8 @@ fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Resu
             LIBRARY => code.add_library(bytes, Origin::ModuleImage, capability),
             _ => return Err(Error::InvalidValue),
         };
-        let code = link.options.finish(added.map(|()| code))?;
+        let options = if own.has_logs() { own } else { link.options };
+        let code = options.finish(added.map(|()| code), capability)?;
         link.modules.extend(code.modules);
         Ok(())
     })
@@ -89,33 +91,37 @@ api! { Driver;
 
     /// Adds PTX, a fat binary, an object file or a library from memory. Machine code cannot be linked.
     fn cuLinkAddData_v2(
-        state: Address, kind: c_int, data: *const u8, size: usize, _name: Text, _numOptions: c_uint,
-        _options: *mut c_int, _optionValues: *mut *mut c_void,
+        state: Address, kind: c_int, data: *const u8, size: usize, _name: Text, numOptions: c_uint,
+        options: In<c_int>, optionValues: *mut *mut c_void,
     ) {
         let simulator = simulator()?;
         if data.is_null() {
             return Err(Error::InvalidValue);
         }
+        let options = JitOptions::read(numOptions, options, optionValues)?;
         // SAFETY: by the API's contract `size` bytes start there.
-        add(simulator, state, kind, unsafe { std::slice::from_raw_parts(data, size) })
+        add(simulator, state, kind, unsafe { std::slice::from_raw_parts(data, size) }, options)
     }
 
     /// The same from a file.
     fn cuLinkAddFile_v2(
-        state: Address, kind: c_int, path: Text, _numOptions: c_uint, _options: *mut c_int,
-        _optionValues: *mut *mut c_void,
+        state: Address, kind: c_int, path: Text, numOptions: c_uint, options: In<c_int>,
+        optionValues: *mut *mut c_void,
     ) {
         let simulator = simulator()?;
         let bytes = std::fs::read(Path::new(OsStr::from_bytes(path.get()?.to_bytes())));
-        add(simulator, state, kind, &bytes.map_err(|_| Error::FileNotFound)?)
+        let options = JitOptions::read(numOptions, options, optionValues)?;
+        add(simulator, state, kind, &bytes.map_err(|_| Error::FileNotFound)?, options)
     }
 
     /// Makes the image; it lives as long as the link. Every name has to be defined.
     fn cuLinkComplete(state: Address, cubinOut: Out<Address>, sizeOut: Out<usize>) {
         cubinOut.check()?;
+        let capability = simulator()?.capability();
         with_link(state, |being_made| {
             let code = Code { modules: being_made.modules.clone(), ..Code::default() };
-            let Code { modules, max_registers, .. } = being_made.options.finish(code.resolved(Stage::Link))?;
+            let made = being_made.options.finish(code.resolved(Stage::Link), capability);
+            let Code { modules, max_registers, .. } = made?;
             let texts = modules.iter().map(|module| module.source().text().as_bytes()).collect();
             being_made.image = Linked { texts, max_registers }.to_bytes();
             sizeOut.set_if_wanted(being_made.image.len());

@@ -21,14 +21,14 @@ pub(crate) fn code_of_image(simulator: &Simulator, image: Address, options: JitO
     }
     // SAFETY: by the API's contract the image is one of the kinds CUDA loads.
     let code = unsafe { Code::of_image(image.0, simulator.capability()) };
-    options.finish(code.and_then(|code| code.resolved(Stage::Load)))
+    options.finish(code.and_then(|code| code.resolved(Stage::Load)), simulator.capability())
 }
 
 /// The code of a file.
 pub(crate) fn code_of_file(simulator: &Simulator, name: Text, options: JitOptions) -> Result<Code> {
     let path = Path::new(OsStr::from_bytes(name.get()?.to_bytes())).to_owned();
     let code = Code::of_file(&path, simulator.capability());
-    options.finish(code.and_then(|code| code.resolved(Stage::Load)))
+    options.finish(code.and_then(|code| code.resolved(Stage::Load)), simulator.capability())
 }
 
 fn load(result: Out<ModuleHandle>, image: Address, options: JitOptions) -> Result<()> {

@@ -55,7 +55,7 @@ impl KernelParameters {
     ) -> Result<Kind> {
         let KernelParameters1 { function, grid, block, shared, arguments, extra } = self.first;
         let (function, kernel) = match api {
-            Api::Runtime => (function, simulator.kernel_of(function)?),
+            Api::Runtime => (function, simulator.kernel_to_launch(function)?),
             Api::Driver => {
                 let function = if function == 0 { self.kernel.0 } else { function };
                 (function, simulator.kernel(FunctionHandle(function))?)

@@ -99,8 +99,8 @@ fn occupancy(
         return Err(Error::InvalidValue);
     }
     let kernel = simulator.kernel_of(function.0)?;
-    let program = kernel.program()?;
-    ctas.set(simulator.active_ctas(&kernel, &program, threads, shared) as c_int)
+    let resources = kernel.resources()?;
+    ctas.set(simulator.active_ctas(&kernel, &resources, threads, shared) as c_int)
 }
 
 api! { Runtime;
@@ -148,8 +148,7 @@ api! { Runtime;
 
     /// How many parameters the kernel has.
     fn cudaFuncGetParamCount(func: Address, count: Out<usize>) {
-        let program = simulator()?.kernel_of(func.0)?.program()?;
-        count.set(program.kernel().source.parameters.len())
+        count.set(simulator()?.kernel_of(func.0)?.resources()?.source.parameters.len())
     }
 
     /// CTAs that are resident on a multiprocessor at once.
@@ -174,7 +173,7 @@ api! { Runtime;
         let simulator = simulator()?;
         let kernel = simulator.kernel_of(func.0)?;
         let sizes = launchConfig.get()?.sizes()?;
-        numClusters.set(simulator.active_clusters(&kernel, &*kernel.program()?, &sizes)? as c_int)
+        numClusters.set(simulator.active_clusters(&kernel, &*kernel.resources()?, &sizes)? as c_int)
     }
 
     /// CTAs of the largest cluster that a launch can have.
@@ -185,7 +184,7 @@ api! { Runtime;
         let simulator = simulator()?;
         let kernel = simulator.kernel_of(func.0)?;
         let sizes = launchConfig.get()?.sizes()?;
-        clusterSize.set(simulator.largest_cluster(&kernel, &*kernel.program()?, &sizes) as c_int)
+        clusterSize.set(simulator.largest_cluster(&kernel, &*kernel.resources()?, &sizes) as c_int)
     }
 
     /// Dynamic shared memory a CTA can have when so many share a multiprocessor.
@@ -198,7 +197,7 @@ api! { Runtime;
             return Err(Error::InvalidValue);
         }
         let kernel = simulator.kernel_of(func.0)?;
-        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.program()?, ctas) as usize)
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.resources()?, ctas) as usize)
     }
 }
 

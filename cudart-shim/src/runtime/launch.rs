@@ -5,6 +5,7 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, Sizes};
 use crate::launch_attribute::{LaunchAttribute, LaunchAttributes};
+use crate::refused;
 use crate::simulator::simulator;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
@@ -69,7 +70,7 @@ fn launch(
 ) -> Result<()> {
     let simulator = simulator()?;
     let stream = simulator.stream(stream, default)?;
-    let kernel = simulator.kernel_of(function)?;
+    let kernel = simulator.kernel_to_launch(function)?;
     simulator.launch(function, kernel, sizes, Arguments::Pointers(arguments), stream)
 }
 
@@ -96,7 +97,9 @@ api! { Runtime;
         gridDim.set(configuration.grid)?;
         blockDim.set(configuration.block)?;
         sharedMem.set(configuration.shared)?;
-        stream.set(configuration.stream)
+        stream.set(configuration.stream)?;
+        refused::enter_stub();
+        Ok(())
     }
 
     /// Launches the kernel of a stub or handle.
@@ -111,7 +114,8 @@ api! { Runtime;
         kernel: FunctionHandle, gridDim: Dim3, blockDim: Dim3, args: ArgumentPointers, sharedMem: usize,
         stream: StreamHandle,
     ) {
-        launch(kernel.0, sizes(gridDim, blockDim, sharedMem), args, stream, default)
+        let launched = launch(kernel.0, sizes(gridDim, blockDim, sharedMem), args, stream, default);
+        launched.inspect_err(|_| refused::enter_stub())
     }
 
     /// Launches a kernel whose CTAs are all resident at once.

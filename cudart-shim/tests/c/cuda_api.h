@@ -236,6 +236,8 @@ int cuModuleGetFunction(CUfunction *, CUmodule, const char *);
 int cuModuleGetGlobal_v2(CUdeviceptr *, size_t *, CUmodule, const char *);
 int cuFuncGetAttribute(int *, int, CUfunction);
 int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+int cudaLibraryLoadData(CUlibrary *, const void *, int *, void **, unsigned, int *, void **, unsigned);
+int cudaGetFuncBySymbol(CUfunction *, const void *);
 int cuLibraryLoadData(CUlibrary *, const void *, int *, void **, unsigned, int *, void **, unsigned);
 int cuLibraryUnload(CUlibrary);
 int cuLibraryGetKernel(CUkernel *, CUlibrary, const char *);

@@ -22,6 +22,28 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+/// Ends the program when `voltsim run`, which has started it as a child, is killed. `VOLTSIM_SUPERVISOR` is that process.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static DIE_WITH_COMMAND: extern "C" fn() = {
+    extern "C" fn at_start() {
+        // SAFETY: a C string; the value is read before anything changes the environment.
+        let supervisor = unsafe { libc::getenv(c"VOLTSIM_SUPERVISOR".as_ptr()) };
+        if supervisor.is_null() {
+            return;
+        }
+        // SAFETY: values of the environment are C strings; the other calls have no precondition.
+        unsafe {
+            if CStr::from_ptr(supervisor).to_str().ok().and_then(|text| text.parse().ok())
+                == Some(libc::getppid())
+            {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            }
+        }
+    }
+    at_start
+};
+
 type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
 /// The loader's own `dlopen`.

@@ -22,7 +22,7 @@ use saved_run::refusals::{Entry, STATUS, State};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -212,8 +212,12 @@ fn append(refusal: &Refusal, state: State) {
     let Some(path) = environment::variable("VOLTSIM_REFUSED_STATUS") else { return };
     let holder = refusal.holder.clone().unwrap_or_default();
     let entry = Entry { process: std::process::id(), state, kernel: refusal.kernel.clone(), holder };
-    let file = File::options().append(true).create(true).open(Path::new(&path));
-    if let Err(error) = file.and_then(|mut file| file.write_all(format!("{entry}\n").as_bytes())) {
+    let file = File::options().append(true).open(Path::new(&path));
+    let written = file.and_then(|mut file| file.write_all(format!("{entry}\n").as_bytes()));
+    // The command has ended before a process of the program that nobody waits for.
+    if let Err(error) = written
+        && error.kind() != ErrorKind::NotFound
+    {
         eprintln!("voltsim: VOLTSIM_REFUSED_STATUS: cannot write {}: {error}", Path::new(&path).display());
     }
 }

@@ -133,6 +133,11 @@ impl Judge<'_> {
             ) => false,
             (_, Operand::Address { .. }) if place.address => self.address(operand),
             _ if place.address => false,
+            (_, Operand::Part { of, part, minus }) => {
+                part.is_none_or(|part| place.part.is_some_and(|syntax| part.fits(syntax)))
+                    && (place.minus || !minus)
+                    && self.value(of, None, place.written, 1)
+            }
             _ => self.value(operand, operand_type(place, &instruction.tokens), place.written, DEEPEST),
         }
     }
@@ -162,7 +167,6 @@ impl Judge<'_> {
         match operand {
             Operand::Register(register) | Operand::NegatedPredicate(register) => self.register(*register),
             Operand::Discard => true,
-            Operand::Part { of, .. } => self.value(of, None, written, inner),
             Operand::Vector(elements) => {
                 elements.iter().all(|element| self.value(element, None, written, inner))
             }
@@ -171,6 +175,7 @@ impl Judge<'_> {
             Operand::Address { .. } => !written && self.address(operand),
             Operand::Function(function) => !written && self.external(*function),
             Operand::Absent
+            | Operand::Part { .. }
             | Operand::Texel { .. }
             | Operand::Label(_)
             | Operand::Parameters(_)

@@ -40,8 +40,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// One to three bytes changed: to a neighbour, to anything, or cut out.
-fn forge(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
+/// Changes one to three bytes: to a neighbour, by a bit, to anything, or to the mark of a long number.
+fn forge(bytes: &mut [u8], numbers: &mut Numbers) {
     for _ in 0..=numbers.below(3) {
         let at = numbers.below(bytes.len());
         match numbers.below(4) {

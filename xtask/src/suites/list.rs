@@ -204,7 +204,8 @@ mod tests {
         assert_eq!(names, ["chai", "ispass", "lonestar", "pannotia", "parboil", "shoc"]);
         assert!(counts.values().all(|(runs, detailed)| *runs >= 6 && *detailed >= 4), "{counts:?}");
         let all: usize = counts.values().map(|(runs, _)| runs).sum();
-        assert!(all >= 31, "{counts:?}");
+        let detailed: usize = counts.values().map(|(_, detailed)| detailed).sum();
+        assert!(all >= 84 && detailed >= 80, "{counts:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 
 use common::steps::{Place, compiled, text};
 use saved_run::outputs::Outcome;
@@ -25,11 +26,20 @@ const FORMS: [(&str, &str); 5] = [
     ("s.txt", "partial: ended by SIGTERM after 3 launches"),
 ];
 
+/// The program `waits`; one file for all tests, since a checkpoint is of a file.
+fn waits() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| compiled("waits"))
+}
+
 impl Place {
     /// `waits` with arguments, and these outputs in the place by their variables.
     fn waits(&self, arguments: &str, outputs: &[(&str, &str)]) -> Command {
-        let mut command = common::command(&compiled("waits"));
+        // A parent that ignores a signal, as `nohup` does, would have the program ignore it too.
+        let mut command = common::command(Path::new("env"));
         command
+            .arg("--default-signal=HUP,INT,TERM")
+            .arg(waits())
             .args(arguments.split(' '))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -162,9 +172,9 @@ fn a_full_device_is_told_for_each_output() {
 #[test]
 fn half_a_line_is_taken_back_from_a_log_without_room() {
     let place = Place::new();
-    let program = compiled("waits");
+    let program = waits();
     let mut shell = common::command(Path::new("sh"));
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" 20"]).arg(&program);
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" 20"]).arg(program);
     let output = shell.env("VOLTSIM_LOG", place.path("log")).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0));
     let log = place.read("log");
@@ -190,7 +200,7 @@ fn saved(place: &Place) -> PathBuf {
 
 /// `waits 3 input` with the same addresses in each run.
 fn aligned(_: &Place) -> Command {
-    let mut command = common::steps::command(&compiled("waits"));
+    let mut command = common::steps::command(waits());
     command.args(["3", "input"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

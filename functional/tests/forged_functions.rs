@@ -29,6 +29,17 @@ impl Numbers {
     }
 }
 
+/// Prints the function if a panic unwinds.
+struct ShownOnPanic<'f>(&'f Function);
+
+impl Drop for ShownOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{:#?}", self.0);
+        }
+    }
+}
+
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -81,6 +92,8 @@ fn changed_functions_are_refused_or_bound_without_a_panic() {
                     let Ok(forged) = decode::<LARGEST, Function>(&forged) else { continue };
                     if is_sound(&forged) && validate::function(&forged, &*ptx).is_empty() {
                         sound += 1;
+                        let _shown = ShownOnPanic(&forged);
+                        let forged = forged.clone();
                         // An error is as good as a program.
                         let _ = bind(Arc::new(forged), &module);
                     } else {

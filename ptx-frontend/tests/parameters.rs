@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{kernel, kernel_with};
+use common::kernel;
 use ptx_frontend::analyse::ParametersRead;
 
 fn read(body: &str) -> ParametersRead {
@@ -22,12 +22,6 @@ fn bytes_between_fields_that_are_loaded_are_not_read() {
 fn a_kernel_that_takes_a_parameters_address_reads_what_it_loads_by_name_and_maybe_more() {
     let read = read("ld.param.u64 %rd1, [p0]; mov.u64 %rd1, p2; ret;");
     assert_eq!(read, ParametersRead::Indexed(vec![0..8]));
-}
-
-#[test]
-fn a_kernel_that_hands_a_parameter_itself_to_a_function_may_read_anything() {
-    let kernel = kernel_with(".func take(.reg .b64 %value) { ret; }", "call take, (p1); ret;");
-    assert_eq!(ParametersRead::of(&kernel), ParametersRead::Any);
 }
 
 #[test]

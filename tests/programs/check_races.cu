@@ -3,7 +3,7 @@
 //@ status: 86
 //@ stderr: race between warps of a CTA on shared memory
 //@ stderr: race between CTAs on global memory: read after write
-//@ stderr: $_ZZ7reversePiE4tile
+//@ stderr: variable tile
 //@ stderr: check_races.cu:19)
 //@ stderr: check_races.cu:36)
 // Two kernels that lack what orders their threads: a barrier of the CTA, and a fence before the counter that tells the

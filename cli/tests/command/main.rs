@@ -29,6 +29,7 @@ mod stream;
 mod trace;
 mod until_stable;
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -94,8 +95,10 @@ impl Workplace {
         let mut command = Command::new(program);
         command.env("VOLTSIM_CACHE", "off").envs(settings.iter().cloned());
         let result = command.current_dir(self.folder.path()).args(arguments).output().unwrap();
+        // As a shell has it: 128 and the signal's number.
+        let ended_by = || 128 + result.status.signal().unwrap();
         Outcome {
-            status: result.status.code().unwrap(),
+            status: result.status.code().unwrap_or_else(ended_by),
             stdout: String::from_utf8(result.stdout).unwrap(),
             stderr: String::from_utf8(result.stderr).unwrap(),
         }

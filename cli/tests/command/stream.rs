@@ -320,7 +320,7 @@ fn a_program_without_launches_has_no_plan_and_leaves_that_of_before() {
     let (captured, _) = planned();
     let before = captured.place.read("plan.toml");
     let outcome = captured.place.voltsim(&["plan", "--", "true"]);
-    assert!(outcome.status == 2 && outcome.stderr.contains("no plan"), "{}", outcome.stderr);
+    assert!(outcome.status == 89 && outcome.stderr.contains("launched no kernel"), "{}", outcome.stderr);
     assert_eq!(captured.place.read("plan.toml"), before);
 }
 

@@ -73,28 +73,30 @@ mod tests {
     use super::*;
     use ptx_frontend::Module;
 
-    fn loops_of(body: &str) -> Vec<Range<usize>> {
+    /// First instruction of each wait loop, and the one behind its last.
+    fn loops_of(body: &str) -> Vec<(usize, usize)> {
         let text = format!(
             ".version 7.5\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {{
              .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .f32 %f<4>;
              ld.param.u64 %a1, [p]; {body} ret; }}"
         );
         let module = Module::parse(text, "test.ptx").unwrap();
-        wait_loops(&module.function("k").unwrap())
+        let loops = wait_loops(&module.function("k").unwrap());
+        loops.into_iter().map(|Range { start, end }| (start, end)).collect()
     }
 
     #[test]
     fn polling_of_one_address_is_a_wait_whatever_is_counted() {
         let polling = "L: ld.volatile.global.u32 %r1, [%a1]; add.u32 %r2, %r2, 1; mov.u64 %a2, %clock64;
             membar.gl; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
-        assert_eq!(loops_of(polling), [1..7]);
+        assert_eq!(loops_of(polling), [(1, 7)]);
         let computed =
             "L: mov.u64 %a2, 64; cvta.global.u64 %a3, %a2; ld.volatile.u32 %r1, [%a3]; add.u32 %r2, %r2, 1;
             setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
-        assert_eq!(loops_of(computed), [1..7]);
+        assert_eq!(loops_of(computed), [(1, 7)]);
         let with_exit = "L: ld.acquire.gpu.u32 %r1, [%a1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra M;
             add.u32 %r2, %r2, 1; setp.gt.u32 %p2, %r2, 99; @%p2 bra M; bra L; M:";
-        assert_eq!(loops_of(with_exit), [1..8]);
+        assert_eq!(loops_of(with_exit), [(1, 8)]);
     }
 
     #[test]

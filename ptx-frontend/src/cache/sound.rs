@@ -63,6 +63,10 @@ impl Judge<'_> {
         (number as usize) < self.function.registers.len()
     }
 
+    fn predicate(&self, RegisterId(number): RegisterId) -> bool {
+        self.function.registers.get(number as usize) == Some(&ScalarType::Pred)
+    }
+
     fn variable(&self, VariableId(number): VariableId) -> bool {
         (number as usize) < self.function.variables.len()
     }
@@ -87,10 +91,7 @@ impl Judge<'_> {
         let syntax = instruction.op.line().parsed();
         let given: Vec<Token> = instruction.tokens.iter().flatten().copied().collect();
         let fits = syntax.fit(&given).is_some_and(|filled| filled == instruction.tokens);
-        let guard = instruction.guard.is_none_or(|guard| {
-            self.register(guard.register)
-                && self.function.registers.get(guard.register.0 as usize) == Some(&ScalarType::Pred)
-        });
+        let guard = instruction.guard.is_none_or(|guard| self.predicate(guard.register));
         let mut places = instruction.operands.iter().zip(&syntax.operands);
         fits && guard
             && instruction.operands.len() == syntax.operands.len()
@@ -165,7 +166,8 @@ impl Judge<'_> {
     fn value(&self, operand: &Operand, ty: Option<ScalarType>, written: bool, depth: usize) -> bool {
         let Some(inner) = depth.checked_sub(1) else { return false };
         match operand {
-            Operand::Register(register) | Operand::NegatedPredicate(register) => self.register(*register),
+            Operand::Register(register) => self.register(*register),
+            Operand::NegatedPredicate(register) => self.predicate(*register),
             Operand::Discard => true,
             Operand::Vector(elements) => {
                 elements.iter().all(|element| self.value(element, None, written, inner))

@@ -147,7 +147,7 @@ unsafe fn update_body<I: Isa, U: Update, A: Answer>(w: &mut Running<'_>, op: &Op
         let place = |lane: usize| places.at[lane] as *mut U::Value;
         let value = |lane: usize| U::Value::from_bits(b[lane]);
         let mut old = [<U::Value as Lane>::Bits::default(); WARP];
-        if !shared && !places.uniform {
+        if !shared && !places.uniform && !places.private {
             places.fetch(w.mask);
         }
         if places.uniform && U::MERGES {

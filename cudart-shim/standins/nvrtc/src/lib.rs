@@ -92,6 +92,7 @@ real_functions! {
         __nvrtcCPEx
         nvrtcAddNameExpression
         nvrtcCreateProgram
+        nvrtcGetBundledHeadersInfo
         nvrtcGetErrorString
         nvrtcGetLTOIR
         nvrtcGetLTOIRSize
@@ -107,6 +108,10 @@ real_functions! {
         nvrtcGetPTX
         nvrtcGetPTXSize
         nvrtcGetSupportedArchs
+        nvrtcGetTileIR
+        nvrtcGetTileIRSize
+        nvrtcInstallBundledHeaders
+        nvrtcRemoveBundledHeaders
         nvrtcSetFlowCallback
         nvrtcSetPCHHeapSize
         nvrtcVersion;

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// Name of the library if this one's own cannot be told.
 const USUAL_NAME: &str = "libnvrtc.so.12";
+/// Names that stand in for the own name where no file has it, newest first. A client that tries several versions finds every
+/// front, though only one real library may be there.
+const OTHER_NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"];
 /// Folders of an installed CUDA.
 const INSTALLED: [&str; 3] = ["/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/cuda/lib64"];
 /// Folders of NVIDIA's Python packages.
@@ -14,7 +17,7 @@ const PACKAGES: [&str; 3] = ["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib", "nvidia
 
 /// The file of the real library: what `VOLTSIM_NVRTC` says, else what the program named by its path, else the first in the
 /// other folders of `LD_LIBRARY_PATH`, in the packages of the Python that runs, in `CUDA_PATH` and `CUDA_HOME`, and where
-/// CUDA is usually installed.
+/// CUDA is usually installed. A library of the own name comes before one of another version.
 pub(crate) fn real_library() -> Option<PathBuf> {
     if let Some(file) = env::var_os("VOLTSIM_NVRTC").filter(|file| !file.is_empty()) {
         return Some(file.into());
@@ -26,8 +29,15 @@ pub(crate) fn real_library() -> Option<PathBuf> {
     let name = own.as_deref().and_then(Path::file_name).filter(|name| is_name(name));
     let name = name.unwrap_or(OsStr::new(USUAL_NAME));
     let own = own.as_deref().and_then(|own| own.canonicalize().ok());
-    let files = folders().into_iter().map(|folder| folder.join(name));
-    files.filter(|file| file.is_file()).find(|file| file.canonicalize().ok() != own)
+    find(&folders(), name, own.as_deref())
+}
+
+/// The first file of this name in the folders, else the first of another version's name; never `own`, under which every front
+/// is this library.
+fn find(folders: &[PathBuf], name: &OsStr, own: Option<&Path>) -> Option<PathBuf> {
+    let names = [name].into_iter().chain(OTHER_NAMES.map(OsStr::new));
+    let mut files = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    files.find(|file| file.is_file() && file.canonicalize().ok().as_deref() != own)
 }
 
 /// The path that the program gave to `dlopen`, if that is how it came to this library; the preloaded library of
@@ -92,4 +102,30 @@ fn own_file() -> Option<PathBuf> {
     // SAFETY: the loader keeps the name alive while the library is loaded.
     let name = unsafe { CStr::from_ptr(information.dli_fname) };
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_name_comes_before_other_versions() {
+        let place = std::env::temp_dir().join(format!("voltsim-nvrtc-{}", std::process::id()));
+        let folders = ["one", "two"].map(|name| place.join(name));
+        let put = |folder: usize, name: &str| -> std::io::Result<PathBuf> {
+            std::fs::create_dir_all(&folders[folder])?;
+            let file = folders[folder].join(name);
+            std::fs::write(&file, "")?;
+            Ok(file)
+        };
+        let wanted = OsStr::new("libnvrtc.so.13");
+        assert_eq!(find(&folders, wanted, None), None);
+        let older = put(0, "libnvrtc.so.12").ok();
+        assert_eq!(find(&folders, wanted, None), older);
+        let own = put(1, "libnvrtc.so.13").ok();
+        assert_eq!(find(&folders, wanted, None), own);
+        assert_eq!(find(&folders, OsStr::new("libnvrtc.so.12"), None), older);
+        assert_eq!(find(&folders, wanted, own.as_deref()), older);
+        assert!(std::fs::remove_dir_all(&place).is_ok());
+    }
 }

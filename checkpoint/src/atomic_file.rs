@@ -29,7 +29,7 @@ pub fn write(path: &Path, contents: &[u8], durability: Durability) -> io::Result
 }
 
 /// A file that has no name of its own yet: it lies beside the one it will replace, and is removed when it is dropped.
-/// It is locked as long as somebody writes it, so that a file left behind by a killed process is known.
+/// A writer locks the file, so that a file left behind by a killed process is known.
 #[derive(Debug)]
 pub struct Unfinished {
     file: File,
@@ -201,7 +201,7 @@ fn lock(file: &File) {
     let _ = file.try_lock();
 }
 
-/// Whether a process holds the lock of an unfinished file or folder.
+/// A process holds the lock of an unfinished file or folder.
 fn is_in_use(path: &Path) -> bool {
     let lock = File::open(path).map(|file| file.try_lock());
     matches!(lock, Ok(Err(TryLockError::WouldBlock)))

@@ -91,7 +91,7 @@ fn unwritable(file: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// What a program's libraries say of its outputs, in a folder.
+/// Reports of a program's libraries about its outputs, in a folder.
 pub(crate) struct Told {
     folder: TempDir,
     /// Outputs that are written when a process ends.

@@ -96,7 +96,7 @@ struct CapturedFolder {
     memory: Vec<Allocation>,
 }
 
-/// Whether launches are captured in folders.
+/// Launches are captured in folders.
 pub(crate) fn is_wanted() -> bool {
     settings().is_some()
 }

@@ -17,7 +17,7 @@ pub(crate) struct Chosen {
     is_wanted: fn() -> bool,
     /// The command's option.
     option: &'static str,
-    /// What happens to chosen launches.
+    /// Treatment of chosen launches.
     done: &'static str,
     any: AtomicBool,
 }

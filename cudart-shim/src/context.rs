@@ -110,7 +110,7 @@ pub(crate) fn primary(device: usize) -> ContextHandle {
     handle(device, device as u64 + 1)
 }
 
-/// Whether this is the primary context of a device.
+/// The context is a device's primary context.
 pub(crate) fn is_primary(context: ContextHandle) -> bool {
     primary_of(context).is_some()
 }

@@ -193,7 +193,7 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
     })
 }
 
-/// The same bytes in as few rows as possible: rows that follow each other without a gap on all sides are one.
+/// Merges rows that follow each other without a gap on all sides; the bytes stay the same.
 fn joined<const N: usize>(extent: Extent, sides: [Side; N]) -> Extent {
     let Extent { width, height, depth } = extent;
     let slice_bytes = width.saturating_mul(height);
@@ -265,7 +265,7 @@ impl Copy {
         self.extent.bytes()
     }
 
-    /// The same copy from `source`, which holds the rows without gaps.
+    /// This copy from `source`, which holds the rows without gaps.
     pub(crate) fn with_packed_source(&self, source: &[u8]) -> Self {
         let Extent { width, height, .. } = self.extent;
         let slice = width.saturating_mul(height);
@@ -322,7 +322,7 @@ impl Copy {
         self.tell_model(simulator, stream)
     }
 
-    /// The same copy from `source`, which holds the rows without gaps.
+    /// This copy from `source`, which holds the rows without gaps.
     pub(crate) fn run_staged(
         &self,
         source: &[u8],

@@ -25,7 +25,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// What has ended the run before its time.
+    /// Cause that ended the run before its time.
     pub(crate) fn cause(self) -> Option<&'static str> {
         match self {
             End::Exit => None,
@@ -61,7 +61,7 @@ pub(crate) fn write_outputs(end: End) {
     }
 }
 
-/// What a lock guards, unless a thread keeps it, such as one that the end of the process has stopped.
+/// Value that a lock guards; nothing if a thread keeps the lock, such as one that the process's end has stopped.
 pub(crate) fn of<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     lock.try_lock_for(PATIENCE)
 }

@@ -20,7 +20,7 @@ pub(crate) fn access(address: u64, size: u64) -> Option<Access> {
     }
 }
 
-/// The same by the text of the list, whose lines ascend: `start-end rwxp …`.
+/// Answers from the text of the list, whose lines ascend: `start-end rwxp …`.
 fn access_in(maps: &str, address: u64, size: u64) -> Option<Access> {
     let end = address.checked_add(size.max(1))?;
     let (mut next, mut least) = (address, Access::Written);

@@ -56,7 +56,7 @@ impl stream_engine::Fault for DeviceFault {
 
 /// A device of this process.
 pub(crate) struct Simulator {
-    /// Its number among those that the program sees.
+    /// Number of the device among those that the program sees.
     pub(crate) ordinal: usize,
     pub(crate) profile: Profile,
     pub(crate) device: Arc<Device>,

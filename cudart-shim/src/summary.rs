@@ -146,7 +146,7 @@ fn end_work() {
     }
     let end = Instant::now() + PATIENCE;
     for simulator in simulator::started() {
-        // What runs is told before it is ended.
+        // Running launches are reported before they are ended.
         let is_at_work = !simulator.engine.wait_until(Scope::Context, end);
         if is_at_work {
             tell_unfinished(simulator);

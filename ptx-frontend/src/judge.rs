@@ -37,7 +37,7 @@ pub struct Remark {
     pub message: String,
 }
 
-/// What a module's text is worth.
+/// Verdict on a module's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgement {
     /// Errors of the text, in its order: no driver loads the module.

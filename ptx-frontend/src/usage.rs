@@ -1,4 +1,4 @@
-//! What a module's kernels use, as the assembler tells it (`ptxas -v`). Registers are an estimate,
+//! Resources that a module's kernels use, as the assembler tells them (`ptxas -v`). Registers are an estimate,
 //! the most that are live at once; nothing is ever spilled.
 
 use std::fmt::Write as _;

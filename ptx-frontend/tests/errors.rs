@@ -492,7 +492,7 @@ fn calls_pass_whole_values_of_fitting_types() {
     }
 }
 
-/// The same assemblers refuse these.
+/// Forms that these assemblers refuse.
 #[test]
 fn calls_that_do_not_fit_their_declaration_are_refused() {
     let of_argument = |given: &str, declared: &str| {

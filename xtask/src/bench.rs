@@ -152,7 +152,7 @@ struct KernelSummary {
 }
 
 impl KernelSummary {
-    /// Its name in the PTX.
+    /// Name of the kernel in the PTX.
     fn mangled(&self) -> &str {
         self.mangled.as_deref().unwrap_or(&self.name)
     }

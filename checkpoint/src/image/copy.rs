@@ -62,7 +62,7 @@ struct Copied {
     hashes: Vec<u8>,
     /// Which chunk of the new file each is.
     numbers: BTreeMap<Number, u64>,
-    /// Those of the chunk that was copied last.
+    /// Bytes of the chunk that was copied last.
     bytes: Vec<u8>,
 }
 

@@ -19,7 +19,7 @@ pub struct JournalReader<'a> {
     blocks: u64,
     /// Head and hash of a block as the file has them.
     block: Vec<u8>,
-    /// What is stored of it.
+    /// The stored part.
     stored: Vec<u8>,
     unpacker: Unpacker,
     /// The part of the stream that is in the block that was reached last.
@@ -28,7 +28,7 @@ pub struct JournalReader<'a> {
     read: usize,
 }
 
-/// What has the blocks.
+/// Holder of the blocks.
 enum Source<'a> {
     File(&'a File),
     /// A journal that is being written, whose last part is in no block; `true` until that was reached.

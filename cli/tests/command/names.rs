@@ -8,7 +8,7 @@ use super::launches::Captured;
 const NAME: &str = "reduce(const int*, int*, int)";
 const MANGLED: &str = "_Z6reducePKiPii";
 
-/// What a run with these options and this argument of the program says on standard error.
+/// Standard error of a run with these options and this argument of the program.
 fn said(captured: &Captured, options: &[&str], argument: &str) -> String {
     captured.place.voltsim(&[options, &["--", "./launches", argument]].concat()).stderr
 }

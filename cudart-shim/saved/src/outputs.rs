@@ -17,7 +17,7 @@ pub const VARIABLE: &str = "VOLTSIM_OUTPUT_STATUS";
 pub const AT_EXIT: [&str; 5] =
     ["VOLTSIM_CHECKSUMS", "VOLTSIM_COVERAGE", "VOLTSIM_IMAGE", "VOLTSIM_STATISTICS", "VOLTSIM_SUMMARY"];
 
-/// What has become of an output.
+/// Outcome of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The output is whole.

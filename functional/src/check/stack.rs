@@ -34,7 +34,7 @@ pub(crate) fn called(w: &Running<'_>, checker: &Checker, function: u32, bytes: u
     });
 }
 
-/// Whether an activation of the function has not returned yet.
+/// An activation of the function has not returned yet.
 fn is_active(w: &Running<'_>, function: u32) -> bool {
     let frames = &w.divergence.frames;
     let mut at = w.divergence.frame;

@@ -90,7 +90,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The same bytes at the same places in as few rows as possible: rows that follow each other without a gap are one.
+    /// Merges rows that follow each other without a gap; bytes and places stay the same.
     pub(crate) fn joined<const N: usize>(mut self, mut places: [Place; N]) -> (Rows, [Place; N]) {
         let fits = |rows: Rows, places: &[Place; N]| places.iter().all(|place| rows.fits(*place));
         if self.is_empty() || !fits(self, &places) {

@@ -114,7 +114,7 @@ pub struct Divergence {
     pub(crate) is_stack: bool,
     /// Slices of possible spinning since lanes last came to where others wait.
     spun: u32,
-    /// What is known of the warp's spinning.
+    /// Knowledge about the warp's spinning.
     pub(super) spin: SpinDetector,
     /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
     pub(crate) released: bool,

@@ -23,7 +23,7 @@ type Chunk = [u64; WARP / 8];
 #[repr(align(128))]
 struct Line([u8; LINE as usize]);
 
-/// What a warp has done.
+/// Action of a warp.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     /// All lanes have stored next to each other, from this address on.
@@ -104,7 +104,7 @@ impl HeldStores {
         self.push(cycle, Act::Consecutive(first), width)
     }
 
-    /// The same of some lanes, each at an aligned address of its own.
+    /// Adds a store of some lanes, each at an aligned address of its own.
     pub(crate) fn add(&mut self, cycle: u64, lanes: u32, width: u8, addresses: &[u64; WARP]) -> *mut u8 {
         let start = self.addresses.len();
         self.addresses.extend_from_slice(addresses);

@@ -5,7 +5,7 @@ use super::allocator::{Allocation, AllocationKind};
 use super::arena::PAGE;
 use super::{Memory, MemoryError};
 
-/// Whether every page of a range is mapped, with whatever access.
+/// Every page of a range is mapped, with whatever access.
 fn is_mapped(address: u64, size: u64) -> bool {
     let start = address / PAGE * PAGE;
     let length = address.saturating_add(size.max(1)) - start;
@@ -76,13 +76,13 @@ impl Memory {
         ended
     }
 
-    /// Whether the address is in memory whose registration [`Memory::end_unmapped`] has ended.
+    /// The address is in memory whose registration [`Memory::end_unmapped`] has ended.
     pub fn was_unmapped(&self, address: u64) -> bool {
         let state = self.state.read();
         state.unmapped.range(..=address).next_back().is_some_and(|(start, size)| address - start < *size)
     }
 
-    /// Whether the address is in registered memory, of this device or of another one that it
+    /// The address is in registered memory, of this device or of another one that it
     /// reaches.
     pub fn is_registered(&self, address: u64) -> bool {
         match self.allocation_of(address) {

@@ -64,7 +64,7 @@ impl Touches {
         Touches(touches)
     }
 
-    /// Those behind a position.
+    /// Positions behind `position` that touch the register.
     fn behind(&self, register: RegisterId, position: usize) -> impl Iterator<Item = usize> + '_ {
         let all = self.0.get(&register).map_or(&[][..], Vec::as_slice);
         let first = all.partition_point(|at| *at <= position);

@@ -106,14 +106,14 @@ impl Kind for OfPredicates {
 /// By block, what is wanted behind it.
 #[derive(Debug)]
 pub(super) struct LiveOut {
-    /// Those whose value some block wants from another; no others are wanted behind a block.
+    /// Values that some block wants from another; no others are wanted behind a block.
     passed: Vec<u32>,
     /// By block: numbers among `passed`.
     rows: Vec<Bits>,
 }
 
 impl LiveOut {
-    /// What is wanted behind a block.
+    /// Values that are wanted behind a block.
     pub(super) fn of_block(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
         let numbers = self.rows.get(block).into_iter().flat_map(Bits::iter);
         numbers.filter_map(|number| self.passed.get(number as usize).copied())
@@ -172,7 +172,7 @@ impl Live {
 /// Marks what no block wants from another.
 const LOCAL: u32 = u32::MAX;
 
-/// What blocks want from others, and the number of each of these by its own.
+/// Values that blocks want from others, and the number of each of these by its own.
 fn passed<K: Kind>(code: &Code) -> (Vec<u32>, Vec<u32>) {
     let mut passed = Vec::new();
     let mut numbers = vec![LOCAL; K::count(code)];

@@ -23,7 +23,7 @@ impl Check<'_> {
         self.values("argument", arguments, &callee, &callee.prototype.parameters)
     }
 
-    /// What is called; `None` for a function that the module says nothing of.
+    /// The called function; `None` for a function that the module says nothing of.
     fn callee(&self, called: &Operand, list: &Operand) -> Result<Option<Callee<'_>>> {
         let of_function = |id: &crate::ir::ExternalId| {
             let name = self.function.externals.get(id.0 as usize)?.name.as_str();

@@ -94,7 +94,7 @@ const COUNTED: &[&str] = &[
     "write",
 ];
 
-/// What a metric measures.
+/// Quantity that a metric measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// Nanoseconds.

@@ -13,12 +13,12 @@ use crate::sm::{FinishedCta, Sm, SmFault, Source};
 pub(super) struct Held {
     /// Core cycle of the store.
     pub(super) cycle: u64,
-    /// Its SM.
+    /// SM of the store.
     pub(super) sm: u32,
     pub(super) launch: LaunchId,
 }
 
-/// What executes a launch's warps on an SM: it holds their stores, unless SMs run one after the other.
+/// Source of a launch's warps on an SM. The source holds their stores, unless SMs run one after the other.
 pub(super) fn warps(source: &dyn KernelSource, sm: u32) -> Source<'_> {
     let mut warps = source.warps(sm);
     if !source.needs_sm_order() {

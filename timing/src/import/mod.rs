@@ -61,7 +61,7 @@ struct Value {
 #[derive(Default)]
 struct Made {
     values: Vec<Value>,
-    /// What was mapped in another way than its name says.
+    /// Options that were mapped in another way than their names say.
     notes: Vec<String>,
 }
 

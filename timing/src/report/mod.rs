@@ -229,12 +229,12 @@ impl Report {
         }
     }
 
-    /// Whether it has nothing.
+    /// The report has nothing.
     pub fn is_empty(&self) -> bool {
         self.has_no_launch() && self.sums.total.transfers.number == 0
     }
 
-    /// Whether it has no launch.
+    /// The report has no launch.
     pub fn has_no_launch(&self) -> bool {
         self.sums.total.launches == 0
     }
@@ -289,12 +289,12 @@ impl<'a> Run<'a> {
         Self { partial: cause, ..self }
     }
 
-    /// Whether it has nothing.
+    /// The report has nothing.
     pub fn is_empty(&self) -> bool {
         self.reports.iter().all(|report| report.is_empty())
     }
 
-    /// Whether it has no launch.
+    /// The report has no launch.
     pub fn has_no_launch(&self) -> bool {
         self.reports.iter().all(|report| report.has_no_launch())
     }
@@ -307,7 +307,7 @@ impl<'a> Run<'a> {
     /// Writes all of it in a format, record by record.
     ///
     /// # Errors
-    /// Those of the writer; the temporary file with the older records cannot be read.
+    /// Errors of the writer; the temporary file with the older records cannot be read.
     pub fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Json => json::write(self, out),

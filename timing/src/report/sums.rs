@@ -15,9 +15,9 @@ pub struct Total {
     pub transfers: Transfers,
     /// Core cycles that all took, each for itself.
     pub cycles: u64,
-    /// What was counted.
+    /// Counts.
     pub counters: Counts,
-    /// What each channel of DRAM has counted.
+    /// Counts of each DRAM channel.
     pub channels: Vec<ChannelCounts>,
 }
 

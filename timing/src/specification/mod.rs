@@ -28,7 +28,7 @@ pub struct Key {
     pub unit: &'static str,
     /// What may stand there, for keys that are a choice.
     pub choices: &'static [&'static str],
-    /// What each choice means.
+    /// Meaning of each choice.
     pub meanings: &'static [&'static str],
     /// The value of files without the key; nothing if every file needs the key.
     pub default: Option<&'static str>,

@@ -5,7 +5,7 @@ pub trait Value: Sized {
     /// The words it is chosen from; none if it is no choice.
     const CHOICES: &'static [&'static str] = &[];
 
-    /// What each of these words means.
+    /// Meaning of each of these words.
     const MEANINGS: &'static [&'static str] = &[];
 
     /// Reads it; nothing if the value is of another kind or out of range.

@@ -10,7 +10,7 @@ use warp_stream::{
 
 use crate::script::{Script, Thread, titan_v};
 
-/// What has happened.
+/// Events so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     /// A store of a cycle and an SM was published.
@@ -95,7 +95,7 @@ impl WarpSource for Warps<'_> {
     }
 }
 
-/// What happens to stores and atomic operations of a launch.
+/// Treatment of stores and atomic operations of a launch.
 fn events(gpu: Gpu, in_order: bool) -> Vec<Event> {
     let address = |thread: Thread| (1 << 30) + thread.number * 4 + thread.iteration * 65536;
     let script = Script::new(160, 64)

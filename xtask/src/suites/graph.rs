@@ -20,7 +20,7 @@ pub(super) struct Shape {
     pub(super) unit: bool,
 }
 
-/// What a file holds of a graph.
+/// Parts of a graph that a file holds.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Format {
@@ -32,7 +32,7 @@ pub(super) enum Format {
     Metis,
     /// Offsets and degrees, the source, and the edges, for Parboil's and ISPASS's searches.
     Offsets,
-    /// The same with the counts and the source ahead, for CHAI.
+    /// Form with the counts and the source ahead, for CHAI.
     Chai,
     /// Solution: hops from node 0 as CHAI compares them.
     ChaiHops,

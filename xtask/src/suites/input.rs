@@ -99,7 +99,7 @@ impl Input {
         fs::write(&file, self.bytes()).map_err(Error::file(&file))
     }
 
-    /// Whether the input says what it holds.
+    /// The input says what it holds.
     #[cfg(test)]
     pub(super) fn is_whole(&self) -> bool {
         let sources = [

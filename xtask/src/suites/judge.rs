@@ -113,7 +113,7 @@ impl Candidate<'_> {
         self.folder.join(mode.name())
     }
 
-    /// What is wrong with the results in a run's folder.
+    /// Faults of the results in a run's folder.
     fn fault(&self, folder: &Path) -> Result<Option<String>> {
         let output = read(&folder.join(STANDARD_OUTPUT))?;
         let has = |text: &&String| contains(&output, text.as_bytes());
@@ -136,7 +136,7 @@ impl Candidate<'_> {
         Ok(None)
     }
 
-    /// What is not the same after runs in two modes.
+    /// Differences after runs in two modes.
     pub(super) fn difference(&self, one: Mode, other: Mode) -> Result<Option<String>> {
         for result in &self.check.same {
             let of = |mode| self.result(result, &self.of(mode));

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     verdict(&rows)
 }
 
-/// Whether `name` is that of the suite or of the program.
+/// `name` is that of the suite or of the program.
 fn is_named(name: &str, suite: &Suite, program: &Program) -> bool {
     name == suite.suite || name.split_once('/') == Some((&suite.suite, &program.name))
 }
@@ -114,7 +114,7 @@ fn adaptation(suite: &Suite, program: &Program) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// What all programs are built and run with.
+/// Tools with which all programs are built and run.
 struct Bench {
     workspace: Workspace,
     toolchain: Toolchain,

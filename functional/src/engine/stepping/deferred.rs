@@ -50,7 +50,7 @@ struct Pending {
     extent: (u64, u64),
     /// It has taken effect before its time.
     done: bool,
-    /// It takes effect when the SM's stores are published.
+    /// Takes effect when the SM's stores are published.
     in_line: bool,
     /// Its number is in use.
     live: bool,

@@ -11,7 +11,7 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::view::Range;
 use crate::fault::{Fault, FaultKind};
 
-/// What an SM holds, and the row through which ops are given other addresses.
+/// Held stores of an SM, and the row through which ops are given other addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     pub(crate) stores: HeldStores,

@@ -1,4 +1,4 @@
-//! What a channel's scheduler sees, and which banks it may command.
+//! A channel as its scheduler sees it, and the banks that the scheduler may command.
 
 use super::{Channel, Direction, DramSpec};
 use crate::dram::bank::{Access, Queue};

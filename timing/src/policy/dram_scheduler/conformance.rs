@@ -1,4 +1,4 @@
-//! What every DRAM scheduler must do, and what each does differently.
+//! Rules for every DRAM scheduler, and the behaviour of each.
 
 use super::{Parameters, Scheduler, SchedulerState, Waiting};
 

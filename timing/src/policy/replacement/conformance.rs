@@ -1,4 +1,4 @@
-//! What every replacement policy must do, and what each does differently. The set is a plain list.
+//! Rules for every replacement policy, and the behaviour of each. The set is a plain list.
 
 use super::{Lines, LinesMut, Replacement};
 

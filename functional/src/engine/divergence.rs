@@ -371,8 +371,8 @@ impl Running<'_> {
         hasher.finish()
     }
 
-    /// So many jumps are left in the time slice: those up to the next look at the clock or the registers at once, the rest in
-    /// reserve.
+    /// Gives the time slice this many jumps: at once the jumps up to the next look at the clock or the registers, the
+    /// rest in reserve.
     pub(crate) fn refuel(&mut self, jumps: u32) {
         self.granted = jumps.min(self.ration).min(self.probe.until());
         self.fuel = self.granted;

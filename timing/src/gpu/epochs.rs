@@ -247,7 +247,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
     /// Writes the stores of all SMs to memory, in the order of cycle, SM and number.
     fn publish(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
         while let Some(Reverse(held)) = self.held.pop() {
-            // Those before the next one of another SM follow without a look at it.
+            // Stores before the next store of another SM follow without a look at it.
             let before_other =
                 self.held.peek().map_or(u64::MAX, |Reverse(other)| other.cycle.saturating_sub(1));
             let slot = &mut *lock(&slots[held.sm as usize]);

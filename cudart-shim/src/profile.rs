@@ -8,9 +8,9 @@ mod auto;
 
 pub(crate) use auto::fitting;
 
-use crate::caller::calling_file;
-use crate::environment;
-use crate::model;
+use crate::host::caller::calling_file;
+use crate::host::environment;
+use crate::session::model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

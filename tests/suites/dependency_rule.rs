@@ -120,7 +120,7 @@ fn the_command_and_the_libraries_and_the_tests_share_what_is_compiled() {
             let same = others.get(package).is_none_or(|other| own == other);
             assert!(
                 same,
-                "{package} is compiled twice, with {own} and {:?}: cudart-shim/features brings them together",
+                "{package} is compiled twice, with {own} and {:?}: cudart-shim/workspace-hack brings them together",
                 others[package]
             );
         }

@@ -62,9 +62,9 @@ fn stubs() -> Result<BTreeMap<&'static str, &'static str>, TableError> {
 
 fn module(function: &Function) -> &'static str {
     match function.libraries[..] {
-        [Library::Cuda] => "crate::driver",
-        [Library::Nvml] => "crate::nvml",
-        _ => "crate::runtime",
+        [Library::Cuda] => "crate::api::driver",
+        [Library::Nvml] => "crate::api::nvml",
+        _ => "crate::api::runtime",
     }
 }
 
@@ -79,7 +79,10 @@ fn needs(text: &mut String) -> Result<(), TableError> {
                 _ => None,
             })
             .collect();
-        let _ = writeln!(text, "#[allow(dead_code)]\npub(crate) mod {module} {{ use crate::context::Need;");
+        let _ = writeln!(
+            text,
+            "#[allow(dead_code)]\npub(crate) mod {module} {{ use crate::session::context::Need;"
+        );
         for (body, need) in needs {
             let _ = writeln!(text, "pub(crate) const {body}: Need = Need::{need:?};");
         }

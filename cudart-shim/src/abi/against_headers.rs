@@ -9,25 +9,25 @@ use super::texture::{
     ResourceDescription13, TextureDescription, TextureDescription11, TextureReference, ViewDescription,
     ViewDescription13,
 };
-use crate::batch::{BatchOperation, CopyAttributes};
-use crate::driver::{
+use crate::abi::launch_attribute::LaunchAttribute;
+use crate::api::driver::{
     Copy2d, CreateParameters, DeviceLaunch, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties,
 };
-use crate::external_memory::HandleDescription;
+use crate::api::runtime::{
+    AccessDescription, Copy3d, FunctionAttributes12, LaunchConfiguration, PeerCopy3d, PointerAttributes13,
+};
 use crate::graph::Edge;
 use crate::graph::structures::{
     AllocationParameters, ConditionalParameters, FillParameters, HostParameters, InstantiateParameters,
     KernelParameters, KernelParameters1, MemoryOperationParameters, NodeParameters, UpdateResultInfo,
 };
-use crate::interprocess::Handle;
-use crate::launch_attribute::LaunchAttribute;
-use crate::memory_operation::Parameters;
+use crate::objects::external_memory::HandleDescription;
+use crate::objects::interprocess::Handle;
+use crate::objects::stream_attribute::Value;
+use crate::objects::virtual_memory::AllocationProperties;
 use crate::profile::Profile;
-use crate::runtime::{
-    AccessDescription, Copy3d, FunctionAttributes12, LaunchConfiguration, PeerCopy3d, PointerAttributes13,
-};
-use crate::stream_attribute::Value;
-use crate::virtual_memory::AllocationProperties;
+use crate::session::batch::{BatchOperation, CopyAttributes};
+use crate::session::memory_operation::Parameters;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -8,12 +8,14 @@ mod against_headers;
 #[cfg(test)]
 pub(crate) mod check;
 pub(crate) mod device_properties;
+pub(crate) mod error;
+pub(crate) mod launch_attribute;
 pub(crate) mod texture;
 
-use crate::context::Subject;
-use crate::error::{Error, Result};
-use crate::simulator::device_of;
-use crate::streams::is_default;
+use crate::abi::error::{Error, Result};
+use crate::session::context::Subject;
+use crate::session::simulator::device_of;
+use crate::session::streams::is_default;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! Structures of textures, surfaces and arrays. Their layouts differ between CUDA 11, 12 and 13.
 
 use super::{Address, ArrayHandle, MipmappedArrayHandle};
-use crate::error::{Error, Result};
+use crate::abi::error::{Error, Result};
 use functional::texture::{Format, Numeric};
 use std::ffi::{c_int, c_uint};
 

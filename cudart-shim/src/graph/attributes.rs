@@ -2,12 +2,12 @@
 
 use super::handle::NodeHandle;
 use super::node::{Kind, Node};
-use crate::error::{Error, Result};
-use crate::launch::KernelLaunch;
-use crate::launch_attribute::{LaunchAttributes, number};
-use crate::log;
-use crate::operation::Operation;
-use crate::simulator::Simulator;
+use crate::abi::error::{Error, Result};
+use crate::abi::launch_attribute::{LaunchAttributes, number};
+use crate::host::log;
+use crate::session::launch::KernelLaunch;
+use crate::session::operation::Operation;
+use crate::session::simulator::Simulator;
 use std::sync::Arc;
 
 /// The value of an attribute; what it means its number says.
@@ -76,7 +76,7 @@ impl Simulator {
         let (attributes, hints) = (launch_of(source)?.sizes.attributes, source.hints.clone());
         let target = graphs.node_mut(to)?;
         let launch = launch_of(target)?;
-        let sizes = crate::launch::Sizes { attributes, ..launch.sizes };
+        let sizes = crate::session::launch::Sizes { attributes, ..launch.sizes };
         let changed = self.resized_launch(launch, sizes)?;
         target.kind = Kind::Operation(Operation::Kernel(Arc::new(changed)));
         target.hints = hints;

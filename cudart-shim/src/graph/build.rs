@@ -10,9 +10,9 @@ use super::store::{Graphs, Purpose, Remains};
 use super::topology::Edge;
 use super::{dot, memory};
 use crate::abi::UserObjectHandle;
-use crate::error::{Error, Result};
-use crate::simulator::Simulator;
-use crate::streams::HostCall;
+use crate::abi::error::{Error, Result};
+use crate::session::simulator::Simulator;
+use crate::session::streams::HostCall;
 use functional::memory::AllocationKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) type Edges = Vec<(NodeHandle, NodeHandle, Edge)>;
 
 impl Graphs {
     /// Adds a node if it can be. Graphs that were made for it remain if it cannot.
-    pub(super) fn add_checked(
+    pub(crate) fn add_checked(
         &mut self,
         graph: GraphHandle,
         after: &[(NodeHandle, Edge)],
@@ -47,7 +47,7 @@ impl Graphs {
     }
 
     /// A graph for a conditional node.
-    pub(super) fn create_body(&mut self) -> GraphHandle {
+    pub(crate) fn create_body(&mut self) -> GraphHandle {
         self.create(Purpose::Body)
     }
 }

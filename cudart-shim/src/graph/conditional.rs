@@ -1,9 +1,9 @@
 //! Conditional nodes: graphs that run if, while, or where a value says so. Kernels set the value.
 
 use super::handle::GraphHandle;
-use crate::entry;
-use crate::error::{Error, Result};
-use crate::simulator::owner_of;
+use crate::abi::error::{Error, Result};
+use crate::api::entry;
+use crate::session::simulator::owner_of;
 use std::ffi::c_int;
 use std::sync::Arc;
 

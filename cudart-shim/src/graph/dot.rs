@@ -3,8 +3,8 @@
 use super::handle::GraphHandle;
 use super::node::{Kind, Node};
 use super::store::Graphs;
-use crate::error::Result;
-use crate::operation::Operation;
+use crate::abi::error::Result;
+use crate::session::operation::Operation;
 use std::fmt::Write as _;
 
 /// Everything that is known (`cudaGraphDebugDotFlagsVerbose`).
@@ -14,7 +14,7 @@ const HANDLES: u32 = 1 << 10;
 const PARAMETERS: u32 = 0b1011_1001_1111_1100;
 
 /// The picture: each graph within is a cluster.
-pub(super) fn picture(graphs: &Graphs, graph: GraphHandle, flags: u32) -> Result<String> {
+pub(crate) fn picture(graphs: &Graphs, graph: GraphHandle, flags: u32) -> Result<String> {
     let mut text = String::from("digraph dot {\n");
     draw(graphs, graph, flags, &mut text)?;
     text.push_str("}\n");

@@ -5,16 +5,16 @@ use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use super::node::Kind;
 use super::store::{Graphs, Remains};
 use super::user_object::References;
-use crate::error::{Error, Result};
-use crate::log;
-use crate::simulator::{Simulator, device_of, simulator_of};
+use crate::abi::error::{Error, Result};
+use crate::host::log;
+use crate::session::simulator::{Simulator, device_of, simulator_of};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use stream_engine::ItemId;
 
 /// `cudaGraphInstantiateFlag…`, `CUDA_GRAPH_INSTANTIATE_FLAG_…`.
-pub(super) mod flag {
+pub(crate) mod flag {
     pub(crate) const AUTO_FREE_ON_LAUNCH: u64 = 1;
     pub(crate) const UPLOAD: u64 = 2;
     pub(crate) const DEVICE_LAUNCH: u64 = 4;
@@ -66,34 +66,34 @@ impl From<Error> for InstantiateFailure {
 
 /// A node in an executable graph.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) node: NodeHandle,
-    pub(super) kind: Kind,
+pub(crate) struct Step {
+    pub(crate) node: NodeHandle,
+    pub(crate) kind: Kind,
     /// How urgent it is, by [`flag::USE_NODE_PRIORITY`].
-    pub(super) priority: i32,
+    pub(crate) priority: i32,
     /// Places of the steps that it follows.
-    pub(super) after: Vec<usize>,
+    pub(crate) after: Vec<usize>,
     /// A step that is not does nothing.
-    pub(super) enabled: bool,
+    pub(crate) enabled: bool,
 }
 
 /// A graph's steps in an order in which they can run.
-pub(super) type Plan = Vec<Step>;
+pub(crate) type Plan = Vec<Step>;
 
 /// The plans of a graph and of all graphs in it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plans {
+pub(crate) struct Plans {
     plans: Vec<Plan>,
     by_graph: FxHashMap<GraphHandle, usize>,
     /// Plan and place of each node.
     places: FxHashMap<NodeHandle, (usize, usize)>,
     /// Conditions that a launch sets to their defaults.
-    pub(super) defaults: Vec<Arc<Condition>>,
+    pub(crate) defaults: Vec<Arc<Condition>>,
 }
 
 impl Plans {
     /// The plans of a graph. The error names a node of a cycle.
-    pub(super) fn of(graphs: &Graphs, root: GraphHandle) -> std::result::Result<Self, InstantiateFailure> {
+    pub(crate) fn of(graphs: &Graphs, root: GraphHandle) -> std::result::Result<Self, InstantiateFailure> {
         let mut plans = Self::default();
         plans.add(graphs, root)?;
         Ok(plans)
@@ -138,28 +138,28 @@ impl Plans {
     }
 
     /// The plan of the whole graph.
-    pub(super) fn root(&self) -> &[Step] {
+    pub(crate) fn root(&self) -> &[Step] {
         self.plans.first().map_or(&[], Vec::as_slice)
     }
 
     /// The plan of a graph that a node owns.
-    pub(super) fn plan(&self, graph: GraphHandle) -> &[Step] {
+    pub(crate) fn plan(&self, graph: GraphHandle) -> &[Step] {
         self.by_graph.get(&graph).and_then(|&number| self.plans.get(number)).map_or(&[], Vec::as_slice)
     }
 
     /// All steps.
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.plans.iter().flatten()
     }
 
     /// The step of a node.
-    pub(super) fn step(&self, node: NodeHandle) -> Option<&Step> {
+    pub(crate) fn step(&self, node: NodeHandle) -> Option<&Step> {
         let (plan, place) = *self.places.get(&node)?;
         self.plans.get(plan)?.get(place)
     }
 
     /// The step of a node, to be changed.
-    pub(super) fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
+    pub(crate) fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
         let (plan, place) = *self.places.get(&node)?;
         self.plans.get_mut(plan)?.get_mut(place)
     }
@@ -167,11 +167,11 @@ impl Plans {
 
 /// What changes in an executable graph.
 #[derive(Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     /// Launches under way keep the plans they began with.
-    pub(super) plans: Arc<Plans>,
+    pub(crate) plans: Arc<Plans>,
     /// The end of the latest launch: the next one follows it.
-    pub(super) last: Option<ItemId>,
+    pub(crate) last: Option<ItemId>,
 }
 
 /// An executable graph.
@@ -182,7 +182,7 @@ pub(crate) struct Executable {
     pub(crate) flags: u64,
     /// The graph it was made from.
     source: GraphHandle,
-    pub(super) state: Mutex<State>,
+    pub(crate) state: Mutex<State>,
     user_objects: References,
 }
 

@@ -1,7 +1,7 @@
 //! Handles of graphs, their nodes and executable graphs; they lie where no process has memory and are never used twice.
 
 pub(crate) use crate::abi::{ExecutableHandle, GraphHandle, NodeHandle};
-use crate::simulator::DEVICE_SHIFT;
+use crate::session::simulator::DEVICE_SHIFT;
 
 const GRAPHS: usize = 0x5c00_0000_0000_0000;
 const NODES: usize = 0x5d00_0000_0000_0000;

@@ -1,14 +1,14 @@
 //! The structures that describe kernel nodes.
 
 use super::node::Kind;
+use crate::abi::error::{Error, Result};
+use crate::abi::launch_attribute::LaunchAttributes;
 use crate::abi::{ContextHandle, Dim3, FunctionHandle};
-use crate::context;
-use crate::entry::Api;
-use crate::error::{Error, Result};
-use crate::launch::{Arguments, KernelLaunch, Pointers, Sizes};
-use crate::launch_attribute::LaunchAttributes;
-use crate::operation::Operation;
-use crate::simulator::Simulator;
+use crate::api::entry::Api;
+use crate::session::context;
+use crate::session::launch::{Arguments, KernelLaunch, Pointers, Sizes};
+use crate::session::operation::Operation;
+use crate::session::simulator::Simulator;
 use std::ffi::c_uint;
 use std::sync::Arc;
 

@@ -4,9 +4,9 @@
 //! with it is there. The first launch takes memory for it, which goes back when it is trimmed and not in use. Whether the
 //! program may use it now is an account: a launch of the graph begins the allocation's life, a free ends it.
 
-use crate::entry;
-use crate::error::{Error, Result};
-use crate::simulator::{Simulator, owner_of};
+use crate::abi::error::{Error, Result};
+use crate::api::entry;
+use crate::session::simulator::{Simulator, owner_of};
 use functional::memory::MemoryError;
 use rustc_hash::FxHashMap;
 use stream_engine::Scope;

@@ -6,19 +6,19 @@ use super::kernel_parameters::KernelParameters;
 use super::memory::Reservation;
 use super::node::Kind;
 use super::topology::Edge;
+use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ContextHandle, EventHandle, In};
-use crate::context;
-use crate::copy::{Extent, Fill, Pattern, Side};
-use crate::driver::DriverCopy3d;
-use crate::entry::Api;
-use crate::error::{Error, Result};
-use crate::log;
-use crate::memory_operation::{self, Batch, Parameters};
-use crate::operation::Operation;
-use crate::pool::Home;
-use crate::runtime::{Copy3d, PoolProperties, home_of_properties};
-use crate::simulator::Simulator;
-use crate::streams::{HostCall, HostFunction};
+use crate::api::driver::DriverCopy3d;
+use crate::api::entry::Api;
+use crate::api::runtime::{Copy3d, PoolProperties, home_of_properties};
+use crate::host::log;
+use crate::objects::pool::Home;
+use crate::session::context;
+use crate::session::copy::{Extent, Fill, Pattern, Side};
+use crate::session::memory_operation::{self, Batch, Parameters};
+use crate::session::operation::Operation;
+use crate::session::simulator::Simulator;
+use crate::session::streams::{HostCall, HostFunction};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
@@ -122,17 +122,17 @@ impl NodeParameters {
     }
 
     /// The type of the node.
-    pub(super) fn number(&self) -> c_int {
+    pub(crate) fn number(&self) -> c_int {
         self.kind
     }
 
     /// The structure of a kernel node.
-    pub(super) fn kernel(&self) -> Option<KernelParameters> {
+    pub(crate) fn kernel(&self) -> Option<KernelParameters> {
         (self.kind == 0).then(|| self.read())
     }
 
     /// The graph of a child node.
-    pub(super) fn child(&self) -> Option<GraphHandle> {
+    pub(crate) fn child(&self) -> Option<GraphHandle> {
         (self.kind == 4).then(|| self.read::<ChildParameters>().graph)
     }
 

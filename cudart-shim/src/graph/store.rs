@@ -7,8 +7,8 @@ use super::handle::{ExecutableHandle, GraphHandle, NodeHandle, Numbers};
 use super::node::{Hints, Kind, Node};
 use super::topology::{Edge, Topology, TopologyError};
 use super::user_object::{References, UserObjects};
-use crate::error::{Error, Result};
-use crate::streams::HostCall;
+use crate::abi::error::{Error, Result};
+use crate::session::streams::HostCall;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use stream_engine::{EventId, StreamId};
@@ -18,7 +18,7 @@ const DEEPEST: u32 = 128;
 
 /// What a graph was made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// The program.
     #[default]
     Program,
@@ -33,12 +33,12 @@ pub(super) enum Purpose {
 pub(crate) struct Graph {
     pub(crate) id: u32,
     pub(crate) topology: Topology<NodeHandle>,
-    pub(super) user_objects: References,
+    pub(crate) user_objects: References,
     /// Conditions made for it.
-    pub(super) conditions: Vec<Arc<Condition>>,
+    pub(crate) conditions: Vec<Arc<Condition>>,
     /// The node that owns it.
-    pub(super) owner: Option<NodeHandle>,
-    pub(super) purpose: Purpose,
+    pub(crate) owner: Option<NodeHandle>,
+    pub(crate) purpose: Purpose,
     /// How many levels of graphs there are in it.
     depth: u32,
     nodes_made: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Remains {
 }
 
 impl Remains {
-    pub(super) fn of(destructors: Vec<HostCall>) -> Self {
+    pub(crate) fn of(destructors: Vec<HostCall>) -> Self {
         Self { destructors, ..Self::default() }
     }
 
@@ -69,10 +69,10 @@ impl Remains {
 pub(crate) struct Graphs {
     graphs: FxHashMap<GraphHandle, Graph>,
     nodes: FxHashMap<NodeHandle, Node>,
-    pub(super) executables: FxHashMap<ExecutableHandle, Arc<Executable>>,
-    pub(super) user_objects: UserObjects,
-    pub(super) captures: Captures<StreamId, EventId, NodeHandle>,
-    pub(super) numbers: Numbers,
+    pub(crate) executables: FxHashMap<ExecutableHandle, Arc<Executable>>,
+    pub(crate) user_objects: UserObjects,
+    pub(crate) captures: Captures<StreamId, EventId, NodeHandle>,
+    pub(crate) numbers: Numbers,
 }
 
 impl From<TopologyError> for Error {
@@ -93,7 +93,7 @@ impl Graphs {
         self.graphs.get(&handle).ok_or(Error::InvalidValue)
     }
 
-    pub(super) fn graph_mut(&mut self, handle: GraphHandle) -> Result<&mut Graph> {
+    pub(crate) fn graph_mut(&mut self, handle: GraphHandle) -> Result<&mut Graph> {
         self.graphs.get_mut(&handle).ok_or(Error::InvalidValue)
     }
 
@@ -102,7 +102,7 @@ impl Graphs {
         self.nodes.get(&handle).ok_or(Error::InvalidValue)
     }
 
-    pub(super) fn node_mut(&mut self, handle: NodeHandle) -> Result<&mut Node> {
+    pub(crate) fn node_mut(&mut self, handle: NodeHandle) -> Result<&mut Node> {
         self.nodes.get_mut(&handle).ok_or(Error::InvalidValue)
     }
 
@@ -117,7 +117,7 @@ impl Graphs {
     }
 
     /// The graphs that a node owns.
-    pub(super) fn owned_by(kind: &Kind) -> Vec<GraphHandle> {
+    pub(crate) fn owned_by(kind: &Kind) -> Vec<GraphHandle> {
         match kind {
             Kind::Child(graph) => vec![*graph],
             Kind::Conditional(conditional) => conditional.bodies.to_vec(),
@@ -126,7 +126,7 @@ impl Graphs {
     }
 
     /// Whether a node of the graph, or of a graph in it, is of a sort.
-    pub(super) fn any_node(&self, graph: GraphHandle, is_it: &impl Fn(&Kind) -> bool) -> bool {
+    pub(crate) fn any_node(&self, graph: GraphHandle, is_it: &impl Fn(&Kind) -> bool) -> bool {
         let nodes = self.graphs.get(&graph).map_or(&[][..], |graph| graph.topology.nodes());
         nodes.iter().filter_map(|node| self.nodes.get(node)).any(|node| {
             is_it(&node.kind)
@@ -139,7 +139,7 @@ impl Graphs {
     }
 
     /// Whether the graph exists once only: it is neither cloned nor used in another one, nor instantiated twice.
-    pub(super) fn is_unique(&self, graph: GraphHandle) -> bool {
+    pub(crate) fn is_unique(&self, graph: GraphHandle) -> bool {
         self.any_node(graph, &|kind| kind.is_memory() || matches!(kind, Kind::Conditional(_)))
     }
 }
@@ -147,7 +147,7 @@ impl Graphs {
 /// Building.
 impl Graphs {
     /// A new graph.
-    pub(super) fn create(&mut self, purpose: Purpose) -> GraphHandle {
+    pub(crate) fn create(&mut self, purpose: Purpose) -> GraphHandle {
         let handle = self.numbers.graph();
         let id = self.numbers.graph_id();
         self.graphs.insert(handle, Graph { id, purpose, depth: 1, ..Graph::default() });
@@ -155,7 +155,7 @@ impl Graphs {
     }
 
     /// Adds a node. A graph that the node is to own is still without an owner.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         graph: GraphHandle,
         after: &[(NodeHandle, Edge)],
@@ -221,7 +221,7 @@ impl Graphs {
     }
 
     /// Adds edges; none if one of them cannot be.
-    pub(super) fn link(
+    pub(crate) fn link(
         &mut self,
         graph: GraphHandle,
         edges: &[(NodeHandle, NodeHandle, Edge)],
@@ -239,7 +239,7 @@ impl Graphs {
     }
 
     /// Removes edges; none if one of them is not there, or if the graph has nodes of memory.
-    pub(super) fn unlink(
+    pub(crate) fn unlink(
         &mut self,
         graph: GraphHandle,
         edges: &[(NodeHandle, NodeHandle, Edge)],
@@ -261,7 +261,7 @@ impl Graphs {
     }
 
     /// Copies a graph's nodes and edges into a new one. Each new node knows the one it was cloned from.
-    pub(super) fn clone_graph(&mut self, graph: GraphHandle, purpose: Purpose) -> Result<GraphHandle> {
+    pub(crate) fn clone_graph(&mut self, graph: GraphHandle, purpose: Purpose) -> Result<GraphHandle> {
         let source = self.graph(graph)?;
         let (topology, references) = (source.topology.clone(), source.user_objects.clone());
         let copy = self.create(purpose);
@@ -287,7 +287,7 @@ impl Graphs {
     }
 
     /// Removes a node, unless its graph has nodes of memory.
-    pub(super) fn destroy_node(&mut self, handle: NodeHandle) -> Result<Remains> {
+    pub(crate) fn destroy_node(&mut self, handle: NodeHandle) -> Result<Remains> {
         let graph = self.node(handle)?.graph;
         if self.has_memory(graph) {
             return Err(Error::InvalidValue);
@@ -299,7 +299,7 @@ impl Graphs {
     }
 
     /// Removes a graph that no node owns.
-    pub(super) fn destroy_graph(&mut self, handle: GraphHandle) -> Result<Remains> {
+    pub(crate) fn destroy_graph(&mut self, handle: GraphHandle) -> Result<Remains> {
         if self.graph(handle)?.owner.is_some() {
             return Err(Error::InvalidValue);
         }
@@ -308,7 +308,7 @@ impl Graphs {
         Ok(remains)
     }
 
-    pub(super) fn forget_graph(&mut self, handle: GraphHandle, remains: &mut Remains) {
+    pub(crate) fn forget_graph(&mut self, handle: GraphHandle, remains: &mut Remains) {
         let Some(mut graph) = self.graphs.remove(&handle) else { return };
         for &node in graph.topology.nodes() {
             self.forget_node(node, remains);
@@ -319,7 +319,7 @@ impl Graphs {
     }
 
     /// Forgets those of these graphs that were made for a node which there is not going to be.
-    pub(super) fn forget_made_for_node(&mut self, graphs: &[GraphHandle], remains: &mut Remains) {
+    pub(crate) fn forget_made_for_node(&mut self, graphs: &[GraphHandle], remains: &mut Remains) {
         for &graph in graphs {
             if self.graphs.get(&graph).is_some_and(|graph| graph.purpose != Purpose::Program) {
                 self.forget_graph(graph, remains);
@@ -328,7 +328,7 @@ impl Graphs {
     }
 
     /// All that there is; numbers go on.
-    pub(super) fn take(&mut self) -> Self {
+    pub(crate) fn take(&mut self) -> Self {
         let numbers = std::mem::take(&mut self.numbers);
         std::mem::replace(self, Self { numbers, ..Self::default() })
     }
@@ -342,7 +342,7 @@ impl Graphs {
     }
 
     /// The condition of a graph that a handle of the program stands for; one that no node has yet.
-    pub(super) fn unused_condition(&self, graph: GraphHandle, handle: u64) -> Result<Arc<Condition>> {
+    pub(crate) fn unused_condition(&self, graph: GraphHandle, handle: u64) -> Result<Arc<Condition>> {
         let of = |graph: &Graph| graph.conditions.iter().find(|one| one.handle() == handle).map(Arc::clone);
         let mut place = Some(graph);
         let found = std::iter::from_fn(|| {

@@ -5,10 +5,10 @@ use super::conditional::Conditional;
 use super::executable::{Plans, Step};
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use super::node::Kind;
-use crate::copy::{Copy, Extent, Fill, Side};
-use crate::error::{Error, Result};
-use crate::operation::Operation;
-use crate::simulator::Simulator;
+use crate::abi::error::{Error, Result};
+use crate::session::copy::{Copy, Extent, Fill, Side};
+use crate::session::operation::Operation;
+use crate::session::simulator::Simulator;
 use std::sync::Arc;
 
 /// Why an executable graph cannot be changed so, `cudaGraphExecUpdateResult`.

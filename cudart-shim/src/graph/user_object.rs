@@ -1,8 +1,8 @@
 //! User objects: things of the program that graphs keep alive (`cudaUserObject_t`).
 
 use crate::abi::UserObjectHandle;
-use crate::error::{Error, Result};
-use crate::streams::HostCall;
+use crate::abi::error::{Error, Result};
+use crate::session::streams::HostCall;
 use rustc_hash::FxHashMap;
 
 /// Handles lie where no process has memory.

@@ -5,9 +5,9 @@
 //! that is linked are registered, and a framework has loaded its libraries.
 
 use super::{Attribute, BUILT_IN, Profile};
-use crate::image::newest_ptx;
-use crate::mapped::mapped_files;
-use crate::registry::registry;
+use crate::host::mapped::mapped_files;
+use crate::objects::image::newest_ptx;
+use crate::objects::registry::registry;
 use ptx_frontend::container::{Architecture, meant_for};
 use serde::Deserialize;
 use std::sync::OnceLock;

@@ -12,10 +12,10 @@ use crate::clock::{Clock, HostClock};
 use crate::condition::Conditions;
 use crate::error::Error;
 use crate::executor::{Executors, is_engine_thread};
-use crate::gathering::Gathering;
 use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
 use crate::lanes::{Lane, Limits};
 use crate::per_thread;
+use crate::quiescence::Quiescence;
 use crate::state::{Node, Scope};
 use crate::wait::{Meanwhile, Moment, Waited};
 use crate::work::{Context, Fault, Submission, Work};
@@ -111,7 +111,7 @@ pub(crate) struct Inner<F: Fault> {
     pub(crate) waiters: FxHashMap<(ItemId, Moment), Vec<Arc<Condvar>>>,
     pub(crate) executors: Executors,
     pub(crate) conditions: Conditions,
-    pub(crate) gathering: Gathering,
+    pub(crate) quiescence: Quiescence,
     /// Executors end when nothing is ready.
     pub(crate) stopping: bool,
 }
@@ -144,7 +144,7 @@ impl<F: Fault> Engine<F> {
             waiters: FxHashMap::default(),
             executors: Executors::default(),
             conditions: Conditions::default(),
-            gathering: Gathering::default(),
+            quiescence: Quiescence::default(),
             stopping: false,
         };
         Self {
@@ -356,7 +356,7 @@ impl<F: Fault> Engine<F> {
     /// The lock, once the stream has room for another item.
     pub(crate) fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
         let mut inner = self.shared.lock()?;
-        inner.gathering.called();
+        inner.quiescence.called();
         while let Some(oldest) = inner.state.oldest_of_full(stream, self.shared.config.queue_depth.max(1))? {
             self.shared.wait_for(&mut inner, oldest, Moment::Retired, Meanwhile::Sleep(None))?;
         }

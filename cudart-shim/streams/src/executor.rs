@@ -15,9 +15,9 @@ use std::time::Instant;
 use parking_lot::MutexGuard;
 
 use crate::engine::{Config, Inner, Shared, Start};
-use crate::gathering::{Running, set_running_item};
 use crate::handles::ItemId;
 use crate::lanes::{Lane, PerLane};
+use crate::quiescence::{Running, set_running_item};
 use crate::work::{Context, Fault};
 
 /// Host functions are the user's code and may expect a main thread's stack. In bytes.

@@ -139,7 +139,7 @@ impl<F: Fault> Shared<F> {
     /// Wakes who waits for what has changed, and drops discarded work with the lock released.
     pub(crate) fn publish(&self, inner: &mut MutexGuard<'_, Inner<F>>, effects: Effects<crate::Work<F>>) {
         if !effects.retired.is_empty() {
-            inner.gathering.stepped();
+            inner.quiescence.stepped();
         }
         let retired =
             effects.retired.iter().flat_map(|&item| [(item, Moment::Retired), (item, Moment::Callable)]);

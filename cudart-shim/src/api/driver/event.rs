@@ -1,0 +1,37 @@
+//! Events.
+
+use crate::abi::{EventHandle, Out, StreamHandle};
+use crate::api::entry::api;
+use crate::session::simulator::simulator;
+use std::ffi::c_uint;
+
+api! { Driver;
+    /// An event.
+    fn cuEventCreate(event: Out<EventHandle>, flags: c_uint) { simulator()?.create_event(event, flags) }
+
+    /// Destroys an event; waits on it keep their effect.
+    fn cuEventDestroy(event: EventHandle) { simulator()?.destroy_event(event) }
+
+    /// Makes the stream's present position the event's.
+    fn cuEventRecord, cuEventRecord_ptsz [default] (event: EventHandle, stream: StreamHandle) {
+        simulator()?.record_event(event, stream, default, 0)
+    }
+
+    /// Makes the stream's present position the event's.
+    fn cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz [default] (
+        event: EventHandle, stream: StreamHandle, flags: c_uint,
+    ) {
+        simulator()?.record_event(event, stream, default, flags)
+    }
+
+    /// Whether the device has reached the event.
+    fn cuEventQuery(event: EventHandle) { simulator()?.query_event(event) }
+
+    /// Waits until the device has reached the event.
+    fn cuEventSynchronize(event: EventHandle) { simulator()?.synchronize_event(event) }
+
+    /// Milliseconds between two events.
+    fn cuEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, end: EventHandle) {
+        simulator()?.elapsed(milliseconds, start, end)
+    }
+}

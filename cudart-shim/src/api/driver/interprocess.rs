@@ -1,0 +1,30 @@
+//! Memory and pools of other processes, where the runtime's calls are others; see [`crate::api::shared`].
+
+use crate::abi::{Address, Out, PoolHandle};
+use crate::api::entry::api;
+use crate::objects::interprocess::Handle;
+use crate::objects::pool;
+use crate::session::simulator::simulator;
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+api! { Driver;
+    /// As `cuIpcOpenMemHandle`, for the device of the memory's allocation; there is but one way to open memory here.
+    fn cuIpcOpenMemHandle_v2(devPtr: Out<Address>, handle: Handle, flags: c_uint) {
+        devPtr.check()?;
+        devPtr.set(Address(simulator()?.open_memory_handle(&handle, flags)? as usize))
+    }
+
+    /// A file descriptor for a pool.
+    fn cuMemPoolExportToShareableHandle(
+        shareableHandle: Out<c_void>, memPool: PoolHandle, handleType: c_int, flags: c_ulonglong,
+    ) {
+        pool::export(shareableHandle, memPool, handleType, flags)
+    }
+
+    /// The pool behind a file descriptor, which is passed as if it were a pointer.
+    fn cuMemPoolImportFromShareableHandle(
+        memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_ulonglong,
+    ) {
+        pool::import(memPool, shareableHandle, handleType, flags)
+    }
+}

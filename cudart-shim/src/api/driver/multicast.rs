@@ -1,0 +1,82 @@
+//! Multicast object management.
+
+use crate::abi::error::Error;
+use crate::abi::{Address, In, Out};
+use crate::api::entry::api;
+use crate::objects::multicast::MulticastProperties;
+use crate::objects::virtual_memory::{self, GRANULARITY};
+use crate::session::context::ordinal;
+use std::ffi::{c_int, c_ulonglong};
+
+api! { Driver;
+    /// An object for several devices' memory.
+    fn cuMulticastCreate(mcHandle: Out<u64>, prop: In<MulticastProperties>) {
+        mcHandle.check()?;
+        mcHandle.set(virtual_memory::create_multicast(&prop.get()?)?)
+    }
+
+    /// Adds a device to an object.
+    fn cuMulticastAddDevice(mcHandle: u64, dev: c_int) {
+        virtual_memory::with_multicast(mcHandle, |object| object.add(ordinal(dev)?))
+    }
+
+    /// Binds memory of the device that it was made on.
+    fn cuMulticastBindMem(
+        mcHandle: u64, mcOffset: usize, memHandle: u64, memOffset: usize, size: usize, flags: c_ulonglong,
+    ) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        let device = virtual_memory::device_of_handle(memHandle)?;
+        let range = (mcOffset as u64, size as u64);
+        virtual_memory::bind_memory(mcHandle, device, range, memHandle, memOffset as u64)
+    }
+
+    /// Binds memory for a device.
+    fn cuMulticastBindMem_v2(
+        mcHandle: u64, dev: c_int, mcOffset: usize, memHandle: u64, memOffset: usize, size: usize, flags: c_ulonglong,
+    ) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        let range = (mcOffset as u64, size as u64);
+        virtual_memory::bind_memory(mcHandle, ordinal(dev)?, range, memHandle, memOffset as u64)
+    }
+
+    /// Binds what lies at an address, of the device that it belongs to.
+    fn cuMulticastBindAddr(mcHandle: u64, mcOffset: usize, memptr: Address, size: usize, flags: c_ulonglong) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        let device = virtual_memory::device_at(memptr.0 as u64)?;
+        virtual_memory::bind_address(mcHandle, device, (mcOffset as u64, size as u64), memptr.0 as u64)
+    }
+
+    /// Binds what lies at an address, for a device.
+    fn cuMulticastBindAddr_v2(
+        mcHandle: u64, dev: c_int, mcOffset: usize, memptr: Address, size: usize, flags: c_ulonglong,
+    ) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        let range = (mcOffset as u64, size as u64);
+        virtual_memory::bind_address(mcHandle, ordinal(dev)?, range, memptr.0 as u64)
+    }
+
+    /// Undoes what a device has bound in a range, after the work that may use it.
+    fn cuMulticastUnbind(mcHandle: u64, dev: c_int, mcOffset: usize, size: usize) {
+        let device = ordinal(dev)?;
+        virtual_memory::wait_for_devices()?;
+        virtual_memory::with_multicast(mcHandle, |object| object.unbind(device, mcOffset as u64, size as u64))
+    }
+
+    /// What sizes are multiples of, for either option: minimum (0), recommended (1).
+    fn cuMulticastGetGranularity(granularity: Out<usize>, prop: In<MulticastProperties>, option: c_int) {
+        granularity.check()?;
+        prop.get()?;
+        if !matches!(option, 0 | 1) {
+            return Err(Error::InvalidValue);
+        }
+        granularity.set(GRANULARITY as usize)
+    }
+}

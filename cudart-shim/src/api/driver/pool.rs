@@ -1,0 +1,85 @@
+//! Memory pools and stream-ordered allocation.
+
+use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
+use crate::api::entry::api;
+use crate::api::runtime::{AccessDescription, PoolProperties, access, home_of_properties, set_access};
+use crate::objects::pool::{self, Home};
+use crate::session::context::ordinal;
+use crate::session::simulator::simulator;
+use crate::session::streams::of_stream;
+use std::ffi::{c_int, c_void};
+
+api! { Driver;
+    /// Device memory, usable in stream order.
+    fn cuMemAllocAsync, cuMemAllocAsync_ptsz [default] (dptr: Out<Address>, size: usize, stream: StreamHandle) {
+        simulator()?.allocate_from_pool(dptr, size, None, stream, default)
+    }
+
+    /// Device memory of a pool, usable in stream order.
+    fn cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz [default] (
+        dptr: Out<Address>, size: usize, memPool: PoolHandle, stream: StreamHandle,
+    ) {
+        simulator()?.allocate_from_pool(dptr, size, Some(memPool), stream, default)
+    }
+
+    /// Frees device memory at its turn in a stream.
+    fn cuMemFreeAsync, cuMemFreeAsync_ptsz [default] (dptr: Address, stream: StreamHandle) {
+        let simulator = of_stream(stream)?;
+        simulator.free_in_stream(dptr.0 as u64, simulator.stream(stream, default)?)
+    }
+
+    /// The device's first pool.
+    fn cuDeviceGetDefaultMemPool(memPool: Out<PoolHandle>, dev: c_int) {
+        memPool.set(pool::default_pool(ordinal(dev)?))
+    }
+
+    /// The device's pool for `cuMemAllocAsync`.
+    fn cuDeviceGetMemPool(memPool: Out<PoolHandle>, dev: c_int) {
+        memPool.set(pool::current_pool(ordinal(dev)?))
+    }
+
+    /// Chooses the device's pool for `cuMemAllocAsync`.
+    fn cuDeviceSetMemPool(dev: c_int, memPool: PoolHandle) {
+        pool::set_current_pool(Home::of_device(ordinal(dev)?), memPool)
+    }
+
+    /// A new pool.
+    fn cuMemPoolCreate(memPool: Out<PoolHandle>, poolProps: In<PoolProperties>) {
+        memPool.check()?;
+        let properties = poolProps.get()?;
+        let home = home_of_properties(properties)?;
+        memPool.set(pool::create(home, properties.handle_types)?)
+    }
+
+    /// Destroys a pool.
+    fn cuMemPoolDestroy(memPool: PoolHandle) {
+        pool::destroy(memPool)
+    }
+
+    /// One attribute.
+    fn cuMemPoolGetAttribute(memPool: PoolHandle, attribute: c_int, value: Out<c_void>) {
+        pool::get_attribute(memPool, attribute, value)
+    }
+
+    /// Sets one attribute.
+    fn cuMemPoolSetAttribute(memPool: PoolHandle, attribute: c_int, value: *const c_void) {
+        pool::set_attribute(memPool, attribute, value)
+    }
+
+    /// Gives unused memory back; a pool here keeps none.
+    fn cuMemPoolTrimTo(memPool: PoolHandle, _minBytesToKeep: usize) {
+        pool::check(memPool)
+    }
+
+    /// Which devices reach the pool's memory.
+    fn cuMemPoolSetAccess(memPool: PoolHandle, map: In<AccessDescription>, count: usize) {
+        pool::check(memPool)?;
+        map.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
+    }
+
+    /// Which devices reach the pool's memory.
+    fn cuMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
+        pool::check(memPool)?;
+        flags.set(access(memPool, location.get()?)?)
+    }
+}

@@ -1,0 +1,61 @@
+//! Texture and surface objects.
+
+use crate::abi::error::Error;
+use crate::abi::texture::{DriverResource, DriverTexture, ViewDescription13};
+use crate::abi::{In, Out, SurfaceObject, TextureObject};
+use crate::api::entry::api;
+use crate::objects::texture::TextureParts;
+use crate::session::simulator::simulator;
+
+api! { Driver;
+    /// Makes a texture object.
+    fn cuTexObjectCreate(
+        pTexObject: Out<TextureObject>, pResDesc: In<DriverResource>, pTexDesc: In<DriverTexture>,
+        pResViewDesc: In<ViewDescription13>,
+    ) {
+        pTexObject.check()?;
+        let simulator = simulator()?;
+        let (resource, texture) = (pResDesc.get()?.resource()?, pTexDesc.get()?.into());
+        let view = pResViewDesc.get_if_given().map(|view| view.view);
+        // Integers of 32 bits are never read as numbers, whatever the flags say.
+        let mut parts = TextureParts { resource, texture, view };
+        let format = simulator.texture(&parts)?.image.format;
+        if format.bits == 32 && !format.is_float() {
+            parts.texture.common.read_mode = 0;
+        }
+        pTexObject.set(simulator.create_texture(parts)?)
+    }
+
+    /// Forgets a texture object.
+    fn cuTexObjectDestroy(texObject: TextureObject) { simulator()?.destroy_texture(texObject) }
+
+    /// What a texture object reads.
+    fn cuTexObjectGetResourceDesc(pResDesc: Out<DriverResource>, texObject: TextureObject) {
+        pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
+    }
+
+    /// How a texture object is read.
+    fn cuTexObjectGetTextureDesc(pTexDesc: Out<DriverTexture>, texObject: TextureObject) {
+        pTexDesc.set(simulator()?.texture_parts(texObject)?.texture.into())
+    }
+
+    /// The view of a texture object.
+    fn cuTexObjectGetResourceViewDesc(pResViewDesc: Out<ViewDescription13>, texObject: TextureObject) {
+        let view = simulator()?.texture_parts(texObject)?.view.ok_or(Error::InvalidValue)?;
+        pResViewDesc.set(ViewDescription13 { view, reserved: [0; 16] })
+    }
+
+    /// Makes a surface object.
+    fn cuSurfObjectCreate(pSurfObject: Out<SurfaceObject>, pResDesc: In<DriverResource>) {
+        pSurfObject.check()?;
+        pSurfObject.set(simulator()?.create_surface(pResDesc.get()?.resource()?)?)
+    }
+
+    /// Forgets a surface object.
+    fn cuSurfObjectDestroy(surfObject: SurfaceObject) { simulator()?.destroy_surface(surfObject) }
+
+    /// What a surface object accesses.
+    fn cuSurfObjectGetResourceDesc(pResDesc: Out<DriverResource>, surfObject: SurfaceObject) {
+        pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
+    }
+}

@@ -1,0 +1,47 @@
+//! Conditions.
+
+use crate::abi::{ContextHandle, Out};
+use crate::graph::handle::GraphHandle;
+use crate::session::context as contexts;
+use crate::session::simulator::simulator;
+use std::ffi::c_uint;
+
+pub(crate) mod runtime_only {
+    use super::*;
+    use crate::api::entry::api;
+
+    api! { Runtime;
+        /// A value that kernels set and a conditional node looks at.
+        fn cudaGraphConditionalHandleCreate(
+            handle: Out<u64>, graph: GraphHandle, defaultLaunchValue: c_uint, flags: c_uint,
+        ) {
+            handle.check()?;
+            handle.set(simulator()?.create_condition(graph, defaultLaunchValue, flags)?)
+        }
+
+        /// A value that kernels set and a conditional node looks at; for a context.
+        fn cudaGraphConditionalHandleCreate_v2(
+            handle: Out<u64>, graph: GraphHandle, _ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
+        ) {
+            handle.check()?;
+            handle.set(simulator()?.create_condition(graph, defaultLaunchValue, flags)?)
+        }
+    }
+}
+
+pub(crate) mod driver_only {
+    use super::*;
+    use crate::api::entry::api;
+
+    api! { Driver;
+        /// A value that kernels set and a conditional node looks at.
+        fn cuGraphConditionalHandleCreate(
+            handle: Out<u64>, graph: GraphHandle, ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
+        ) {
+            let simulator = simulator()?;
+            handle.check()?;
+            contexts::check_if_given(ctx)?;
+            handle.set(simulator.create_condition(graph, defaultLaunchValue, flags)?)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! How much memory graphs use.
+
+use crate::abi::Out;
+use crate::abi::error::Result;
+use crate::api::entry::shared;
+use crate::graph::memory::Account;
+use crate::session::context::ordinal;
+use crate::session::simulator::simulator_of;
+use parking_lot::MutexGuard;
+use std::ffi::{c_int, c_void};
+
+fn account(device: c_int) -> Result<MutexGuard<'static, Account>> {
+    Ok(simulator_of(ordinal(device)?)?.graph_memory.lock())
+}
+
+shared! {
+    /// Gives memory of graphs that nothing uses back, if the device has nothing to do.
+    fn cudaDeviceGraphMemTrim = cuDeviceGraphMemTrim(device: c_int) {
+        context()?;
+        simulator_of(ordinal(device)?)?.trim_graph_memory()
+    }
+
+    /// How much memory graphs use.
+    fn cudaDeviceGetGraphMemAttribute = cuDeviceGetGraphMemAttribute(
+        device: c_int, attr: c_int, value: Out<c_void>,
+    ) {
+        context()?;
+        let account = account(device)?;
+        value.check()?;
+        Out::new(value.pointer().cast()).set(account.attribute(attr)?)
+    }
+
+    /// Starts a high-water mark again.
+    fn cudaDeviceSetGraphMemAttribute = cuDeviceSetGraphMemAttribute(
+        device: c_int, attr: c_int, value: Out<c_void>,
+    ) {
+        context()?;
+        let mut account = account(device)?;
+        value.check()?;
+        // SAFETY: not null, so by the API's contract it points to a 64-bit number.
+        account.set_attribute(attr, unsafe { value.pointer().cast::<u64>().read_unaligned() })
+    }
+}

@@ -1,0 +1,10 @@
+//! Bodies of the exported functions, one file per area: arguments to objects and session, and their answers to codes.
+
+pub(crate) mod driver;
+pub(crate) mod entry;
+pub(crate) mod error_log;
+pub(crate) mod export_table;
+pub(crate) mod graph;
+pub(crate) mod nvml;
+pub(crate) mod runtime;
+pub(crate) mod shared;

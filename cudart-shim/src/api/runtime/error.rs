@@ -1,0 +1,40 @@
+//! Error handling: the last error, names and texts.
+
+use crate::abi::error;
+use crate::api::entry::api;
+use crate::session::sass_only;
+use std::ffi::{CStr, c_char, c_int};
+
+/// What the originals answer for a number that is no code.
+pub(crate) const UNRECOGNIZED: &CStr = c"unrecognized error code";
+
+api! { Runtime;
+    /// The thread's last error, which is then forgotten.
+    fn cudaGetLastError() -> c_int = 0; {
+        let code = error::take_last_code();
+        sass_only::asked(code);
+        code
+    }
+
+    /// The thread's last error.
+    fn cudaPeekAtLastError() -> c_int = 0; {
+        let code = error::last_code();
+        sass_only::asked(code);
+        code
+    }
+
+    /// `cudaErrorInvalidValue` and the like.
+    fn cudaGetErrorName(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {
+        sass_only::asked(error);
+        error::texts(error).and_then(|texts| texts.runtime_name).unwrap_or(UNRECOGNIZED).as_ptr()
+    }
+
+    /// `invalid argument` and the like.
+    fn cudaGetErrorString(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {
+        sass_only::asked(error);
+        match error::texts(error) {
+            Some(texts) if texts.runtime_name.is_some() => texts.told().as_ptr(),
+            _ => UNRECOGNIZED.as_ptr(),
+        }
+    }
+}

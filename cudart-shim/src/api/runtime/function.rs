@@ -1,0 +1,212 @@
+//! Kernels: attributes, occupancy.
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{Address, FunctionHandle, In, Out};
+use crate::api::entry::api;
+use crate::api::runtime::LaunchConfiguration;
+use crate::objects::function::{KernelAttributes, kernel_on, parameter};
+use crate::session::simulator::simulator;
+use std::ffi::{c_char, c_int, c_uint};
+
+/// `cudaFuncAttributes`, with so many numbers behind those of CUDA 11.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FunctionAttributes<const MORE: usize> {
+    shared_size: usize,
+    const_size: usize,
+    local_size: usize,
+    max_threads_per_block: c_int,
+    registers: c_int,
+    ptx_version: c_int,
+    binary_version: c_int,
+    cache_mode_ca: c_int,
+    max_dynamic_shared_size: c_int,
+    preferred_carveout: c_int,
+    more: [c_int; MORE],
+}
+
+/// `cudaFuncAttributes` of CUDA 11.
+pub(crate) type FunctionAttributes11 = FunctionAttributes<0>;
+
+/// `cudaFuncAttributes` of CUDA 12 and 13, with six numbers about clusters and room for 16 others.
+pub(crate) type FunctionAttributes12 = FunctionAttributes<22>;
+
+impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
+    fn from(attributes: KernelAttributes) -> Self {
+        let [must_be_set, x, y, z, non_portable, policy] = attributes.clusters;
+        let mut more = [0; MORE];
+        for (place, value) in more.iter_mut().zip([must_be_set, x, y, z, policy, non_portable]) {
+            *place = value;
+        }
+        Self {
+            shared_size: attributes.shared,
+            const_size: attributes.constant,
+            local_size: attributes.local,
+            max_threads_per_block: attributes.max_threads,
+            registers: attributes.registers,
+            ptx_version: attributes.ptx_version,
+            binary_version: attributes.binary_version,
+            cache_mode_ca: 0,
+            max_dynamic_shared_size: attributes.max_dynamic_shared,
+            preferred_carveout: attributes.carveout,
+            more,
+        }
+    }
+}
+
+impl<const MORE: usize> FunctionAttributes<MORE> {
+    /// The structure as it lies in memory.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let sizes = [self.shared_size, self.const_size, self.local_size].map(usize::to_ne_bytes);
+        let numbers = [
+            self.max_threads_per_block,
+            self.registers,
+            self.ptx_version,
+            self.binary_version,
+            self.cache_mode_ca,
+            self.max_dynamic_shared_size,
+            self.preferred_carveout,
+        ];
+        let numbers = numbers.into_iter().chain(self.more).flat_map(c_int::to_ne_bytes);
+        let mut bytes: Vec<u8> = sizes.into_iter().flatten().chain(numbers).collect();
+        bytes.resize(size_of::<Self>(), 0);
+        bytes
+    }
+}
+
+fn attributes(function: Address) -> Result<KernelAttributes> {
+    let simulator = simulator()?;
+    simulator.kernel_attributes(&*simulator.kernel_of(function.0)?)
+}
+
+/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+fn check_preference(function: Address, value: c_int, largest: c_int) -> Result<()> {
+    simulator()?.kernel_of(function.0)?;
+    if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
+fn occupancy(
+    ctas: Out<c_int>,
+    function: Address,
+    threads: c_int,
+    shared: usize,
+    flags: c_uint,
+) -> Result<()> {
+    ctas.check()?;
+    let simulator = simulator()?;
+    let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(Error::InvalidValue)?;
+    if flags > 1 {
+        return Err(Error::InvalidValue);
+    }
+    let kernel = simulator.kernel_of(function.0)?;
+    let resources = kernel.resources()?;
+    ctas.set(simulator.active_ctas(&kernel, &resources, threads, shared) as c_int)
+}
+
+api! { Runtime;
+    /// Everything about a kernel; the structure of CUDA 11.
+    fn cudaFuncGetAttributes_v11(attr: Out<FunctionAttributes11>, func: Address) {
+        attr.check()?;
+        attr.set(attributes(func)?.into())
+    }
+
+    /// Everything about a kernel.
+    fn cudaFuncGetAttributes(attr: Out<FunctionAttributes12>, func: Address) {
+        attr.check()?;
+        attr.set(attributes(func)?.into())
+    }
+
+    /// Sets the dynamic shared memory a launch may ask for (8), or the preferred share of shared memory (9).
+    fn cudaFuncSetAttribute(func: Address, attribute: c_int, value: c_int) {
+        let simulator = simulator()?;
+        simulator.set_kernel_attribute(&*simulator.kernel_of(func.0)?, attribute, value)
+    }
+
+    /// As `cudaFuncSetAttribute`, for a kernel handle.
+    fn cudaKernelSetAttributeForDevice(kernel: FunctionHandle, attribute: c_int, value: c_int, device: c_int) {
+        let (simulator, kernel) = kernel_on(kernel, device)?;
+        simulator.set_kernel_attribute(&kernel, attribute, value)
+    }
+
+    /// Preferred split of L1 and shared memory.
+    fn cudaFuncSetCacheConfig(func: Address, config: c_int) { check_preference(func, config, 3) }
+
+    /// Preferred width of shared memory banks.
+    fn cudaFuncSetSharedMemConfig(func: Address, config: c_int) { check_preference(func, config, 2) }
+
+    /// The kernel's name in the PTX.
+    fn cudaFuncGetName(name: Out<*const c_char>, func: Address) {
+        name.check()?;
+        // The kernel is kept by the module, as long as its fat binary is registered.
+        name.set(simulator()?.kernel_of(func.0)?.name.as_ptr())
+    }
+
+    /// Offset and size of a parameter.
+    fn cudaFuncGetParamInfo(func: Address, index: usize, offset: Out<usize>, size: Out<usize>) {
+        parameter(&*simulator()?.kernel_of(func.0)?, index, offset, size)
+    }
+
+    /// How many parameters the kernel has.
+    fn cudaFuncGetParamCount(func: Address, count: Out<usize>) {
+        count.set(simulator()?.kernel_of(func.0)?.resources()?.source.parameters.len())
+    }
+
+    /// CTAs that are resident on a multiprocessor at once.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize,
+    ) {
+        occupancy(numBlocks, func, blockSize, dynamicSMemSize, 0)
+    }
+
+    /// CTAs that are resident on a multiprocessor at once; flag 1 asks for no global caching.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize, flags: c_uint,
+    ) {
+        occupancy(numBlocks, func, blockSize, dynamicSMemSize, flags)
+    }
+
+    /// Clusters of a launch that are resident at once.
+    fn cudaOccupancyMaxActiveClusters(
+        numClusters: Out<c_int>, func: Address, launchConfig: In<LaunchConfiguration>,
+    ) {
+        numClusters.check()?;
+        let simulator = simulator()?;
+        let kernel = simulator.kernel_of(func.0)?;
+        let sizes = launchConfig.get()?.sizes()?;
+        numClusters.set(simulator.active_clusters(&kernel, &*kernel.resources()?, &sizes)? as c_int)
+    }
+
+    /// CTAs of the largest cluster that a launch can have.
+    fn cudaOccupancyMaxPotentialClusterSize(
+        clusterSize: Out<c_int>, func: Address, launchConfig: In<LaunchConfiguration>,
+    ) {
+        clusterSize.check()?;
+        let simulator = simulator()?;
+        let kernel = simulator.kernel_of(func.0)?;
+        let sizes = launchConfig.get()?.sizes()?;
+        clusterSize.set(simulator.largest_cluster(&kernel, &*kernel.resources()?, &sizes) as c_int)
+    }
+
+    /// Dynamic shared memory a CTA can have when so many share a multiprocessor.
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(
+        dynamicSmemSize: Out<usize>, func: Address, numBlocks: c_int, blockSize: c_int,
+    ) {
+        let simulator = simulator()?;
+        let ctas = u32::try_from(numBlocks).ok().filter(|ctas| *ctas > 0).ok_or(Error::InvalidValue)?;
+        if blockSize <= 0 {
+            return Err(Error::InvalidValue);
+        }
+        let kernel = simulator.kernel_of(func.0)?;
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.resources()?, ctas) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_sizes_of_the_originals() {
+        assert_eq!((size_of::<FunctionAttributes11>(), size_of::<FunctionAttributes12>()), (56, 144));
+    }
+}

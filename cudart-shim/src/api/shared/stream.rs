@@ -1,0 +1,42 @@
+//! Attributes of streams, and host functions that say how they are waited for.
+
+use crate::abi::error::Error;
+use crate::abi::{In, Out, StreamHandle};
+use crate::api::entry::shared;
+use crate::objects::stream_attribute::Value;
+use crate::session::streams::{HostFunction, of_stream};
+use std::ffi::{c_int, c_uint, c_void};
+
+shared! {
+    /// As `cudaLaunchHostFunc`; threads wait for host functions in one way here, blocked (0) or spinning (1).
+    fn cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz = cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz [default] (
+        stream: StreamHandle, function: HostFunction, userData: *mut c_void, syncMode: c_uint,
+    ) {
+        if syncMode > 1 {
+            return Err(Error::InvalidValue);
+        }
+        context()?.launch_host_function(stream, default, function, userData)
+    }
+
+    /// One attribute of a stream.
+    fn cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz = cuStreamGetAttribute, cuStreamGetAttribute_ptsz [default] (
+        stream: StreamHandle, attribute: c_int, value: Out<Value>,
+    ) {
+        context()?;
+        of_stream(stream)?.stream_attribute(stream, default, attribute, value)
+    }
+
+    /// Sets one attribute of a stream.
+    fn cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz = cuStreamSetAttribute, cuStreamSetAttribute_ptsz [default] (
+        stream: StreamHandle, attribute: c_int, value: In<Value>,
+    ) {
+        context()?;
+        of_stream(stream)?.set_stream_attribute(stream, default, attribute, &value.get()?)
+    }
+
+    /// Gives a stream the attributes of another.
+    fn cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz = cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz [default] (dst: StreamHandle, src: StreamHandle) {
+        context()?;
+        of_stream(dst)?.copy_stream_attributes(dst, src, default)
+    }
+}

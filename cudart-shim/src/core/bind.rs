@@ -1,0 +1,194 @@
+//! Fills the function table of a front, and answers for the functions that have no body.
+
+use crate::abi::error::Error;
+use crate::api::nvml;
+use crate::host::log;
+use std::ffi::{CStr, c_int, c_void};
+
+#[cfg(test)]
+use crate::abi::check::signature_of;
+
+/// Address of a function of ours.
+#[derive(Clone, Copy)]
+pub(crate) struct Address(*const c_void);
+
+// SAFETY: the address of a function; it is never written through.
+unsafe impl Sync for Address {}
+
+/// What an exported function leads to.
+pub(crate) enum Slot {
+    /// Its body.
+    Body(Address),
+    /// The stub with this number.
+    Stub(u16),
+}
+
+/// One name of `cuGetProcAddress`; sorted by name, then version.
+pub(crate) struct Lookup {
+    pub(crate) name: &'static str,
+    pub(crate) since: u32,
+    pub(crate) per_thread: bool,
+    /// Place in the driver's table.
+    pub(crate) slot: u16,
+}
+
+macro_rules! body {
+    ($function:path) => {
+        Slot::Body(Address($function as *const c_void))
+    };
+}
+
+#[allow(non_upper_case_globals, non_snake_case)]
+mod tables {
+    use super::*;
+    include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+}
+
+/// The context that each body needs, by the body's name.
+#[allow(non_snake_case)]
+pub(crate) mod needs {
+    pub(crate) use super::tables::{Driver, Runtime};
+}
+
+pub(crate) use tables::LOOKUPS;
+#[cfg(test)]
+pub(crate) use tables::bodies;
+
+core::arch::global_asm!(
+    include_str!(concat!(env!("OUT_DIR"), "/stubs.s")),
+    report = sym report_stub,
+    options(att_syntax)
+);
+
+/// Distance of two stubs in bytes; the assembly aligns them so.
+const STUB_SIZE: usize = 16;
+
+unsafe extern "C" {
+    static voltsim_stubs: u8;
+}
+
+impl Slot {
+    /// The address a caller jumps to.
+    pub(crate) fn address(&self) -> *const c_void {
+        match self {
+            Slot::Body(address) => address.0,
+            // The stubs lie one after another; the number comes from the same table as their count.
+            Slot::Stub(number) => {
+                (&raw const voltsim_stubs).wrapping_add(usize::from(*number) * STUB_SIZE).cast()
+            }
+        }
+    }
+}
+
+/// The driver's function in this place of its table.
+pub(crate) fn driver_function(slot: u16) -> Option<*const c_void> {
+    tables::Cuda.get(usize::from(slot)).map(Slot::address)
+}
+
+struct Front {
+    fingerprint: u64,
+    slots: &'static [Slot],
+}
+
+fn front(number: u32) -> Option<Front> {
+    let [cudart_11, cudart_12, cudart_13, cuda, nvml] = tables::FINGERPRINTS;
+    let (fingerprint, slots): (u64, &[Slot]) = match number {
+        0 => (cudart_11, &tables::Cudart11),
+        1 => (cudart_12, &tables::Cudart12),
+        2 => (cudart_13, &tables::Cudart13),
+        3 => (cuda, &tables::Cuda),
+        4 => (nvml, &tables::Nvml),
+        _ => return None,
+    };
+    Some(Front { fingerprint, slots })
+}
+
+/// Fills the table of front `number`. Returns 1, and changes nothing, when the front was built from another API table.
+///
+/// # Safety
+/// `table` points to `length` writable entries that no other thread uses yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn voltsim_core_bind(
+    number: u32,
+    fingerprint: u64,
+    table: *mut *const c_void,
+    length: usize,
+) -> c_int {
+    let Some(front) = front(number) else { return 1 };
+    if front.fingerprint != fingerprint || front.slots.len() != length || table.is_null() {
+        return 1;
+    }
+    for (index, slot) in front.slots.iter().enumerate() {
+        // SAFETY: `index` is less than `length`, and the caller owns the table.
+        unsafe { table.add(index).write(slot.address()) };
+    }
+    0
+}
+
+/// Reached from each stub with its number and the address of the instruction after the call.
+extern "C" fn report_stub(number: u32, caller: *const c_void) -> c_int {
+    let name = tables::STUB_NAMES.get(number as usize).copied().unwrap_or("?");
+    log::stub_called(name, || place_of(caller));
+    if name.starts_with("nvml") {
+        return nvml::Failure::NotSupported as c_int;
+    }
+    let error = tables::STUB_ERRORS.get(number as usize).copied().unwrap_or(Error::NotSupported);
+    if name.starts_with("cuda") || name.starts_with("__cuda") {
+        error.remember();
+    }
+    error.code()
+}
+
+/// `libfoo.so (some_function)` for a code address.
+fn place_of(address: *const c_void) -> String {
+    let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: dladdr accepts any address and fills the structure when it returns non-zero.
+    let found = unsafe { libc::dladdr(address, information.as_mut_ptr()) };
+    if found == 0 {
+        return format!("{address:?}");
+    }
+    // SAFETY: filled, as dladdr said.
+    let information = unsafe { information.assume_init() };
+    let text = |name: *const libc::c_char| {
+        // SAFETY: the loader keeps these names alive while the library is loaded.
+        (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    };
+    let library = text(information.dli_fname).unwrap_or_default();
+    match text(information.dli_sname) {
+        Some(symbol) => format!("{library} ({symbol})"),
+        None => format!("{library}+{:#x}", address as usize - information.dli_fbase as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_body_has_the_signature_of_its_line() {
+        let wrong: Vec<_> = bodies()
+            .into_iter()
+            .filter(|(_, text, actual)| api_table::Signature::parse(text).as_ref() != Some(actual))
+            .map(|(name, text, actual)| format!("{name}: {text} but {actual:?}"))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn a_front_of_another_build_is_refused_and_left_alone() {
+        let mut table = [std::ptr::null(); 4];
+        // SAFETY: the table has four entries.
+        let result = unsafe { voltsim_core_bind(0, 1, table.as_mut_ptr(), 4) };
+        assert_eq!((result, table), (1, [std::ptr::null(); 4]));
+    }
+
+    #[test]
+    fn a_stub_returns_not_supported_and_is_remembered_as_the_last_error() {
+        let stub = tables::STUB_NAMES.iter().position(|name| *name == "cudaGraphicsMapResources");
+        let slot = Slot::Stub(stub.and_then(|number| u16::try_from(number).ok()).unwrap_or(0));
+        // SAFETY: a stub takes no argument and returns a status.
+        let function: extern "C" fn() -> c_int = unsafe { std::mem::transmute(slot.address()) };
+        assert_eq!(function(), Error::NotSupported.code());
+        assert_eq!(crate::abi::error::take_last_code(), Error::NotSupported.code());
+    }
+}

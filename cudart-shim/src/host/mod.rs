@@ -1,0 +1,12 @@
+//! The process that has loaded the libraries: its environment, its memory, its threads, and the files that it writes.
+//!
+//! Nothing here knows CUDA.
+
+pub(crate) mod caller;
+pub(crate) mod environment;
+pub(crate) mod host_pages;
+pub(crate) mod log;
+pub(crate) mod mapped;
+pub(crate) mod output_files;
+pub(crate) mod thread_exit;
+pub(crate) mod visible_devices;

@@ -1,0 +1,226 @@
+//! Allocation and release of device, managed and host memory, for both APIs.
+
+use crate::abi::error::{Error, Result};
+use crate::api::entry;
+use crate::graph;
+use crate::host::host_pages::{self, Access};
+use crate::host::log;
+use crate::objects::interprocess;
+use crate::objects::managed;
+use crate::objects::ownership::{self, Object};
+use crate::objects::pool;
+use crate::profile::Attribute;
+use crate::session::operation::Operation;
+use crate::session::process::process;
+use crate::session::simulator::{Simulator, owner_of, started};
+use functional::check::Origin;
+use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
+use saved_run::Registration;
+use stream_engine::{Scope, StreamId};
+
+/// Kinds of memory that streams free; only pools have the second.
+const STREAM_KINDS: [AllocationKind; 2] = [AllocationKind::Device, AllocationKind::Managed];
+/// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
+pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
+/// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
+pub(crate) const HOST_REGISTER_FLAGS: u32 = 15;
+/// The device only reads the memory, which no profile says that it supports
+/// (`ReadOnlyHostRegisterSupported`).
+const HOST_REGISTER_READ_ONLY: u32 = 8;
+
+/// Ends the registrations of host memory that the program has unmapped, and tells the user:
+/// kernels, copies and fills then find no memory there.
+pub(crate) fn end_unmapped() {
+    for ended in started().flat_map(|simulator| simulator.device.memory.end_unmapped()) {
+        log::report(|| {
+            let Allocation { address, size, .. } = ended;
+            format!(
+                "registered host memory of {size} bytes at {address:#x} has been unmapped: its registration ends. \
+                 Call cudaHostUnregister before munmap or free"
+            )
+        });
+    }
+}
+
+impl Simulator {
+    /// Allocates memory of a kind; 0 bytes are no allocation and the address 0.
+    pub(crate) fn allocate(&self, size: usize, kind: AllocationKind, flags: u32) -> Result<u64> {
+        if size == 0 {
+            return Ok(0);
+        }
+        // Every allocation can be a texture.
+        let alignment = ALLOCATION_ALIGNMENT.max(self.texture_alignment() as u64);
+        let address = self.device.memory.allocate(size as u64, alignment, kind)?;
+        if let Some(checker) = self.device.checker() {
+            checker.allocated(&self.device.memory, address, entry::origin());
+        }
+        if flags != 0 {
+            process().allocation_flags.lock().insert(address, flags);
+        }
+        Ok(address)
+    }
+
+    /// Rows of `width` bytes, each starting at a multiple of the texture alignment: the address and the pitch.
+    pub(crate) fn allocate_rows(&self, width: usize, rows: usize) -> Result<(u64, usize)> {
+        self.check_unsafe_call()?;
+        let alignment = self.profile.amount(Attribute::TextureAlignment).max(1) as usize;
+        let pitch = width.checked_next_multiple_of(alignment).ok_or(Error::MemoryAllocation)?;
+        let size = pitch.checked_mul(rows).ok_or(Error::MemoryAllocation)?;
+        let address = self.allocate(size, AllocationKind::Device, 0)?;
+        ownership::adopt(Object::Memory(address));
+        Ok((address, pitch))
+    }
+
+    /// Waits for the device, then frees an allocation of one of these kinds. The address 0 is nothing to free.
+    pub(crate) fn free(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
+        self.check_unsafe_call()?;
+        self.engine.synchronize(Scope::Context)?;
+        if address == 0 {
+            return Ok(());
+        }
+        let owner = self.owner(address);
+        if owner.ordinal != self.ordinal {
+            owner.engine.synchronize(Scope::Context)?;
+        }
+        owner.check_start(address, kinds)?;
+        if graph::memory::is_reserved(address) {
+            return graph::memory::end_life(address);
+        }
+        owner.release(address, entry::origin())
+    }
+
+    /// The device whose memory an address is; this one if it is nobody's.
+    pub(crate) fn owner(&self, address: u64) -> &Self {
+        owner_of(address).map_or(self, |(owner, _)| owner)
+    }
+
+    /// Frees device memory at its turn in a stream.
+    pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
+        // Managed memory of a pool too.
+        let is_of_pool = pool::pool_of(address).is_some() || graph::memory::is_reserved(address);
+        let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
+        self.owner(address).check_start(address, kinds)?;
+        let operation = || Operation::Free { address, by: entry::origin() };
+        if graph::memory::is_reserved(address) {
+            // The memory stays where it is; what follows in the stream does not matter to it.
+            return if self.add_if_capturing(stream, operation)? {
+                Ok(())
+            } else {
+                graph::memory::end_life(address)
+            };
+        }
+        self.enqueue(stream, operation())
+    }
+
+    fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
+        let allocation = self.device.memory.allocation_of(address);
+        // Imported memory is freed like one's own, but for what has been opened and is to be closed.
+        let is_kind = |kind| {
+            kinds.contains(&kind)
+                || (kind == AllocationKind::Imported
+                    && kinds.contains(&AllocationKind::Device)
+                    && !interprocess::is_opened(address))
+        };
+        let fits = |found: &Allocation| found.address == address && is_kind(found.kind);
+        if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    /// Frees an allocation at once.
+    pub(crate) fn release(&self, address: u64, by: Origin) -> Result<()> {
+        let freed = self.device.memory.free(address)?;
+        ownership::disown(Object::Memory(address));
+        managed::forget(freed.address, freed.size);
+        if let Some(checker) = self.device.checker() {
+            checker.freed(address, by);
+        }
+        pool::forget_allocation(address);
+        process().allocation_flags.lock().remove(&address);
+        process().synchronous.lock().remove(&address);
+        Ok(())
+    }
+
+    /// Makes memory of the program reachable by kernels.
+    pub(crate) fn register_host(&self, address: u64, size: usize, flags: u32) -> Result<()> {
+        self.check_unsafe_call()?;
+        if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
+            return Err(Error::InvalidValue);
+        }
+        end_unmapped();
+        if owner_of(address).is_some() {
+            return Err(Error::HostMemoryAlreadyRegistered);
+        }
+        self.check_registrable(address, size as u64, flags)?;
+        self.device.memory.register_host(address, size as u64)?;
+        if let Some(found) = self.device.memory.allocation_of(address) {
+            self.registered.lock().insert(found.number, Registration { address, size: size as u64 });
+        }
+        process().allocation_flags.lock().insert(address, flags);
+        ownership::adopt(Object::Registration(address));
+        Ok(())
+    }
+
+    /// Refuses host memory that is not mapped, or that the program itself must not write.
+    fn check_registrable(&self, address: u64, size: u64, flags: u32) -> Result<()> {
+        if started().any(|simulator| simulator.device.memory.owns(address)) {
+            return Err(Error::InvalidValue);
+        }
+        match host_pages::access(address, size) {
+            Some(Access::Written) => Ok(()),
+            Some(Access::Read) if flags & HOST_REGISTER_READ_ONLY != 0 => Err(Error::NotSupported),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// Undoes [`Simulator::register_host`].
+    pub(crate) fn unregister_host(&self, address: u64) -> Result<()> {
+        self.check_unsafe_call()?;
+        if address == 0 {
+            return Err(Error::InvalidValue);
+        }
+        self.engine.synchronize(Scope::Context)?;
+        let is_inside =
+            |found: &Allocation| found.kind == AllocationKind::Registered && found.address != address;
+        if owner_of(address).is_some_and(|(_, found)| is_inside(&found)) {
+            return Err(Error::InvalidValue);
+        }
+        self.owner(address).device.memory.unregister_host(address).map_err(|error| match error {
+            MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
+            other => other.into(),
+        })?;
+        process().allocation_flags.lock().remove(&address);
+        ownership::disown(Object::Registration(address));
+        Ok(())
+    }
+
+    /// The pinned or registered host allocation that holds an address.
+    pub(crate) fn host_allocation(&self, address: u64) -> Result<Allocation> {
+        owner_of(address)
+            .map(|(_, found)| found)
+            .filter(|found| matches!(found.kind, AllocationKind::Host | AllocationKind::Registered))
+            .ok_or(Error::InvalidValue)
+    }
+
+    /// Flags the allocation that starts here was made with.
+    pub(crate) fn allocation_flags(&self, address: u64) -> u32 {
+        process().allocation_flags.lock().get(&address).copied().unwrap_or(0)
+    }
+
+    /// Free and total device memory in bytes.
+    pub(crate) fn memory_info(&self) -> (u64, u64) {
+        let total = self.device.memory.capacity();
+        (total.saturating_sub(self.device.memory.used()), total)
+    }
+
+    /// Refuses a range that is not managed memory.
+    pub(crate) fn check_managed(&self, address: u64, size: usize) -> Result<()> {
+        let memory = &self.owner(address).device.memory;
+        memory.check_range(address, size as u64)?;
+        let managed =
+            |found: &Allocation| matches!(found.kind, AllocationKind::Managed | AllocationKind::Registered);
+        if memory.allocation_of(address).as_ref().is_some_and(managed) {
+            Ok(())
+        } else {
+            Err(Error::InvalidValue)
+        }
+    }
+}

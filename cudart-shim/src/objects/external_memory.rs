@@ -1,0 +1,132 @@
+//! Memory that something outside of CUDA has made, by file descriptor.
+//!
+//! A descriptor is opaque to CUDA's programs; here it is a file that can be mapped, such as one of memfd_create(2) or an
+//! export of `cuMemExportToShareableHandle`.
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{Address, In, Out};
+use crate::session::context::current_device;
+use crate::session::process::process;
+use crate::session::simulator::Simulator;
+use functional::memory::{AllocationKind, Pages};
+use rustc_hash::FxHashMap;
+use std::ffi::{c_int, c_uint, c_ulonglong};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+
+/// `cudaExternalMemoryHandleTypeOpaqueFd`.
+const OPAQUE_DESCRIPTOR: c_int = 1;
+/// The last kind of handle there is.
+const LAST_KIND: c_int = 9;
+
+/// Start of `cudaExternalMemoryHandleDesc`, `CUDA_EXTERNAL_MEMORY_HANDLE_DESC`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct HandleDescription {
+    kind: c_int,
+    padding: c_int,
+    /// A descriptor, or what other systems have: up to 16 bytes.
+    descriptor: c_int,
+    other: [c_int; 3],
+    size: c_ulonglong,
+    flags: c_uint,
+}
+
+#[cfg(test)]
+impl HandleDescription {
+    /// Bytes to the descriptor.
+    pub(crate) const DESCRIPTOR: usize = std::mem::offset_of!(HandleDescription, descriptor);
+    /// Bytes to the size.
+    pub(crate) const SIZE: usize = std::mem::offset_of!(HandleDescription, size);
+    /// Bytes to the flags.
+    pub(crate) const FLAGS: usize = std::mem::offset_of!(HandleDescription, flags);
+}
+
+/// Start of `cudaExternalMemoryBufferDesc`, `CUDA_EXTERNAL_MEMORY_BUFFER_DESC`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct BufferDescription {
+    offset: c_ulonglong,
+    size: c_ulonglong,
+    flags: c_uint,
+}
+
+struct External {
+    pages: Arc<Pages>,
+    size: u64,
+    /// The device it was imported for.
+    device: usize,
+}
+
+/// What has been imported.
+#[derive(Default)]
+pub(crate) struct Table {
+    live: FxHashMap<u64, External>,
+    created: u64,
+}
+
+/// Handles lie where no process has memory.
+const HANDLES: u64 = 0x6100_0000_0000_0000;
+
+/// Takes over memory behind a descriptor, which is ours from then on.
+pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Result<()> {
+    result.check()?;
+    let HandleDescription { kind, descriptor, size, flags, .. } = description.get()?;
+    match kind {
+        OPAQUE_DESCRIPTOR => {}
+        2..=LAST_KIND => return Err(Error::NotSupported),
+        _ => return Err(Error::InvalidValue),
+    }
+    // Flag 1 says that the memory is a resource's own, which makes no difference here.
+    if descriptor < 0 || size == 0 || flags > 1 {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: the number is only used to be duplicated, which fails for one that is no open descriptor.
+    let own = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
+    let pages = Pages::from_descriptor(own.map_err(|_| Error::InvalidValue)?);
+    let pages = pages.map_err(|_| Error::OperatingSystem)?;
+    if size > pages.size() {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: an open descriptor that the program hands over with a call that succeeds.
+    drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
+    let mut table = process().external.lock();
+    table.created += 1;
+    let handle = HANDLES | (table.created << 4);
+    table.live.insert(handle, External { pages: Arc::new(pages), size, device: current_device() });
+    result.set(handle)
+}
+
+/// Lets go of imported memory; buffers of it stay until they are freed.
+pub(crate) fn destroy(handle: u64) -> Result<()> {
+    process().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
+}
+
+/// A device has been reset.
+pub(crate) fn forget(device: usize) {
+    process().external.lock().live.retain(|_, external| external.device != device);
+}
+
+impl Simulator {
+    /// Maps a part of imported memory, which is freed like memory of one's own.
+    pub(crate) fn map_external(
+        &self,
+        result: Out<Address>,
+        handle: u64,
+        description: In<BufferDescription>,
+    ) -> Result<()> {
+        result.check()?;
+        let BufferDescription { offset, size, flags } = description.get()?;
+        let pages = {
+            let table = process().external.lock();
+            let external = table.live.get(&handle).ok_or(Error::InvalidResourceHandle)?;
+            let fits = offset.checked_add(size).is_some_and(|end| end <= external.size);
+            if flags != 0 || size == 0 || !fits {
+                return Err(Error::InvalidValue);
+            }
+            Arc::clone(&external.pages)
+        };
+        let address = self.device.memory.attach(&pages, offset, size, AllocationKind::Imported)?;
+        result.set(Address(address as usize))
+    }
+}

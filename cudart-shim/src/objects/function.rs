@@ -1,0 +1,165 @@
+//! Attributes of kernels, for both APIs (`cudaFuncAttributes`, `CUfunction_attribute`).
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{FunctionHandle, Out};
+use crate::objects::cluster::ClusterSettings;
+use crate::objects::module::{Kernel, KernelSettings};
+use crate::profile::Attribute;
+use crate::session::context::ordinal;
+use crate::session::simulator::{Simulator, simulator_of};
+use ptx_frontend::ir::LaunchBounds;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// `CUfunction_attribute`, `cudaFuncAttribute`.
+mod attribute {
+    pub(crate) const MAX_THREADS_PER_BLOCK: i32 = 0;
+    pub(crate) const SHARED_SIZE: i32 = 1;
+    pub(crate) const CONST_SIZE: i32 = 2;
+    pub(crate) const LOCAL_SIZE: i32 = 3;
+    pub(crate) const REGISTERS: i32 = 4;
+    pub(crate) const PTX_VERSION: i32 = 5;
+    pub(crate) const BINARY_VERSION: i32 = 6;
+    pub(crate) const CACHE_MODE_CA: i32 = 7;
+    pub(crate) const MAX_DYNAMIC_SHARED_SIZE: i32 = 8;
+    pub(crate) const CARVEOUT: i32 = 9;
+    pub(crate) const CLUSTER_SIZE_MUST_BE_SET: i32 = 10;
+    pub(crate) const REQUIRED_CLUSTER_WIDTH: i32 = 11;
+    pub(crate) const REQUIRED_CLUSTER_DEPTH: i32 = 13;
+    pub(crate) const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
+    pub(crate) const CLUSTER_SCHEDULING_POLICY: i32 = 15;
+    /// `cudaClusterSchedulingPolicyLoadBalancing`, the last of them.
+    pub(crate) const LAST_POLICY: i32 = 2;
+}
+
+/// What a program can ask of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelAttributes {
+    /// Static shared memory, bytes.
+    pub(crate) shared: usize,
+    /// Constant memory of its module, bytes.
+    pub(crate) constant: usize,
+    /// Local memory of a thread, bytes.
+    pub(crate) local: usize,
+    /// Largest CTA.
+    pub(crate) max_threads: c_int,
+    /// Registers of a thread.
+    pub(crate) registers: c_int,
+    /// Ten times the compute capability the PTX was made for.
+    pub(crate) ptx_version: c_int,
+    /// Ten times the compute capability of the device.
+    pub(crate) binary_version: c_int,
+    /// Dynamic shared memory a launch may ask for, bytes.
+    pub(crate) max_dynamic_shared: c_int,
+    /// Preferred share of shared memory, percent; -1 is no preference.
+    pub(crate) carveout: c_int,
+    /// Attributes 10 to 15: a launch has to name its clusters; their required width, height and depth; they may be larger
+    /// than portable; scheduling policy.
+    pub(crate) clusters: [c_int; 6],
+}
+
+fn int(value: impl TryInto<c_int>) -> c_int {
+    value.try_into().unwrap_or(c_int::MAX)
+}
+
+impl Simulator {
+    /// What a program can ask of a kernel.
+    pub(crate) fn kernel_attributes(&self, kernel: &Kernel) -> Result<KernelAttributes> {
+        let resources = kernel.resources()?;
+        let target = kernel.module.target;
+        let KernelSettings { carveout, clusters, .. } = *kernel.settings.lock();
+        Ok(KernelAttributes {
+            shared: resources.static_shared as usize,
+            constant: kernel.module.constant_bytes as usize,
+            local: resources.local_bytes as usize,
+            max_threads: int(self.max_threads(resources.bounds())),
+            registers: int(self.registers(kernel, &resources)),
+            ptx_version: int(if target == 0 { self.capability() } else { target }),
+            binary_version: int(self.capability()),
+            max_dynamic_shared: int(self.max_dynamic_shared(kernel, resources.static_shared)),
+            carveout,
+            clusters: cluster_attributes(resources.bounds(), clusters),
+        })
+    }
+
+    /// One attribute by number.
+    pub(crate) fn kernel_attribute(&self, kernel: &Kernel, number: c_int) -> Result<c_int> {
+        let attributes = self.kernel_attributes(kernel)?;
+        Ok(match number {
+            attribute::MAX_THREADS_PER_BLOCK => attributes.max_threads,
+            attribute::SHARED_SIZE => int(attributes.shared),
+            attribute::CONST_SIZE => int(attributes.constant),
+            attribute::CACHE_MODE_CA => 0,
+            attribute::LOCAL_SIZE => int(attributes.local),
+            attribute::REGISTERS => attributes.registers,
+            attribute::PTX_VERSION => attributes.ptx_version,
+            attribute::BINARY_VERSION => attributes.binary_version,
+            attribute::MAX_DYNAMIC_SHARED_SIZE => attributes.max_dynamic_shared,
+            attribute::CARVEOUT => attributes.carveout,
+            attribute::CLUSTER_SIZE_MUST_BE_SET..=attribute::CLUSTER_SCHEDULING_POLICY => {
+                attributes.clusters[(number - attribute::CLUSTER_SIZE_MUST_BE_SET) as usize]
+            }
+            _ => return Err(Error::InvalidValue),
+        })
+    }
+
+    /// Sets one of the attributes that can be set.
+    pub(crate) fn set_kernel_attribute(&self, kernel: &Kernel, number: c_int, value: c_int) -> Result<()> {
+        match number {
+            attribute::MAX_DYNAMIC_SHARED_SIZE => {
+                let shared = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
+                let most = self.profile.amount(Attribute::MaxSharedMemoryPerBlockOptin);
+                // Libraries set up all their kernels when they are loaded, machine code too.
+                let own = if kernel.is_executable() { kernel.resources()?.static_shared } else { 0 };
+                if shared > most.saturating_sub(own) {
+                    return Err(Error::InvalidValue);
+                }
+                kernel.settings.lock().max_dynamic_shared = Some(shared);
+                Ok(())
+            }
+            attribute::CARVEOUT if (-1..=100).contains(&value) => {
+                kernel.settings.lock().carveout = value;
+                Ok(())
+            }
+            attribute::REQUIRED_CLUSTER_WIDTH..=attribute::REQUIRED_CLUSTER_DEPTH => {
+                if kernel.resources()?.bounds().required_cluster.is_some() {
+                    return Err(Error::NotPermitted);
+                }
+                let extent = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
+                let axis = (number - attribute::REQUIRED_CLUSTER_WIDTH) as usize;
+                kernel.settings.lock().clusters.required[axis] = extent;
+                Ok(())
+            }
+            attribute::NON_PORTABLE_CLUSTER_SIZE_ALLOWED if (0..=1).contains(&value) => {
+                kernel.settings.lock().clusters.non_portable = value != 0;
+                Ok(())
+            }
+            attribute::CLUSTER_SCHEDULING_POLICY if (0..=attribute::LAST_POLICY).contains(&value) => {
+                kernel.settings.lock().clusters.policy = value;
+                Ok(())
+            }
+            _ => Err(Error::InvalidValue),
+        }
+    }
+}
+
+/// Attributes 10 to 15.
+fn cluster_attributes(bounds: &LaunchBounds, settings: ClusterSettings) -> [c_int; 6] {
+    let [x, y, z] = bounds.required_cluster.unwrap_or(settings.required).map(int);
+    [bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
+}
+
+/// A device by its number, and what a kernel is there.
+pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'static Simulator, Arc<Kernel>)> {
+    let simulator = simulator_of(ordinal(device)?)?;
+    Ok((simulator, simulator.kernel(kernel)?))
+}
+
+/// Offset and size in bytes of a kernel's parameter; past the last one is an invalid value.
+pub(crate) fn parameter(kernel: &Kernel, index: usize, offset: Out<usize>, size: Out<usize>) -> Result<()> {
+    let resources = kernel.resources()?;
+    let parameter = resources.source.parameters.get(index).ok_or(Error::InvalidValue)?;
+    offset.set(parameter.offset as usize)?;
+    size.set_if_wanted(parameter.size as usize);
+    Ok(())
+}

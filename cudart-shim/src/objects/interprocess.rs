@@ -1,0 +1,352 @@
+//! What processes share: memory and events by handles, and pools by file descriptors.
+//!
+//! A handle names an open file of its maker: the process, the descriptor, and which file it is, so that a handle whose
+//! file is gone is told from one that is good. Whoever opens a handle opens that file (`/proc/PID/fd`, proc(5)), which the
+//! system lets processes of the same user do while the maker lives.
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{DefaultStream, EventHandle, Out, PoolHandle, StreamHandle};
+use crate::objects::pool;
+use crate::session::process::process;
+use crate::session::simulator::{DeviceFault, Simulator, owner_of};
+use crate::session::streams::of_stream;
+use functional::memory::{AllocationKind, FileIdentity, Pages};
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use stream_engine::{Context, Scope, Submission};
+
+/// What a handle names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+enum Kind {
+    Memory = u64::from_le_bytes(*b"vs-memor"),
+    Event = u64::from_le_bytes(*b"vs-event"),
+    PoolMemory = u64::from_le_bytes(*b"vs-poolm"),
+}
+
+/// The 64 bytes of `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t` and `cudaMemPoolPtrExportData`, and of the driver's.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Handle {
+    kind: u64,
+    process: u64,
+    descriptor: u64,
+    device: u64,
+    inode: u64,
+    /// Where the memory starts in the file, and its bytes.
+    offset: u64,
+    size: u64,
+    /// The pool's file, for memory of a pool.
+    pool: u64,
+}
+
+#[cfg(test)]
+impl crate::abi::check::Abi for Handle {
+    const CLASS: api_table::Class = api_table::Class::Struct(64);
+}
+
+impl Handle {
+    fn new(kind: Kind, pages: &Pages, offset: u64, size: u64, pool: u64) -> Result<Self> {
+        let FileIdentity { device, inode } = pages.identity().map_err(|_| Error::OperatingSystem)?;
+        let descriptor = pages.descriptor().as_raw_fd() as u64;
+        Ok(Self {
+            kind: kind as u64,
+            process: std::process::id().into(),
+            descriptor,
+            device,
+            inode,
+            offset,
+            size,
+            pool,
+        })
+    }
+
+    fn check(&self, kind: Kind) -> Result<()> {
+        if self.kind == kind as u64 { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        self.process == u64::from(std::process::id())
+    }
+
+    fn identity(&self) -> FileIdentity {
+        FileIdentity { device: self.device, inode: self.inode }
+    }
+
+    /// The file that the handle names.
+    fn open(&self) -> Result<Pages> {
+        let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.map_err(|_| Error::MapBufferObjectFailed)?;
+        let pages = Pages::from_descriptor(OwnedFd::from(file)).map_err(|_| Error::MapBufferObjectFailed)?;
+        match pages.identity() {
+            Ok(identity) if identity == self.identity() => Ok(pages),
+            _ => Err(Error::MapBufferObjectFailed),
+        }
+    }
+}
+
+/// Memory of another process that is mapped here: how often it has been opened, and where it lies.
+#[derive(Default)]
+pub(crate) struct Opened {
+    addresses: FxHashMap<(FileIdentity, u64), u64>,
+    users: FxHashMap<u64, usize>,
+}
+
+/// A device has been reset.
+pub(crate) fn forget(simulator: &Simulator) {
+    let stays = |address: &u64| !simulator.device.memory.owns(*address);
+    let mut opened = process().opened.lock();
+    opened.addresses.retain(|_, address| stays(address));
+    opened.users.retain(|address, _| stays(address));
+    process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
+}
+
+/// Has memory at this address been opened by handle?
+pub(crate) fn is_opened(address: u64) -> bool {
+    process().opened.lock().users.contains_key(&address)
+}
+
+/// Memory.
+impl Simulator {
+    fn share(&self, address: u64) -> Result<(functional::memory::Mapping, u64)> {
+        let (owner, found) = owner_of(address).ok_or(Error::InvalidValue)?;
+        if found.kind != AllocationKind::Device {
+            return Err(Error::InvalidValue);
+        }
+        // No work may write to the memory while it becomes shareable.
+        self.engine.synchronize(Scope::Context)?;
+        owner.engine.synchronize(Scope::Context)?;
+        Ok((owner.device.memory.share(found.address)?, found.size))
+    }
+
+    /// A handle for the device memory that an address lies in.
+    pub(crate) fn memory_handle(&self, address: u64) -> Result<Handle> {
+        if pool::pool_of(address).is_some() {
+            return Err(Error::InvalidValue);
+        }
+        let (mapping, size) = self.share(address)?;
+        Handle::new(Kind::Memory, &mapping.pages, mapping.offset, size, 0)
+    }
+
+    /// Maps memory of another process.
+    pub(crate) fn open_memory_handle(&self, handle: &Handle, flags: u32) -> Result<u64> {
+        // cudaIpcMemLazyEnablePeerAccess.
+        if flags != 1 {
+            return Err(Error::InvalidValue);
+        }
+        handle.check(Kind::Memory)?;
+        if handle.is_of_this_process() {
+            return Err(Error::DeviceUninitialized);
+        }
+        let opened = &mut *process().opened.lock();
+        let key = (handle.identity(), handle.offset);
+        let address = match opened.addresses.get(&key) {
+            Some(address) => *address,
+            None => {
+                let pages = Arc::new(handle.open()?);
+                let kind = AllocationKind::Imported;
+                let address = self.device.memory.attach(&pages, handle.offset, handle.size, kind)?;
+                opened.addresses.insert(key, address);
+                address
+            }
+        };
+        *opened.users.entry(address).or_default() += 1;
+        Ok(address)
+    }
+
+    /// Unmaps memory of another process when it has been closed as often as opened.
+    pub(crate) fn close_memory_handle(&self, address: u64) -> Result<()> {
+        self.engine.synchronize(Scope::Context)?;
+        let opened = &mut *process().opened.lock();
+        let users = opened.users.get_mut(&address).ok_or(Error::InvalidValue)?;
+        *users -= 1;
+        if *users == 0 {
+            opened.users.remove(&address);
+            opened.addresses.retain(|_, there| *there != address);
+            let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
+            owner.device.memory.free(address)?;
+        }
+        Ok(())
+    }
+
+    /// What another process needs to reach memory of an exportable pool.
+    pub(crate) fn export_pool_pointer(&self, address: u64) -> Result<Handle> {
+        let pool = pool::pool_of(address).ok_or(Error::InvalidValue)?;
+        let identity = pool::exported_identity(pool)?;
+        let (mapping, size) = self.share(address)?;
+        Handle::new(Kind::PoolMemory, &mapping.pages, mapping.offset, size, identity.inode)
+    }
+
+    /// Maps memory of a pool that has been imported.
+    pub(crate) fn import_pool_pointer(&self, pool: PoolHandle, handle: &Handle) -> Result<u64> {
+        handle.check(Kind::PoolMemory)?;
+        if pool::imported_identity(pool)?.inode != handle.pool {
+            return Err(Error::InvalidValue);
+        }
+        let pages = Arc::new(handle.open()?);
+        let address =
+            self.device.memory.attach(&pages, handle.offset, handle.size, AllocationKind::Imported)?;
+        pool::note_allocation(pool, address, handle.size);
+        Ok(address)
+    }
+}
+
+/// An event that several processes know: how often it has been recorded, and which record the device has reached last.
+pub(crate) struct SharedEvent {
+    pages: Pages,
+    words: *const [AtomicU64; 2],
+}
+
+// SAFETY: the words are atomic and stay mapped as long as the event lives.
+unsafe impl Send for SharedEvent {}
+// SAFETY: as above.
+unsafe impl Sync for SharedEvent {}
+
+/// Bytes of the file behind an event.
+const EVENT_BYTES: u64 = 4096;
+
+/// Pause of a host thread between two looks at an event of another process.
+const PAUSE: Duration = Duration::from_micros(50);
+
+impl SharedEvent {
+    fn new(pages: Pages) -> Result<Self> {
+        if pages.size() != EVENT_BYTES {
+            return Err(Error::MapBufferObjectFailed);
+        }
+        // SAFETY: a new mapping of a file of this size.
+        let at = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                EVENT_BYTES as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                pages.descriptor().as_raw_fd(),
+                0,
+            )
+        };
+        if at == libc::MAP_FAILED {
+            return Err(Error::MapBufferObjectFailed);
+        }
+        Ok(Self { pages, words: at.cast_const().cast() })
+    }
+
+    fn words(&self) -> &[AtomicU64; 2] {
+        // SAFETY: mapped by `new`, aligned to a page; other processes change the words atomically only.
+        unsafe { &*self.words }
+    }
+
+    fn recorded(&self) -> u64 {
+        self.words()[0].load(Ordering::SeqCst)
+    }
+
+    fn has_reached(&self, record: u64) -> bool {
+        self.words()[1].load(Ordering::SeqCst) >= record
+    }
+
+    fn reach(&self, record: u64) {
+        self.words()[1].fetch_max(record, Ordering::SeqCst);
+    }
+}
+
+impl Drop for SharedEvent {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nothing refers to it any more.
+        unsafe { libc::munmap(self.words.cast_mut().cast(), EVENT_BYTES as usize) };
+    }
+}
+
+fn shared_event(event: EventHandle) -> Option<Arc<SharedEvent>> {
+    process().shared_events.lock().get(&event).cloned()
+}
+
+/// Events. Those that are shared have an event of the engine for their handle's sake only.
+impl Simulator {
+    /// Makes a new event one that other processes can open.
+    pub(crate) fn share_event(&self, event: EventHandle) -> Result<()> {
+        let pages = Pages::anonymous(EVENT_BYTES).map_err(|_| Error::OperatingSystem)?;
+        process().shared_events.lock().insert(event, Arc::new(SharedEvent::new(pages)?));
+        Ok(())
+    }
+
+    /// The event is destroyed.
+    pub(crate) fn forget_shared_event(&self, event: EventHandle) {
+        process().shared_events.lock().remove(&event);
+    }
+
+    /// A handle for an event that was made for several processes.
+    pub(crate) fn event_handle(&self, event: EventHandle) -> Result<Handle> {
+        self.engine.event_flags(self.event(event)?)?;
+        let shared = shared_event(event).ok_or(Error::InvalidResourceHandle)?;
+        Handle::new(Kind::Event, &shared.pages, 0, EVENT_BYTES, 0)
+    }
+
+    /// An event of another process.
+    pub(crate) fn open_event_handle(&self, result: Out<EventHandle>, handle: &Handle) -> Result<()> {
+        result.check()?;
+        handle.check(Kind::Event)?;
+        let shared = Arc::new(SharedEvent::new(handle.open()?)?);
+        let event = self.new_event(true, false)?;
+        process().shared_events.lock().insert(event, shared);
+        result.set(event)
+    }
+
+    /// Records an event that is shared; `false` if it is not.
+    pub(crate) fn record_shared_event(
+        &self,
+        event: EventHandle,
+        stream: StreamHandle,
+        default: DefaultStream,
+    ) -> Result<bool> {
+        let Some(shared) = shared_event(event) else { return Ok(false) };
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        owner.engine.stream_info(stream)?;
+        let record = shared.words()[0].fetch_add(1, Ordering::SeqCst) + 1;
+        let work = move |_: &Context<DeviceFault>| {
+            shared.reach(record);
+            Ok(())
+        };
+        owner.engine.submit(stream, Submission::transfer(work))?;
+        Ok(true)
+    }
+
+    /// Lets a stream wait for an event that is shared; `false` if it is not.
+    pub(crate) fn wait_shared_event(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        event: EventHandle,
+    ) -> Result<bool> {
+        let Some(shared) = shared_event(event) else { return Ok(false) };
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        let record = shared.recorded();
+        if !shared.has_reached(record) {
+            owner.engine.submit_condition(stream, move || shared.has_reached(record))?;
+        }
+        Ok(true)
+    }
+
+    /// Whether an event that is shared has been reached; `None` if it is not shared.
+    pub(crate) fn query_shared_event(&self, event: EventHandle) -> Option<bool> {
+        shared_event(event).map(|shared| shared.has_reached(shared.recorded()))
+    }
+
+    /// Waits for an event that is shared; `false` if it is not.
+    pub(crate) fn synchronize_shared_event(&self, event: EventHandle) -> Result<bool> {
+        let Some(shared) = shared_event(event) else { return Ok(false) };
+        let record = shared.recorded();
+        while !shared.has_reached(record) {
+            // A fault of this device is an answer too.
+            self.engine.is_complete(Scope::Context)?;
+            self.engine.step()?;
+            std::thread::sleep(PAUSE);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,29 @@
+//! The objects that a program makes: memory, arrays, textures, pools, modules, libraries, and what they are made of.
+
+pub(crate) mod allocation;
+pub(crate) mod array;
+pub(crate) mod cluster;
+pub(crate) mod code_cache;
+pub(crate) mod external_memory;
+pub(crate) mod function;
+pub(crate) mod image;
+pub(crate) mod interprocess;
+pub(crate) mod jit;
+pub(crate) mod lazy_modules;
+pub(crate) mod library;
+pub(crate) mod limits;
+pub(crate) mod managed;
+pub(crate) mod module;
+pub(crate) mod multicast;
+pub(crate) mod notification;
+pub(crate) mod occupancy;
+pub(crate) mod ownership;
+pub(crate) mod peer;
+pub(crate) mod pool;
+pub(crate) mod registry;
+pub(crate) mod stream_attribute;
+pub(crate) mod tensor_map;
+pub(crate) mod texture;
+pub(crate) mod texture_reference;
+pub(crate) mod unresolved;
+pub(crate) mod virtual_memory;

@@ -1,0 +1,628 @@
+//! Loaded modules and their kernels: those of registered fat binaries, loaded at first use, and those a program loads
+//! itself.
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle};
+use crate::host::log;
+use crate::host::mapped::file_at;
+use crate::objects::cluster::ClusterSettings;
+use crate::objects::code_cache;
+use crate::objects::image::{Code, ImageError, MachineCode};
+use crate::objects::lazy_modules::Deferred;
+use crate::objects::ownership::{self, Object};
+use crate::objects::registry::{FatBinaryHandle, Kind, Registered, registry};
+use crate::profile::{Attribute, fitting};
+use crate::session::process::process;
+use crate::session::sass_only;
+use crate::session::simulator::{DEVICE_SHIFT, Simulator, device_count, started};
+use functional::bind::{BindError, KernelResources};
+use functional::engine::program::Program;
+use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
+use parking_lot::Mutex;
+use ptx_frontend::Module as PtxModule;
+use ptx_frontend::analyse::ParametersRead;
+use ptx_frontend::container::Architecture;
+use ptx_frontend::ir::Space;
+use rustc_hash::{FxHashMap, FxHashSet};
+use saved_run::Digest;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, OnceLock};
+
+/// Handles lie where no process has memory.
+const MODULES: usize = 0x5400_0000_0000_0000;
+const FUNCTIONS: usize = 0x5500_0000_0000_0000;
+
+/// A module in device memory.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    module: Module,
+    /// Kernels that exist as machine code only.
+    machine_code: MachineCode,
+    /// Ten times the compute capability its PTX was made for; 0 when the text does not say.
+    pub(crate) target: u32,
+    /// Registers a thread may use, where the program has said so.
+    pub(crate) max_registers: Option<u32>,
+    /// Bytes of its constant variables.
+    pub(crate) constant_bytes: u64,
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    /// Its name in the PTX.
+    pub(crate) name: CString,
+    pub(crate) module: Arc<LoadedModule>,
+    handle: FunctionHandle,
+    /// Set by `cudaFuncSetAttribute`.
+    pub(crate) settings: Mutex<KernelSettings>,
+    code: OnceLock<Digest>,
+    parameters_read: OnceLock<ParametersRead>,
+}
+
+impl Kernel {
+    /// Of the PTX it is defined in.
+    pub(crate) fn code(&self) -> Digest {
+        *self.code.get_or_init(|| {
+            let sources = self.module.sources_of(&self.name.to_string_lossy());
+            let texts: Vec<u8> = sources.iter().flat_map(|source| source.source().text().bytes()).collect();
+            Digest::of(&texts)
+        })
+    }
+
+    /// What the kernel reads of its parameters, as far as its code says.
+    pub(crate) fn parameters_read(&self, program: &Program) -> &ParametersRead {
+        self.parameters_read.get_or_init(|| ParametersRead::of(&program.kernel().source))
+    }
+}
+
+/// What a program sets on a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelSettings {
+    /// Dynamic shared memory allowed beyond the usual limit, bytes.
+    pub(crate) max_dynamic_shared: Option<u32>,
+    /// Preferred share of shared memory, percent; -1 is no preference.
+    pub(crate) carveout: i32,
+    /// Clusters.
+    pub(crate) clusters: ClusterSettings,
+}
+
+type Registration = Arc<OnceLock<Result<Arc<LoadedModule>>>>;
+type LoadedLibrary = Arc<OnceLock<Result<ModuleHandle>>>;
+
+/// Everything loaded.
+#[derive(Default)]
+pub(crate) struct Modules {
+    registered: FxHashMap<FatBinaryHandle, Registration>,
+    /// Kernels by the host address of their stub.
+    by_stub: FxHashMap<usize, Arc<Kernel>>,
+    /// Modules of the libraries that are used on this device.
+    libraries: FxHashMap<LibraryHandle, LoadedLibrary>,
+    loaded: FxHashMap<ModuleHandle, Arc<LoadedModule>>,
+    kernels: FxHashMap<FunctionHandle, Arc<Kernel>>,
+    /// Names already looked up in a loaded module.
+    by_name: FxHashMap<(usize, CString), Arc<Kernel>>,
+    pub(crate) deferred: Deferred,
+    created: usize,
+}
+
+impl Kernel {
+    /// Its handle.
+    pub(crate) fn handle(&self) -> FunctionHandle {
+        self.handle
+    }
+
+    /// Whether it exists as PTX, and not as machine code only.
+    pub(crate) fn is_executable(&self) -> bool {
+        self.module.has_kernel(&self.name.to_string_lossy())
+    }
+
+    /// Its code, bound at the first call.
+    pub(crate) fn program(&self) -> Result<Arc<Program>> {
+        let name = self.name.to_string_lossy();
+        self.module.check_executable(&name)?;
+        let program = self.module.module.kernel(&name);
+        code_cache::log_problem();
+        program.map_err(|error| self.refused(&error))
+    }
+
+    /// Memory and registers that it takes, for which it is not bound.
+    pub(crate) fn resources(&self) -> Result<Arc<KernelResources>> {
+        let name = self.name.to_string_lossy();
+        self.module.check_executable(&name)?;
+        let resources = self.module.module.resources(&name);
+        code_cache::log_problem();
+        resources.map_err(|error| self.refused(&error))
+    }
+
+    /// Names the kernel, which cannot be bound, and gives the program's error.
+    fn refused(&self, error: &BindError) -> Error {
+        let name = self.name.to_string_lossy();
+        let (code, remedy) = match error {
+            BindError::Instruction { .. } => {
+                (Error::NotSupported, "`voltsim status isa` lists the instruction forms that run")
+            }
+            BindError::Unresolved { .. } | BindError::TooLarge { .. } | BindError::Frontend(_) => {
+                (Error::InvalidPtx, "")
+            }
+        };
+        let place = self.module.place().map_or_else(String::new, |place| format!(" of {place}"));
+        sass_only::report(&format!("kernel {name}{place}: {error}"), remedy, code)
+    }
+}
+
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        self.module.unload();
+    }
+}
+
+impl LoadedModule {
+    /// Loads code into device memory.
+    pub(crate) fn load(simulator: &Simulator, code: Code) -> Result<Self> {
+        Self::load_around(simulator, code, PlacedVariables::default())
+    }
+
+    /// The same for code whose variables are in device memory already.
+    pub(crate) fn load_around(simulator: &Simulator, code: Code, placed: PlacedVariables) -> Result<Self> {
+        let Code { max_registers, .. } = code;
+        let target = code.modules.first().map_or(0, |module| {
+            let text = module.outline().target.map_or("", |span| span.of(module.source().text()));
+            let digits = text.trim_start_matches(|character: char| !character.is_ascii_digit());
+            let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
+            digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+        });
+        tell_of_target(simulator, target, code.machine_code.place());
+        let module = place(simulator, code.modules, placed)?;
+        let constants = module
+            .variables()
+            .map(|(_, variable)| variable)
+            .filter(|variable| variable.space == Space::Const);
+        let constant_bytes = constants.map(|variable| variable.size).sum();
+        Ok(Self { module, machine_code: code.machine_code, target, max_registers, constant_bytes })
+    }
+
+    /// The kernel whose function has this address, as kernels name it in launches of their own.
+    pub(crate) fn kernel_at(&self, address: u64) -> Option<std::result::Result<Arc<Program>, BindError>> {
+        self.module.kernel_at(address)
+    }
+
+    /// Gives machine code a place in memory: that of a program, and of the kernels that it may launch.
+    pub(crate) fn place_code(&self, program: &Arc<Program>) {
+        self.module.place_code(program);
+    }
+
+    /// Whether the module has this kernel, as PTX.
+    pub(crate) fn has_kernel(&self, name: &str) -> bool {
+        self.module.has_kernel(name)
+    }
+
+    /// Refuses a kernel that the module has not got, neither as PTX nor as machine code.
+    pub(crate) fn check_kernel(&self, name: &str) -> Result<()> {
+        let exists = self.has_kernel(name) || !self.architectures(name).is_empty();
+        if exists { Ok(()) } else { Err(Error::InvalidDeviceFunction) }
+    }
+
+    /// Refuses a kernel that the module has not got as PTX, and tells why.
+    fn check_executable(&self, name: &str) -> Result<()> {
+        if self.has_kernel(name) {
+            return Ok(());
+        }
+        let architectures = self.architectures(name);
+        if architectures.is_empty() {
+            return Err(Error::InvalidDeviceFunction);
+        }
+        let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
+        let place = self.place().map_or_else(String::new, |place| format!(" of {place}"));
+        let what = format!(
+            "kernel {name}{place} exists as machine code for {} only, which cannot be executed",
+            list.join(", ")
+        );
+        Err(sass_only::report(&what, sass_only::MACHINE_CODE, Error::NoKernelImageForDevice))
+    }
+
+    /// The file that the module's code is in, where it is in one.
+    fn place(&self) -> Option<String> {
+        self.machine_code.place()
+    }
+
+    /// The file in the process's memory that holds the code; `None` for an image that the program made or read itself.
+    pub(crate) fn holder(&self) -> Option<String> {
+        self.machine_code.holder()
+    }
+
+    /// The architectures for which a kernel exists as machine code.
+    fn architectures(&self, name: &str) -> BTreeSet<Architecture> {
+        // SAFETY: kernels of a module are looked for while its fat binary is registered.
+        unsafe { self.machine_code.architectures(name) }
+    }
+
+    /// Names of the kernels.
+    pub(crate) fn kernel_names(&self) -> Vec<CString> {
+        self.module.kernels().filter_map(|name| CString::new(name).ok()).collect()
+    }
+
+    /// A variable in device memory.
+    pub(crate) fn variable(&self, name: &str) -> Option<LoadedVariable> {
+        self.module.variable(name)
+    }
+
+    /// Refuses a name that is no managed variable's.
+    pub(crate) fn check_managed(&self, name: &CStr) -> Result<()> {
+        let is_managed = name.to_str().is_ok_and(|name| self.module.managed().has(name));
+        if is_managed { Ok(()) } else { Err(Error::SymbolNotFound) }
+    }
+
+    /// Variables in device memory, by name.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, LoadedVariable)> {
+        self.module.variables()
+    }
+
+    /// The PTX that a kernel needs; its own text comes first.
+    pub(crate) fn sources_of(&self, kernel: &str) -> Vec<Arc<PtxModule>> {
+        self.module.sources_of(kernel)
+    }
+}
+
+/// First target whose code is said to be too young for a device below it. Compilers of CUDA 13 make no code for earlier
+/// ones than `sm_75`, which has hardly an instruction that 7.0 lacks.
+const FIRST_TOLD: u32 = 80;
+
+/// Says once for each target that its PTX is for a later device than this one.
+fn tell_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
+    let capability = simulator.capability();
+    if target < FIRST_TOLD || target <= capability || !process().told_targets.lock().insert(target) {
+        return;
+    }
+    log::report(|| {
+        let place = place.as_deref().map_or_else(String::new, |place| format!(" of {place}"));
+        let device = format!("{} ({}.{})", simulator.profile.name, capability / 10, capability % 10);
+        let fitting = fitting(target).map_or_else(String::new, |name| format!("--device {name}, or "));
+        format!(
+            "PTX{place} is for sm_{target}, but the device is {device}, where a real driver refuses it and instructions \
+             may be missing; remedy: voltsim run {fitting}--device auto"
+        )
+    });
+}
+
+/// Loads PTX modules as one, around what is in device memory of them already.
+pub(crate) fn place(
+    simulator: &Simulator,
+    sources: Vec<Arc<PtxModule>>,
+    placed: PlacedVariables,
+) -> Result<Module> {
+    for problem in sources.iter().flat_map(|source| source.problems()) {
+        log::report(|| problem.to_string());
+    }
+    Module::load_around(&simulator.device, sources, placed).map_err(|error| {
+        log::report(|| format!("a module cannot be loaded: {error}"));
+        match error {
+            LoadError::Memory { .. } => Error::MemoryAllocation,
+            LoadError::Link(_) | LoadError::Constant { .. } => Error::InvalidPtx,
+            LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
+        }
+    })
+}
+
+/// Reports why an image cannot be used.
+pub(crate) fn image_error(error: &ImageError) -> Error {
+    if let ImageError::MachineCodeOnly(_) = error {
+        let what = format!("{error}, which cannot be executed");
+        return sass_only::report(&what, sass_only::MACHINE_CODE, error.into());
+    }
+    log::report(|| error.to_string());
+    error.into()
+}
+
+/// Modules.
+impl Simulator {
+    /// Ten times the compute capability.
+    pub(crate) fn capability(&self) -> u32 {
+        let part = |attribute| self.profile.amount(attribute);
+        part(Attribute::ComputeCapabilityMajor) * 10 + part(Attribute::ComputeCapabilityMinor)
+    }
+
+    /// The module of a registered fat binary, loaded at the first call.
+    pub(crate) fn registered_module(&self, fat_binary: FatBinaryHandle) -> Result<Arc<LoadedModule>> {
+        let registration = Arc::clone(self.modules.lock().registered.entry(fat_binary).or_default());
+        registration.get_or_init(|| self.load_registered(fat_binary)).clone()
+    }
+
+    fn load_registered(&self, fat_binary: FatBinaryHandle) -> Result<Arc<LoadedModule>> {
+        let wrapper = registry().lock().wrapper(fat_binary)?;
+        // SAFETY: the fat binary is registered.
+        let code = unsafe { Code::of_registered(wrapper, self.capability()) };
+        let code = code.map_err(|error| image_error(&error))?;
+        let module =
+            self.load_for_all(code, |modules| modules.registered.get(&fat_binary)?.get()?.clone().ok())?;
+        self.set_managed_pointers(fat_binary, &module);
+        Ok(module)
+    }
+
+    /// Loads code that every device may load, each for itself: its managed variables are those of the device that was
+    /// first, of whose modules `same` finds that of the code.
+    fn load_for_all(
+        &self,
+        code: Code,
+        same: impl Fn(&Modules) -> Option<Arc<LoadedModule>>,
+    ) -> Result<Arc<LoadedModule>> {
+        let _one_at_a_time = (device_count() > 1).then(|| process().loading.lock());
+        let others = started().filter(|other| other.ordinal != self.ordinal);
+        let first = others.into_iter().find_map(|other| same(&other.modules.lock()));
+        let managed = first.map(|module| PlacedVariables::shared(Arc::clone(module.module.managed())));
+        LoadedModule::load_around(self, code, managed.unwrap_or_default()).map(Arc::new)
+    }
+
+    /// Stores the addresses of a fat binary's managed variables where its host code reads them.
+    fn set_managed_pointers(&self, fat_binary: FatBinaryHandle, module: &LoadedModule) {
+        let registry = registry().lock();
+        for place in registry.addresses_of(fat_binary, |kind| matches!(kind, Kind::ManagedVariable { .. })) {
+            let Some(found) = registry.find(place) else { continue };
+            let Some(variable) = module.variable(&found.name) else { continue };
+            // SAFETY: the stub registered the address of a pointer variable of the program.
+            unsafe { (place as *mut usize).write_unaligned(variable.address as usize) };
+        }
+    }
+
+    /// Addresses of this device's memory that other devices' modules have managed variables at.
+    pub(crate) fn managed_for_others(&self) -> FxHashSet<u64> {
+        let others = started().filter(|other| other.ordinal != self.ordinal);
+        let managed = others.flat_map(|other| other.modules.lock().managed());
+        managed.flat_map(|managed| managed.addresses().collect::<Vec<_>>()).collect()
+    }
+
+    /// The module that a library is on this device, loaded at the first call.
+    pub(crate) fn library_module(&self, library: LibraryHandle) -> Result<ModuleHandle> {
+        let code = process().libraries.lock().code(library)?;
+        let loaded = Arc::clone(self.modules.lock().libraries.entry(library).or_default());
+        *loaded.get_or_init(|| self.load_library(library, &code))
+    }
+
+    fn load_library(&self, library: LibraryHandle, code: &Code) -> Result<ModuleHandle> {
+        let module = self.load_for_all(code.clone(), |modules| {
+            let handle = modules.libraries.get(&library)?.get()?.as_ref().ok()?;
+            modules.loaded.get(handle).cloned()
+        })?;
+        let mut modules = self.modules.lock();
+        let handle = modules.new_module_handle();
+        modules.loaded.insert(handle, module);
+        Ok(handle)
+    }
+
+    /// Forgets what this device has of a library, after its work.
+    pub(crate) fn unload_library(&self, library: LibraryHandle) -> Result<()> {
+        let loaded = self.modules.lock().libraries.remove(&library);
+        match loaded.as_ref().and_then(|loaded| loaded.get()) {
+            Some(Ok(module)) => self.unload_module(*module),
+            _ => Ok(()),
+        }
+    }
+
+    /// The kernel of a library, as this device has it.
+    fn library_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
+        let Some((library, name)) = process().libraries.lock().kernel(handle) else { return Ok(None) };
+        let kernel = self.find_kernel(self.library_module(library)?, &name)?;
+        self.modules.lock().kernels.insert(handle, Arc::clone(&kernel));
+        Ok(Some(kernel))
+    }
+
+    /// The kernel that a host address (its stub) or a kernel handle stands for.
+    pub(crate) fn kernel_of(&self, function: usize) -> Result<Arc<Kernel>> {
+        {
+            let modules = self.modules.lock();
+            let known =
+                modules.by_stub.get(&function).or_else(|| modules.kernels.get(&FunctionHandle(function)));
+            if let Some(kernel) = known {
+                return Ok(Arc::clone(kernel));
+            }
+        }
+        if let Some(kernel) = self.deferred_kernel(FunctionHandle(function))? {
+            return Ok(kernel);
+        }
+        if let Some(kernel) = self.library_kernel(FunctionHandle(function))? {
+            return Ok(kernel);
+        }
+        let found = registry().lock().find(function).filter(|found| found.kind == Kind::Kernel);
+        let Registered { fat_binary, name, .. } = found.ok_or(Error::InvalidDeviceFunction)?;
+        let module = self.registered_module(fat_binary)?;
+        let name = CString::new(name).map_err(|_| Error::InvalidDeviceFunction)?;
+        let mut modules = self.modules.lock();
+        let kernel = modules.add_kernel(name, module);
+        modules.by_stub.insert(function, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// [`Simulator::kernel_of`] for a launch, which is refused where the kernel's module cannot be loaded.
+    pub(crate) fn kernel_to_launch(&self, function: usize) -> Result<Arc<Kernel>> {
+        self.kernel_of(function).inspect_err(|error| {
+            let registered = registry().lock().find(function);
+            let name = match registered {
+                Some(Registered { name, .. }) => name,
+                None => self.deferred_name(FunctionHandle(function)).unwrap_or_else(|| "?".to_owned()),
+            };
+            sass_only::note_launch(&name, file_at(function), *error);
+        })
+    }
+
+    /// The kernel of a module by name, with what the program has set on it.
+    pub(crate) fn kernel_in(&self, module: &Arc<LoadedModule>, name: &str) -> Result<Arc<Kernel>> {
+        let name = CString::new(name).map_err(|_| Error::InvalidDeviceFunction)?;
+        let mut modules = self.modules.lock();
+        let is_it = |kernel: &&Arc<Kernel>| Arc::ptr_eq(&kernel.module, module) && kernel.name == name;
+        let known = modules.kernels.values().find(is_it).cloned();
+        Ok(known.unwrap_or_else(|| modules.add_kernel(name, Arc::clone(module))))
+    }
+
+    /// The kernel of a handle.
+    pub(crate) fn kernel(&self, handle: FunctionHandle) -> Result<Arc<Kernel>> {
+        self.kernel_of(handle.0).map_err(Error::of_handle)
+    }
+
+    /// The handle of a stub's kernel: the stub's own address, since stubs keep the handle and a reset of the device
+    /// must not make it stale. The kernel is loaded when the handle is used.
+    pub(crate) fn handle_of_stub(&self, stub: usize) -> Result<FunctionHandle> {
+        match registry().lock().find(stub) {
+            Some(Registered { kind: Kind::Kernel, .. }) => Ok(FunctionHandle(stub)),
+            _ => Err(Error::InvalidDeviceFunction),
+        }
+    }
+
+    /// The variable whose host shadow lies at this address.
+    pub(crate) fn symbol(&self, shadow: usize) -> Result<LoadedVariable> {
+        let found = registry().lock().find(shadow);
+        match found {
+            Some(Registered {
+                fat_binary,
+                name,
+                kind: Kind::Variable { .. } | Kind::ManagedVariable { .. },
+            }) => self.registered_module(fat_binary)?.variable(&name).ok_or(Error::InvalidSymbol),
+            _ => Err(Error::InvalidSymbol),
+        }
+    }
+
+    /// Adds a module the program loads.
+    pub(crate) fn add_module(&self, code: Code) -> Result<ModuleHandle> {
+        let module = LoadedModule::load(self, code)?;
+        let mut modules = self.modules.lock();
+        let handle = modules.new_module_handle();
+        modules.loaded.insert(handle, Arc::new(module));
+        ownership::adopt(Object::Module(handle));
+        Ok(handle)
+    }
+
+    /// The module of a handle.
+    pub(crate) fn module(&self, handle: ModuleHandle) -> Result<Arc<LoadedModule>> {
+        let loaded = self.modules.lock().loaded.get(&handle).cloned();
+        if let Some(module) = loaded {
+            return Ok(module);
+        }
+        let module = self.deferred_module(handle)?;
+        self.modules.lock().loaded.insert(handle, Arc::clone(&module));
+        Ok(module)
+    }
+
+    /// The handle of a loaded module that a kernel belongs to.
+    pub(crate) fn module_handle(&self, module: &Arc<LoadedModule>) -> Option<ModuleHandle> {
+        let modules = self.modules.lock();
+        modules.loaded.iter().find(|(_, loaded)| Arc::ptr_eq(loaded, module)).map(|(handle, _)| *handle)
+    }
+
+    /// A kernel of a loaded module by name. Binding it waits for its first use.
+    pub(crate) fn find_kernel(&self, handle: ModuleHandle, name: &CStr) -> Result<Arc<Kernel>> {
+        let module = self.module(handle)?;
+        let key = (handle.0, name.to_owned());
+        let mut modules = self.modules.lock();
+        if let Some(kernel) = modules.by_name.get(&key) {
+            return Ok(Arc::clone(kernel));
+        }
+        let text = name.to_str().map_err(|_| Error::SymbolNotFound)?;
+        module.check_kernel(text).map_err(|error| match error {
+            Error::InvalidDeviceFunction => Error::SymbolNotFound,
+            other => other,
+        })?;
+        let kernel = modules.add_kernel(name.to_owned(), module);
+        modules.by_name.insert(key, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// A variable of a module of a handle.
+    pub(crate) fn module_variable(&self, handle: ModuleHandle, name: &str) -> Result<LoadedVariable> {
+        let variable = match self.deferred_variable(handle, name)? {
+            Some(unread) => unread,
+            None => self.module(handle)?.variable(name),
+        };
+        variable.ok_or(Error::SymbolNotFound)
+    }
+
+    /// Forgets a module the program loaded, after the device's work.
+    pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
+        self.synchronize(stream_engine::Scope::Context)?;
+        ownership::disown(Object::Module(handle));
+        let mut modules = self.modules.lock();
+        let deferred = modules.deferred.forget(handle, &self.device);
+        let Some(module) = modules.loaded.remove(&handle) else {
+            return if deferred { Ok(()) } else { Err(Error::InvalidResourceHandle) };
+        };
+        modules.by_name.retain(|(owner, _), _| *owner != handle.0);
+        modules.forget_kernels_of(&module);
+        Ok(())
+    }
+
+    /// Forgets the module of a fat binary that is being unregistered. Launches that are under way keep it: to wait for them
+    /// here could be for ever, as `dlclose` holds a lock that new threads need.
+    pub(crate) fn unload_registered(&self, fat_binary: FatBinaryHandle) {
+        let mut modules = self.modules.lock();
+        let registration = modules.registered.remove(&fat_binary);
+        if let Some(Ok(module)) = registration.as_ref().and_then(|registration| registration.get()) {
+            modules.forget_kernels_of(module);
+        }
+    }
+
+    /// Forgets all modules; those of registered fat binaries are loaded again at their next use.
+    pub(crate) fn unload_everything(&self) {
+        *self.modules.lock() = Modules::of_device(self.ordinal);
+    }
+}
+
+impl Modules {
+    /// Those of a device, whose handles no other device has.
+    pub(crate) fn of_device(ordinal: usize) -> Self {
+        Self { created: ordinal << DEVICE_SHIFT, ..Self::default() }
+    }
+
+    /// A handle for a new module.
+    pub(crate) fn new_module_handle(&mut self) -> ModuleHandle {
+        self.created += 1;
+        ModuleHandle(MODULES | (self.created << 4))
+    }
+
+    /// A handle for a new kernel.
+    pub(crate) fn new_function_handle(&mut self) -> FunctionHandle {
+        self.created += 1;
+        FunctionHandle(FUNCTIONS | (self.created << 4))
+    }
+
+    /// The managed variables of all modules.
+    fn managed(&self) -> Vec<Arc<ManagedVariables>> {
+        let registered = self.registered.values().filter_map(|module| module.get()?.as_ref().ok());
+        let modules = registered.chain(self.loaded.values());
+        modules.map(|module| Arc::clone(module.module.managed())).collect()
+    }
+
+    fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {
+        let handle = self.new_function_handle();
+        self.add_kernel_as(handle, name, module)
+    }
+
+    /// Adds a kernel under a handle that it already has, unless another thread has done so.
+    pub(crate) fn add_kernel_as(
+        &mut self,
+        handle: FunctionHandle,
+        name: CString,
+        module: Arc<LoadedModule>,
+    ) -> Arc<Kernel> {
+        if let Some(kernel) = self.kernels.get(&handle) {
+            return Arc::clone(kernel);
+        }
+        let settings = Mutex::new(KernelSettings {
+            max_dynamic_shared: None,
+            carveout: -1,
+            clusters: ClusterSettings::default(),
+        });
+        let kernel = Arc::new(Kernel {
+            name,
+            module,
+            handle,
+            settings,
+            code: OnceLock::new(),
+            parameters_read: OnceLock::new(),
+        });
+        self.kernels.insert(handle, Arc::clone(&kernel));
+        kernel
+    }
+
+    fn forget_kernels_of(&mut self, module: &Arc<LoadedModule>) {
+        self.kernels.retain(|_, kernel| !Arc::ptr_eq(&kernel.module, module));
+        self.by_stub.retain(|_, kernel| !Arc::ptr_eq(&kernel.module, module));
+    }
+}

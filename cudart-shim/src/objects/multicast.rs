@@ -1,0 +1,171 @@
+//! Multicast objects: addresses that stand for memory of several devices, for the `multimem` instructions.
+//!
+//! An object is an allocation without memory of its own, mapped like any other (`virtual_memory.rs`), but no mapping of it
+//! is ever live: only the instructions made for it reach what is bound there.
+
+use crate::abi::error::{Error, Result};
+use crate::objects::virtual_memory::GRANULARITY;
+use crate::session::simulator::{device_count, started};
+use functional::memory::{AllocationKind, Memory, Pages};
+use std::sync::Arc;
+
+/// `CUmulticastObjectProp`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct MulticastProperties {
+    pub(crate) devices: u32,
+    pub(crate) size: usize,
+    pub(crate) handle_types: u64,
+    pub(crate) flags: u64,
+}
+
+impl MulticastProperties {
+    /// Refuses what there cannot be: more devices than there are, sizes that are none of whole pages.
+    pub(crate) fn check(&self) -> Result<()> {
+        let is_granular = self.size > 0 && (self.size as u64).is_multiple_of(GRANULARITY);
+        let exist = self.devices > 0 && self.devices as usize <= device_count();
+        if exist && is_granular && self.flags == 0 { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+}
+
+/// Memory of a device that stands behind a part of an object.
+#[derive(Debug)]
+struct Binding {
+    device: usize,
+    offset: u64,
+    size: u64,
+    /// In the device's memory.
+    address: u64,
+    /// The address was made for the binding.
+    own: bool,
+}
+
+impl Drop for Binding {
+    fn drop(&mut self) {
+        if self.own {
+            // What cannot be freed stays taken.
+            let _ = memory_of(self.device).map(|memory| memory.free(self.address));
+        }
+    }
+}
+
+/// An object.
+#[derive(Debug)]
+pub(crate) struct Multicast {
+    /// Devices it is for.
+    wanted: usize,
+    size: u64,
+    /// Those that have been added, by number.
+    devices: Vec<usize>,
+    /// By device.
+    bindings: Vec<Binding>,
+}
+
+impl Multicast {
+    pub(crate) fn new(properties: &MulticastProperties) -> Multicast {
+        let (wanted, size) = (properties.devices as usize, properties.size as u64);
+        Multicast { wanted, size, devices: Vec::new(), bindings: Vec::new() }
+    }
+
+    /// Adds a device.
+    pub(crate) fn add(&mut self, device: usize) -> Result<()> {
+        if self.devices.contains(&device) || self.devices.len() == self.wanted {
+            return Err(Error::InvalidValue);
+        }
+        self.devices.push(device);
+        Ok(())
+    }
+
+    /// Has each device been added? Before, nothing is mapped or bound.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.devices.len() == self.wanted
+    }
+
+    /// Checks that a device may bind memory to a range of which it has bound nothing.
+    fn check(&self, device: usize, offset: u64, size: u64) -> Result<()> {
+        let end = offset.checked_add(size).ok_or(Error::InvalidValue)?;
+        let is_granular = size > 0 && (offset | size).is_multiple_of(GRANULARITY) && end <= self.size;
+        let overlaps = |it: &Binding| it.device == device && it.offset < end && offset < it.offset + it.size;
+        if is_granular
+            && self.is_complete()
+            && self.devices.contains(&device)
+            && !self.bindings.iter().any(overlaps)
+        {
+            Ok(())
+        } else {
+            Err(Error::InvalidValue)
+        }
+    }
+
+    fn insert(&mut self, binding: Binding) {
+        let place = self.bindings.partition_point(|it| it.device <= binding.device);
+        self.bindings.insert(place, binding);
+    }
+
+    /// Binds pages of a device from `from` on.
+    pub(crate) fn bind_pages(
+        &mut self,
+        device: usize,
+        (offset, size): (u64, u64),
+        pages: &Arc<Pages>,
+        from: u64,
+    ) -> Result<()> {
+        self.check(device, offset, size)?;
+        if !from.is_multiple_of(GRANULARITY) {
+            return Err(Error::InvalidValue);
+        }
+        let memory = memory_of(device).ok_or(Error::InvalidValue)?;
+        let address = memory.attach(pages, from, size, AllocationKind::Imported)?;
+        self.insert(Binding { device, offset, size, address, own: true });
+        Ok(())
+    }
+
+    /// Binds what lies at an address for a device.
+    pub(crate) fn bind_address(
+        &mut self,
+        device: usize,
+        (offset, size): (u64, u64),
+        address: u64,
+    ) -> Result<()> {
+        self.check(device, offset, size)?;
+        if !address.is_multiple_of(GRANULARITY) {
+            return Err(Error::InvalidValue);
+        }
+        self.insert(Binding { device, offset, size, address, own: false });
+        Ok(())
+    }
+
+    /// Unbinds what a device has bound in a range.
+    pub(crate) fn unbind(&mut self, device: usize, offset: u64, size: u64) -> Result<()> {
+        let end = offset.checked_add(size).ok_or(Error::InvalidValue)?;
+        let bound = self.bindings.len();
+        self.bindings.retain(|it| it.device != device || it.offset < offset || it.offset + it.size > end);
+        if self.bindings.len() < bound { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    /// A device has been reset.
+    pub(crate) fn forget(&mut self, device: usize) {
+        self.bindings.retain(|it| it.device != device);
+    }
+
+    /// The devices and the addresses that bytes from an offset on stand for; nothing unless each device has bound them.
+    pub(crate) fn places(&self, offset: u64, bytes: u64) -> Vec<(usize, u64)> {
+        let holds = |it: &&Binding| offset >= it.offset && offset + bytes <= it.offset + it.size;
+        let place = |it: &Binding| (it.device, it.address + (offset - it.offset));
+        let places: Vec<_> = self.bindings.iter().filter(holds).map(place).collect();
+        if places.len() == self.wanted { places } else { Vec::new() }
+    }
+}
+
+/// The memory of a device that has been started.
+fn memory_of(device: usize) -> Option<&'static Memory> {
+    started().find(|simulator| simulator.ordinal == device).map(|simulator| &simulator.device.memory)
+}
+
+/// May a device's kernels access so many bytes at an address?
+pub(crate) fn is_in_memory(device: usize, address: u64, bytes: u64) -> bool {
+    let around = memory_of(device).and_then(|memory| memory.accessible_around(address));
+    around.is_some_and(|(start, end)| {
+        address >= start && address.checked_add(bytes).is_some_and(|last| last <= end)
+    })
+}

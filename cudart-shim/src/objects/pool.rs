@@ -1,0 +1,411 @@
+//! Memory pools and stream-ordered allocation.
+//!
+//! An allocation is made when the call is made, and so early enough for the stream; a free happens at its turn in the
+//! stream. Pools keep accounts; memory goes back to the device at once.
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
+use crate::objects::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
+use crate::session::context::{current_device, ordinal};
+use crate::session::process::process;
+use crate::session::simulator::{MAX_DEVICES, Simulator, device_count, simulator_of};
+use crate::session::streams::of_stream;
+use functional::memory::{AllocationKind, FileIdentity, Pages};
+use rustc_hash::FxHashMap;
+use std::ffi::{c_int, c_void};
+use std::os::fd::IntoRawFd;
+use std::sync::Arc;
+
+/// Handles lie where no process has memory; the first are the devices' default pools.
+const POOLS: usize = 0x5700_0000_0000_0000;
+
+/// Which memory a pool has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    pub(crate) device: usize,
+    pub(crate) is_managed: bool,
+}
+
+impl Home {
+    /// Pinned memory of a device.
+    pub(crate) fn of_device(device: usize) -> Self {
+        Self { device, is_managed: false }
+    }
+
+    /// Managed memory that is counted as this device's.
+    fn managed(device: usize) -> Self {
+        Self { device, is_managed: true }
+    }
+
+    /// The first pool with such memory.
+    pub(crate) fn default_pool(self) -> PoolHandle {
+        PoolHandle(POOLS | ((self.number() + 1) << 4))
+    }
+
+    /// The pool for allocations that name none.
+    pub(crate) fn current_pool(self) -> PoolHandle {
+        with_pools(|pools| pools.current.get(self.number()).copied().unwrap_or(self.default_pool()))
+    }
+
+    fn number(self) -> usize {
+        self.device + if self.is_managed { MAX_DEVICES } else { 0 }
+    }
+
+    /// The kind of its allocations.
+    pub(crate) fn kind(self) -> AllocationKind {
+        if self.is_managed { AllocationKind::Managed } else { AllocationKind::Device }
+    }
+}
+
+/// The first pool of a device.
+pub(crate) fn default_pool(device: usize) -> PoolHandle {
+    Home::of_device(device).default_pool()
+}
+
+/// `cudaMemPoolAttr`, `CUmemPool_attribute`.
+mod attribute {
+    pub(crate) const REUSE_FIRST: i32 = 1;
+    pub(crate) const REUSE_LAST: i32 = 3;
+    pub(crate) const RELEASE_THRESHOLD: i32 = 4;
+    pub(crate) const RESERVED_CURRENT: i32 = 5;
+    pub(crate) const RESERVED_HIGH: i32 = 6;
+    pub(crate) const USED_CURRENT: i32 = 7;
+    pub(crate) const USED_HIGH: i32 = 8;
+}
+
+/// A pool's settings and account, bytes.
+#[derive(Clone, Debug)]
+struct Pool {
+    /// Whether freed memory may be reused across streams, in three ways.
+    reuse: [c_int; 3],
+    release_threshold: u64,
+    used: u64,
+    used_high: u64,
+    sharing: Sharing,
+    /// Whose memory it is.
+    home: Home,
+    /// A bit for every other device whose kernels reach its memory.
+    reached_by: u32,
+}
+
+/// Whether other processes know a pool. Its file is there to be told from others, and empty.
+#[derive(Clone, Debug)]
+enum Sharing {
+    Private,
+    /// It can be exported.
+    Exportable(Arc<Pages>),
+    /// It is another process's.
+    Imported(Arc<Pages>),
+}
+
+impl Pool {
+    fn new(home: Home, sharing: Sharing) -> Self {
+        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0, sharing, home, reached_by: 0 }
+    }
+
+    fn usual(home: Home) -> Self {
+        Self::new(home, Sharing::Private)
+    }
+}
+
+/// The pools of all devices.
+#[derive(Debug)]
+pub(crate) struct Pools {
+    live: FxHashMap<PoolHandle, Pool>,
+    /// The pool and size of each allocation.
+    allocations: FxHashMap<u64, (PoolHandle, u64)>,
+    created: usize,
+    /// The pools for allocations that name none: each device's, and those of managed memory.
+    current: [PoolHandle; 2 * MAX_DEVICES],
+}
+
+/// The default pool in whose place one is chosen.
+fn default_of(number: usize) -> PoolHandle {
+    Home { device: number % MAX_DEVICES, is_managed: number >= MAX_DEVICES }.default_pool()
+}
+
+/// What a device has default pools for.
+fn homes(device: usize) -> [Home; 2] {
+    [Home::of_device(device), Home::managed(device)]
+}
+
+impl Pools {
+    /// Each device's default pool.
+    pub(crate) fn of_devices(count: usize) -> Self {
+        Self {
+            live: (0..count).flat_map(homes).map(|home| (home.default_pool(), Pool::usual(home))).collect(),
+            allocations: FxHashMap::default(),
+            created: 2 * MAX_DEVICES,
+            current: std::array::from_fn(default_of),
+        }
+    }
+}
+
+fn with_pools<T>(use_them: impl FnOnce(&mut Pools) -> T) -> T {
+    use_them(&mut process().pools.lock())
+}
+
+fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -> Result<T> {
+    with_pools(|pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
+}
+
+/// A device's pool for allocations that name none.
+pub(crate) fn current_pool(device: usize) -> PoolHandle {
+    Home::of_device(device).current_pool()
+}
+
+/// Chooses the pool for allocations that name none.
+pub(crate) fn set_current_pool(home: Home, pool: PoolHandle) -> Result<()> {
+    with_pool(pool, |pool| if pool.home == home { Ok(()) } else { Err(Error::InvalidValue) })?;
+    with_pools(|pools| {
+        *pools.current.get_mut(home.number()).ok_or(Error::InvalidDevice)? = pool;
+        Ok(())
+    })
+}
+
+/// Lets a device's kernels reach a pool's memory, or not. Its own device always does.
+pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Result<()> {
+    with_pool(pool, |pool| match (pool.home.device == device, access) {
+        (true, true) => Ok(()),
+        (true, false) => Err(Error::InvalidDevice),
+        (false, true) => {
+            pool.reached_by |= 1 << device;
+            Ok(())
+        }
+        (false, false) => {
+            pool.reached_by &= !(1 << device);
+            Ok(())
+        }
+    })
+}
+
+/// Do a device's kernels reach a pool's memory?
+pub(crate) fn has_access(pool: PoolHandle, device: usize) -> Result<bool> {
+    with_pool(pool, |pool| {
+        Ok(pool.home.device == device || pool.home.is_managed || pool.reached_by & (1 << device) != 0)
+    })
+}
+
+/// Do a device's kernels reach the memory at an address for the sake of its pool?
+pub(crate) fn reaches(device: usize, address: u64) -> bool {
+    pool_of(address).is_some_and(|pool| has_access(pool, device).unwrap_or(false))
+}
+
+/// Refuses locations and types of memory that have no pools here: pinned (1) memory of devices (1) has, and managed (2)
+/// memory, whose location says only where it would best lie.
+pub(crate) fn home_of_location(location: MemoryLocation, kind: c_int) -> Result<Home> {
+    match (location.kind, kind) {
+        (1, 1) => ordinal(location.id).map(Home::of_device),
+        (1, 2) => ordinal(location.id).map(Home::managed),
+        (0 | 2..=4, 2) => Ok(Home::managed(current_device())),
+        (0..=6, 1 | 2) => Err(Error::NotSupported),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+/// Refuses a handle that is no pool.
+pub(crate) fn check(pool: PoolHandle) -> Result<()> {
+    with_pool(pool, |_| Ok(()))
+}
+
+fn insert(pool: Pool) -> PoolHandle {
+    with_pools(|pools| {
+        pools.created += 1;
+        let handle = PoolHandle(POOLS | (pools.created << 4));
+        pools.live.insert(handle, pool);
+        handle
+    })
+}
+
+/// A new pool, which other processes may come to know through these kinds of handles.
+pub(crate) fn create(home: Home, handle_types: c_int) -> Result<PoolHandle> {
+    let sharing = match handle_types {
+        0 => Sharing::Private,
+        FILE_DESCRIPTOR if !home.is_managed => {
+            Sharing::Exportable(Arc::new(Pages::anonymous(0).map_err(|_| Error::OperatingSystem)?))
+        }
+        _ => return Err(Error::NotSupported),
+    };
+    Ok(insert(Pool::new(home, sharing)))
+}
+
+/// Stores a file descriptor for a pool that was made to be exported; the caller owns it.
+pub(crate) fn export(result: Out<c_void>, pool: PoolHandle, handle_type: c_int, flags: u64) -> Result<()> {
+    result.check()?;
+    if handle_type != FILE_DESCRIPTOR || flags != 0 {
+        return Err(Error::InvalidValue);
+    }
+    let pages = with_pool(pool, |pool| match &pool.sharing {
+        Sharing::Exportable(pages) => Ok(Arc::clone(pages)),
+        _ => Err(Error::InvalidValue),
+    })?;
+    let descriptor = pages.descriptor().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?;
+    Out::new(result.pointer().cast()).set(descriptor.into_raw_fd())
+}
+
+/// A pool for the memory of the pool behind a file descriptor.
+pub(crate) fn import(
+    result: Out<PoolHandle>,
+    descriptor: Address,
+    handle_type: c_int,
+    flags: u64,
+) -> Result<()> {
+    result.check()?;
+    if handle_type != FILE_DESCRIPTOR || flags != 0 {
+        return Err(Error::InvalidValue);
+    }
+    let pages = pages_of_descriptor(descriptor.0 as c_int)?;
+    if pages.size() != 0 {
+        return Err(Error::InvalidValue);
+    }
+    result.set(insert(Pool::new(Home::of_device(current_device()), Sharing::Imported(pages))))
+}
+
+/// The file that tells an exportable pool from others.
+pub(crate) fn exported_identity(pool: PoolHandle) -> Result<FileIdentity> {
+    with_pool(pool, |pool| match &pool.sharing {
+        Sharing::Exportable(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
+        _ => Err(Error::InvalidValue),
+    })
+}
+
+/// The file of the pool that this one is an import of.
+pub(crate) fn imported_identity(pool: PoolHandle) -> Result<FileIdentity> {
+    with_pool(pool, |pool| match &pool.sharing {
+        Sharing::Imported(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
+        _ => Err(Error::InvalidValue),
+    })
+}
+
+/// The pool that an allocation is from.
+pub(crate) fn pool_of(address: u64) -> Option<PoolHandle> {
+    with_pools(|pools| pools.allocations.get(&address).map(|(pool, _)| *pool))
+}
+
+/// An allocation has been made from a pool.
+pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
+    with_pools(|pools| {
+        pools.allocations.insert(address, (pool, size));
+        if let Some(pool) = pools.live.get_mut(&pool) {
+            pool.used += size;
+            pool.used_high = pool.used_high.max(pool.used);
+        }
+    });
+}
+
+/// Destroys a created pool; its allocations stay until they are freed.
+pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
+    if (0..device_count()).flat_map(homes).any(|home| pool == home.default_pool()) {
+        return Err(Error::InvalidValue);
+    }
+    with_pools(|pools| {
+        pools.live.remove(&pool).ok_or(Error::InvalidValue)?;
+        for (number, current) in pools.current.iter_mut().enumerate() {
+            if *current == pool {
+                *current = default_of(number);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Stores an attribute, 4 or 8 bytes.
+pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>) -> Result<()> {
+    value.check()?;
+    let value = value.pointer();
+    let pool = with_pool(pool, |pool| Ok(pool.clone()))?;
+    let word = match number {
+        attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
+            let index = (number - attribute::REUSE_FIRST) as usize;
+            return Out::new(value.cast()).set(pool.reuse[index]);
+        }
+        attribute::RELEASE_THRESHOLD => pool.release_threshold,
+        attribute::RESERVED_CURRENT | attribute::USED_CURRENT => pool.used,
+        attribute::RESERVED_HIGH | attribute::USED_HIGH => pool.used_high,
+        _ => return Err(Error::InvalidValue),
+    };
+    Out::new(value.cast()).set(word)
+}
+
+/// Sets an attribute. The high-water marks can only be set to 0, which starts them again.
+pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_void) -> Result<()> {
+    if value.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    with_pool(pool, |pool| {
+        match number {
+            attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
+                // SAFETY: by the API's contract the value of these attributes is an `int`.
+                let flag = unsafe { value.cast::<c_int>().read_unaligned() };
+                pool.reuse[(number - attribute::REUSE_FIRST) as usize] = flag;
+            }
+            attribute::RELEASE_THRESHOLD | attribute::RESERVED_HIGH | attribute::USED_HIGH => {
+                // SAFETY: by the API's contract the value of these attributes is a 64-bit number.
+                let word = unsafe { value.cast::<u64>().read_unaligned() };
+                match (number, word) {
+                    (attribute::RELEASE_THRESHOLD, _) => pool.release_threshold = word,
+                    (_, 0) => pool.used_high = pool.used,
+                    _ => return Err(Error::InvalidValue),
+                }
+            }
+            _ => return Err(Error::InvalidValue),
+        }
+        Ok(())
+    })
+}
+
+/// An allocation is gone.
+pub(crate) fn forget_allocation(address: u64) {
+    with_pools(|pools| {
+        if let Some((pool, size)) = pools.allocations.remove(&address)
+            && let Some(pool) = pools.live.get_mut(&pool)
+        {
+            pool.used -= size;
+        }
+    });
+}
+
+/// A device has been reset.
+pub(crate) fn forget_everything(device: usize) {
+    with_pools(|pools| {
+        pools.live.retain(|_, pool| pool.home.device != device);
+        let Pools { live, allocations, current, .. } = pools;
+        allocations.retain(|_, (pool, _)| live.contains_key(pool));
+        for home in homes(device) {
+            live.insert(home.default_pool(), Pool::usual(home));
+            if let Some(current) = current.get_mut(home.number()) {
+                *current = home.default_pool();
+            }
+        }
+    });
+}
+
+impl Simulator {
+    /// Allocates from a pool for use in a stream; without one from the current pool of the stream's device.
+    pub(crate) fn allocate_from_pool(
+        &self,
+        result: Out<Address>,
+        size: usize,
+        pool: Option<PoolHandle>,
+        stream: StreamHandle,
+        default: DefaultStream,
+    ) -> Result<()> {
+        result.check()?;
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        owner.engine.stream_info(stream)?;
+        let pool = pool.unwrap_or_else(|| current_pool(owner.ordinal));
+        let home = with_pool(pool, |pool| match pool.sharing {
+            Sharing::Imported(_) => Err(Error::InvalidValue),
+            _ => Ok(pool.home),
+        })?;
+        if let Some(address) = owner.allocate_captured(stream, size.max(1), home)? {
+            return result.set(Address(address as usize));
+        }
+        let address = simulator_of(home.device)?.allocate(size, home.kind(), 0)?;
+        if address != 0 {
+            note_allocation(pool, address, size as u64);
+        }
+        result.set(Address(address as usize))
+    }
+}

@@ -1,0 +1,460 @@
+//! Virtual memory management: allocations without addresses, by handle, and where they are mapped.
+
+use crate::abi::MemoryLocation;
+use crate::abi::error::{Error, Result};
+use crate::host::log;
+use crate::objects::multicast::{Multicast, MulticastProperties, is_in_memory};
+use crate::session::context::{check_device, ordinal};
+use crate::session::process::process;
+use crate::session::simulator::{MAX_DEVICES, Simulator, owner_of, simulator, simulator_of, started};
+use functional::memory::{Memory, Pages};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::sync::Arc;
+use stream_engine::Scope;
+
+/// Sizes of allocations and mappings are multiples of this, bytes: a page of the device.
+pub(crate) const GRANULARITY: u64 = 2 << 20;
+
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+pub(crate) const FILE_DESCRIPTOR: c_int = 1;
+
+/// `CU_MEM_LOCATION_TYPE_DEVICE`.
+const DEVICE: c_int = 1;
+
+/// `CU_MEM_ACCESS_FLAGS_PROT_…`: none, read, read and write.
+const PROT_NONE: c_int = 0;
+const PROT_READ: c_int = 1;
+const PROT_READ_WRITE: c_int = 3;
+
+/// `CUmemAllocationProp`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct AllocationProperties {
+    /// 1: pinned.
+    pub(crate) kind: c_int,
+    pub(crate) handle_types: c_int,
+    pub(crate) location: MemoryLocation,
+    pub(crate) windows_data: usize,
+    pub(crate) compression: u8,
+    pub(crate) rdma_capable: u8,
+    pub(crate) usage: u16,
+    pub(crate) reserved: [u8; 4],
+}
+
+impl AllocationProperties {
+    /// Of memory that some process has made.
+    fn imported() -> Self {
+        Self {
+            kind: 1,
+            handle_types: FILE_DESCRIPTOR,
+            location: MemoryLocation { kind: DEVICE, id: 0 },
+            windows_data: 0,
+            compression: 0,
+            rdma_capable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        }
+    }
+
+    /// Is it memory of a device, or of the host?
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.location.kind == DEVICE
+    }
+
+    /// Refuses memory there cannot be here.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.location.kind {
+            DEVICE => check_device(self.location.id)?,
+            2..=4 => {}
+            _ => return Err(Error::InvalidValue),
+        }
+        match (self.kind, self.handle_types, self.usage) {
+            (1, 0 | FILE_DESCRIPTOR, 0) => Ok(()),
+            (1 | 2, ..) => Err(Error::NotSupported),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+}
+
+/// An allocation.
+#[derive(Debug)]
+struct Physical {
+    properties: AllocationProperties,
+    pages: Arc<Pages>,
+    /// Calls of `cuMemRelease` that it takes to let go of the handle.
+    references: usize,
+    /// Places it is mapped at; it lives as long as there is one, or a reference.
+    mappings: usize,
+    /// What it stands for, if it has no memory of its own.
+    multicast: Option<Multicast>,
+}
+
+/// What is mapped at an address, and the access each has (`CU_MEM_ACCESS_FLAGS_PROT_…`).
+#[derive(Clone, Copy, Debug)]
+struct Mapped {
+    handle: u64,
+    devices: [c_int; MAX_DEVICES],
+    host: c_int,
+}
+
+/// Allocations without addresses, and where they are mapped.
+#[derive(Default)]
+pub(crate) struct Table {
+    live: FxHashMap<u64, Physical>,
+    created: u64,
+    mapped: BTreeMap<u64, Mapped>,
+}
+
+/// Handles lie where no process has memory.
+const HANDLES: u64 = 0x6000_0000_0000_0000;
+
+fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
+    use_it(&mut process().physical.lock())
+}
+
+impl Table {
+    fn insert(&mut self, properties: AllocationProperties, pages: Arc<Pages>) -> u64 {
+        self.created += 1;
+        let handle = HANDLES | (self.created << 4);
+        self.live.insert(handle, Physical { properties, pages, references: 1, mappings: 0, multicast: None });
+        handle
+    }
+
+    /// Is what is mapped a multicast object?
+    fn is_multicast(&self, mapped: &Mapped) -> bool {
+        self.live.get(&mapped.handle).is_some_and(|physical| physical.multicast.is_some())
+    }
+
+    /// The allocation of a handle that has not been released.
+    fn held(&mut self, handle: u64) -> Result<&mut Physical> {
+        self.live.get_mut(&handle).filter(|physical| physical.references > 0).ok_or(Error::InvalidValue)
+    }
+
+    fn forget_unused(&mut self, handle: u64) {
+        if self.live.get(&handle).is_some_and(|physical| physical.references == 0 && physical.mappings == 0) {
+            self.live.remove(&handle);
+        }
+    }
+}
+
+/// Waits for all work of all devices, which may use what is mapped.
+pub(crate) fn wait_for_devices() -> Result<()> {
+    started().try_for_each(|simulator| Ok(simulator.engine.synchronize(Scope::Context)?))
+}
+
+fn is_granular(bytes: u64) -> bool {
+    bytes > 0 && bytes.is_multiple_of(GRANULARITY)
+}
+
+/// Gives one reference to a handle back.
+pub(crate) fn release(handle: u64) -> Result<()> {
+    with_table(|table| {
+        table.held(handle)?.references -= 1;
+        table.forget_unused(handle);
+        Ok(())
+    })
+}
+
+/// What an allocation was made with.
+pub(crate) fn properties(handle: u64) -> Result<AllocationProperties> {
+    with_table(|table| table.held(handle).map(|physical| physical.properties))
+}
+
+/// What the memory mapped at an address was made with; `None` where nothing is mapped.
+pub(crate) fn properties_at(simulator: &Simulator, address: u64) -> Option<AllocationProperties> {
+    let mapping = simulator.device.memory.mapping_of(address)?;
+    with_table(|table| {
+        let mapped = table.mapped.get(&mapping.address)?;
+        table.live.get(&mapped.handle).map(|physical| physical.properties)
+    })
+}
+
+/// A descriptor of the allocation for another process; the caller owns it.
+pub(crate) fn export(handle: u64) -> Result<c_int> {
+    let pages = with_table(|table| {
+        let physical = table.held(handle)?;
+        let allowed = physical.properties.handle_types & FILE_DESCRIPTOR != 0;
+        if allowed { Ok(Arc::clone(&physical.pages)) } else { Err(Error::InvalidValue) }
+    })?;
+    let descriptor = pages.descriptor().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?;
+    Ok(descriptor.into_raw_fd())
+}
+
+/// The pages behind a descriptor that this or another process has exported. The descriptor stays the caller's.
+pub(crate) fn pages_of_descriptor(descriptor: c_int) -> Result<Arc<Pages>> {
+    if descriptor < 0 {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: the number is only used to be duplicated, which fails for one that is no open descriptor.
+    let own: OwnedFd = unsafe { BorrowedFd::borrow_raw(descriptor) }
+        .try_clone_to_owned()
+        .map_err(|_| Error::InvalidValue)?;
+    let pages = Pages::from_descriptor(own.as_fd().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?)
+        .map_err(|_| Error::InvalidValue)?;
+    let identity = pages.identity().map_err(|_| Error::InvalidValue)?;
+    // Memory of this process keeps its one account.
+    let known = with_table(|table| {
+        let same = |physical: &&Physical| physical.pages.identity().ok() == Some(identity);
+        table.live.values().find(same).map(|physical| Arc::clone(&physical.pages))
+    });
+    Ok(known.unwrap_or_else(|| Arc::new(pages)))
+}
+
+/// A handle for memory behind a descriptor.
+pub(crate) fn import(descriptor: c_int) -> Result<u64> {
+    let pages = pages_of_descriptor(descriptor)?;
+    if !is_granular(pages.size()) {
+        return Err(Error::InvalidValue);
+    }
+    Ok(with_table(|table| table.insert(AllocationProperties::imported(), pages)))
+}
+
+/// Does a device have access to what is mapped at an address?
+pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
+    with_table(|table| {
+        let mapped = table.mapped.get(&mapping);
+        mapped.and_then(|mapped| mapped.devices.get(device)).is_some_and(|flags| *flags == PROT_READ_WRITE)
+    })
+}
+
+/// A handle for a multicast object.
+pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> {
+    /// No device's.
+    const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
+    properties.check()?;
+    let pages = simulator()?.device.memory.create_untouched_pages(properties.size as u64)?;
+    // Not for other processes, which would not see what is bound.
+    let made_with =
+        AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };
+    Ok(with_table(|table| {
+        let handle = table.insert(made_with, pages);
+        if let Some(physical) = table.live.get_mut(&handle) {
+            physical.multicast = Some(Multicast::new(properties));
+        }
+        handle
+    }))
+}
+
+/// Uses the multicast object of a handle.
+pub(crate) fn with_multicast<T>(handle: u64, use_it: impl FnOnce(&mut Multicast) -> Result<T>) -> Result<T> {
+    with_table(|table| table.held(handle)?.multicast.as_mut().ok_or(Error::InvalidValue).and_then(use_it))
+}
+
+/// The device whose memory a handle is.
+pub(crate) fn device_of_handle(handle: u64) -> Result<usize> {
+    let location = properties(handle)?.location;
+    if location.kind == DEVICE { ordinal(location.id) } else { Err(Error::InvalidValue) }
+}
+
+/// The device whose memory lies at an address.
+pub(crate) fn device_at(address: u64) -> Result<usize> {
+    let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
+    match properties_at(owner, address).map(|properties| properties.location) {
+        None => Ok(owner.ordinal),
+        Some(location) if location.kind == DEVICE => ordinal(location.id),
+        Some(_) => Err(Error::InvalidValue),
+    }
+}
+
+/// Binds what lies at an address, for a device, to a range of a multicast object.
+pub(crate) fn bind_address(multicast: u64, device: usize, range: (u64, u64), address: u64) -> Result<()> {
+    simulator_of(device)?;
+    if !is_in_memory(device, address, range.1) {
+        return Err(Error::InvalidValue);
+    }
+    with_multicast(multicast, |object| object.bind_address(device, range, address))
+}
+
+/// Binds memory of a handle, from an offset on, to a range of a multicast object.
+pub(crate) fn bind_memory(
+    multicast: u64,
+    device: usize,
+    range: (u64, u64),
+    memory: u64,
+    from: u64,
+) -> Result<()> {
+    simulator_of(device)?;
+    with_table(|table| {
+        let physical = table.held(memory)?;
+        let location = physical.properties.location;
+        if physical.multicast.is_some() || (location.kind == DEVICE && location.id != device as c_int) {
+            return Err(Error::InvalidValue);
+        }
+        let pages = Arc::clone(&physical.pages);
+        let object = table.held(multicast)?.multicast.as_mut().ok_or(Error::InvalidValue)?;
+        object.bind_pages(device, range, &pages, from)
+    })
+}
+
+/// Where the bytes at a multicast address lie in each device's memory; nothing if a device's kernels may not use the
+/// address.
+pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
+    let Ok(mapping) = arena(address).and_then(|memory| memory.mapping_of(address).ok_or(Error::InvalidValue))
+    else {
+        return Vec::new();
+    };
+    let places = with_table(|table| {
+        let mapped = table.mapped.get(&mapping.address);
+        let mapped = mapped.filter(|mapped| mapped.devices.get(device) == Some(&PROT_READ_WRITE));
+        let object = mapped.and_then(|mapped| table.live.get(&mapped.handle)?.multicast.as_ref());
+        let offset = address - mapping.address + mapping.offset;
+        let inside = address + u64::from(bytes) <= mapping.address + mapping.size;
+        object.filter(|_| inside).map_or_else(Vec::new, |object| object.places(offset, bytes.into()))
+    });
+    // What was bound by its address may be gone.
+    match places.iter().all(|(device, address)| is_in_memory(*device, *address, bytes.into())) {
+        true => places.into_iter().map(|(_, address)| address).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// A device has been reset, and with it goes what is mapped into its addresses, and its memory.
+pub(crate) fn forget(simulator: &Simulator) {
+    let memory = &simulator.device.memory;
+    with_table(|table| {
+        for (_, mapped) in table.mapped.extract_if(.., |address, _| memory.owns(*address)) {
+            if let Some(physical) = table.live.get_mut(&mapped.handle) {
+                physical.mappings -= 1;
+            }
+        }
+        for physical in table.live.values_mut() {
+            physical.multicast.iter_mut().for_each(|object| object.forget(simulator.ordinal));
+        }
+        table.live.retain(|_, physical| {
+            let location = physical.properties.location;
+            let is_own = location.kind != DEVICE || location.id == simulator.ordinal as c_int;
+            physical.mappings > 0 || !is_own
+        });
+    });
+    // An address that cannot be unmapped is lost, and the reset goes on.
+    let _ = memory.give_back_everything();
+}
+
+/// The device in whose addresses one lies.
+fn arena(address: u64) -> Result<&'static Memory> {
+    let found = started().map(|simulator| &simulator.device.memory).find(|memory| memory.owns(address));
+    found.ok_or(Error::InvalidValue)
+}
+
+/// Gives reserved addresses back.
+pub(crate) fn give_back(address: u64, size: u64) -> Result<()> {
+    Ok(arena(address)?.give_back(address, size)?)
+}
+
+impl Simulator {
+    /// An allocation without an address.
+    pub(crate) fn create_physical(&self, size: u64, properties: AllocationProperties) -> Result<u64> {
+        properties.check()?;
+        if !is_granular(size) {
+            return Err(Error::InvalidValue);
+        }
+        let pages = match properties.location.kind {
+            DEVICE => simulator_of(ordinal(properties.location.id)?)?.device.memory.create_pages(size)?,
+            _ => self.device.memory.create_host_pages(size)?,
+        };
+        let properties = AllocationProperties { compression: 0, ..properties };
+        Ok(with_table(|table| table.insert(properties, pages)))
+    }
+
+    /// Maps an allocation into reserved addresses.
+    pub(crate) fn map(&self, address: u64, size: u64, offset: u64, handle: u64) -> Result<()> {
+        // Other offsets the driver does not have yet.
+        if !is_granular(size) || !address.is_multiple_of(GRANULARITY) || offset != 0 {
+            return Err(Error::InvalidValue);
+        }
+        with_table(|table| {
+            let physical = table.held(handle)?;
+            if physical.multicast.as_ref().is_some_and(|object| !object.is_complete()) {
+                return Err(Error::InvalidValue);
+            }
+            arena(address)?.map(address, &physical.pages, offset, size)?;
+            physical.mappings += 1;
+            let devices = [PROT_NONE; MAX_DEVICES];
+            table.mapped.insert(address, Mapped { handle, devices, host: PROT_NONE });
+            Ok(())
+        })
+    }
+
+    /// Unmaps all mappings of a range, after the work that may use them.
+    pub(crate) fn unmap(&self, address: u64, size: u64) -> Result<()> {
+        wait_for_devices()?;
+        with_table(|table| {
+            for mapping in arena(address)?.unmap(address, size)? {
+                let Some(mapped) = table.mapped.remove(&mapping.address) else { continue };
+                if let Some(physical) = table.live.get_mut(&mapped.handle) {
+                    physical.mappings -= 1;
+                }
+                table.forget_unused(mapped.handle);
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the access to all mappings of a range for each location, after the work that may use them.
+    pub(crate) fn set_access(
+        &self,
+        address: u64,
+        size: u64,
+        wanted: &[(MemoryLocation, c_int)],
+    ) -> Result<()> {
+        for (location, flags) in wanted {
+            match (location.kind, *flags) {
+                (DEVICE, PROT_READ) => {
+                    log::report(|| {
+                        "cuMemSetAccess: read-only access of a device is not simulated".to_owned()
+                    });
+                    return Err(Error::NotSupported);
+                }
+                (DEVICE, PROT_NONE | PROT_READ_WRITE) => check_device(location.id)?,
+                (2..=4, PROT_NONE | PROT_READ | PROT_READ_WRITE) => {}
+                _ => return Err(Error::InvalidValue),
+            }
+        }
+        wait_for_devices()?;
+        let memory = arena(address)?;
+        memory.check_mapped(address, size)?;
+        with_table(|table| {
+            let mut some_device = false;
+            let mut of_range = table.mapped.range(address..address + size);
+            let some_multicast = of_range.any(|(_, mapped)| table.is_multicast(mapped));
+            for mapped in table.mapped.range_mut(address..address + size).map(|(_, mapped)| mapped) {
+                for (location, flags) in wanted {
+                    let place = match location.kind {
+                        DEVICE => {
+                            mapped.devices.get_mut(ordinal(location.id)?).ok_or(Error::InvalidDevice)?
+                        }
+                        _ => &mut mapped.host,
+                    };
+                    *place = *flags;
+                }
+                some_device |= mapped.devices.contains(&PROT_READ_WRITE);
+            }
+            Ok(memory.set_access(address, size, some_device && !some_multicast)?)
+        })
+    }
+
+    /// The access a location has to what is mapped at an address.
+    pub(crate) fn access(&self, address: u64, location: MemoryLocation) -> Result<c_int> {
+        let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
+        let mapped = with_table(|table| table.mapped.get(&mapping.address).copied());
+        let mapped = mapped.ok_or(Error::InvalidValue)?;
+        match location.kind {
+            DEVICE => mapped.devices.get(ordinal(location.id)?).copied().ok_or(Error::InvalidDevice),
+            2..=4 => Ok(mapped.host),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// The handle of what is mapped at an address, with one more reference.
+    pub(crate) fn retain_physical(&self, address: u64) -> Result<u64> {
+        let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
+        with_table(|table| {
+            let handle = table.mapped.get(&mapping.address).ok_or(Error::InvalidValue)?.handle;
+            table.live.get_mut(&handle).ok_or(Error::InvalidValue)?.references += 1;
+            Ok(handle)
+        })
+    }
+}

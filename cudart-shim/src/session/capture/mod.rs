@@ -1,0 +1,446 @@
+//! Saves launches for `voltsim replay`, where `VOLTSIM_CAPTURE` names a folder: the kernel's PTX, its parameters, and all
+//! memory that a pointer, texture object or surface object may reach, as it is when the launch's turn in its stream has
+//! come.
+//!
+//! `VOLTSIM_CAPTURE_ONLY` chooses launches (`kernel=GLOB,launch=A..B`), `VOLTSIM_CAPTURE_RESULTS=1` saves the memory
+//! after each of them too. What cannot be saved is told once, and the program goes on.
+
+mod objects;
+
+use crate::abi::error;
+use crate::api::entry;
+use crate::host::environment;
+use crate::host::log;
+use crate::host::output_files;
+use crate::objects::module::LoadedModule;
+use crate::profile::Profile;
+use crate::session::kernel_stream;
+use crate::session::simulator::{DeviceFault, Simulator};
+use crate::session::unmatched_selections;
+use functional::device::USUAL_HEAP;
+use functional::engine::program::Program;
+use functional::launch::LaunchConfig;
+use functional::memory::{Allocation, AllocationKind, Memory};
+use functional::texture::Table;
+use launch_capture::{
+    Accessible, Buffer, Capture, Error, FORMAT, Holder, Launch, Marks, Parameter, RESULTS, Ranges,
+    ResultsWriter, Selection, Sink, Words, Writer,
+};
+use objects::Objects;
+use ptx_frontend::ir::Space;
+use saved_run::outputs::Outcome;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the environment asks for.
+struct Settings {
+    folder: PathBuf,
+    selection: Selection,
+    results: bool,
+}
+
+/// Set when a capture has failed: the next would too.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Characters of a kernel's name that its folder's name has.
+const NAME_LENGTH: usize = 60;
+
+fn settings() -> Option<&'static Settings> {
+    static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
+    let read = || {
+        let folder = PathBuf::from(environment::variable("VOLTSIM_CAPTURE")?);
+        let only = environment::variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
+        let selection = only.to_string_lossy().parse::<Selection>().and_then(Selection::of_whole_launches);
+        let selection = selection.map_err(|error| {
+            eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; nothing is captured");
+        });
+        let results = environment::flag("VOLTSIM_CAPTURE_RESULTS");
+        Some(Settings { folder, selection: selection.ok()?, results })
+    };
+    SETTINGS.get_or_init(read).as_ref()
+}
+
+fn give_up(kernel: &str, error: &Error) {
+    GIVEN_UP.store(true, Ordering::Relaxed);
+    if let Some(settings) = settings() {
+        output_files::note(Outcome::Failed, &settings.folder);
+    }
+    log::report(|| {
+        format!("capture of {kernel}: {error}; no more launches are captured. {}", error.remedy())
+    });
+}
+
+/// A launch that is to be captured.
+pub(crate) struct Order {
+    /// If in a folder of its own.
+    folder: Option<&'static Settings>,
+    /// Whether in the kernel stream.
+    in_stream: bool,
+    launch: u64,
+    api_call: u64,
+}
+
+/// A launch that has been captured, and waits for its end.
+pub(crate) struct Captured {
+    folder: Option<CapturedFolder>,
+    in_stream: bool,
+}
+
+/// A launch whose folder is written, but for what it leaves in memory.
+struct CapturedFolder {
+    capture: Capture,
+    /// The buffers, in the capture's order.
+    memory: Vec<Allocation>,
+}
+
+/// Launches are captured in folders.
+pub(crate) fn is_wanted() -> bool {
+    settings().is_some()
+}
+
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    settings().is_some_and(|settings| settings.selection.needs_ranges())
+}
+
+/// The program asks for this launch: is it to be captured?
+pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
+    let wants = |settings: &&Settings| {
+        let chosen = unmatched_selections::CAPTURED.note(settings.selection.contains(kernel, launch, marks));
+        chosen && !GIVEN_UP.load(Ordering::Relaxed)
+    };
+    let folder = settings().filter(wants);
+    let in_stream = kernel_stream::wants(kernel, launch, marks);
+    (folder.is_some() || in_stream).then(|| Order { folder, in_stream, launch, api_call: entry::calls() })
+}
+
+impl Order {
+    /// Saves the launch as the kernel is going to see it.
+    pub(crate) fn before(
+        &self,
+        simulator: &Simulator,
+        module: &LoadedModule,
+        program: &Program,
+        config: &LaunchConfig,
+    ) -> Captured {
+        let folder = self.folder.filter(|_| !GIVEN_UP.load(Ordering::Relaxed)).and_then(|settings| {
+            let kernel = &program.kernel().name;
+            let folder = format!("{:04}-{}", self.launch, file_name(kernel));
+            let saved = Writer::new(&settings.folder.join(folder)).and_then(|mut writer| {
+                let (launch, memory) = self.save(simulator, module, program, config, &mut writer)?;
+                Ok(CapturedFolder { capture: writer.finish(launch)?, memory })
+            });
+            let saved = saved.map_err(|error| give_up(kernel, &error)).ok()?;
+            log::line(|| format!("captured {kernel} in {}", saved.capture.path().display()));
+            Some(saved)
+        });
+        if self.in_stream {
+            let mut holder = Holder::default();
+            match self.save(simulator, module, program, config, &mut holder) {
+                Ok((launch, _)) => {
+                    let mut held = holder.finish(launch);
+                    held.accessible = Some(accessible(&simulator.device.memory.allocations()));
+                    kernel_stream::begin(held);
+                }
+                Err(error) => kernel_stream::give_up(&error),
+            }
+        }
+        Captured { folder, in_stream: self.in_stream }
+    }
+
+    /// Tells what the launch can reach; gives the manifest without that, and the memory.
+    fn save(
+        &self,
+        simulator: &Simulator,
+        module: &LoadedModule,
+        program: &Program,
+        config: &LaunchConfig,
+        sink: &mut impl Sink,
+    ) -> Result<(Launch, Vec<Allocation>), Error> {
+        let memory = &simulator.device.memory;
+        let kernel = &program.kernel().name;
+        for source in module.sources_of(kernel) {
+            sink.module(source.source().text())?;
+        }
+        let mut reach = Reach::new(memory, module, program, Objects::new(&config.textures));
+        let parameters = parameters(program, config, &mut reach);
+        let saved = reach.save(memory, sink)?;
+        let Objects { images, textures, surfaces, .. } = reach.objects;
+        let launch = Launch {
+            format: FORMAT,
+            voltsim: env!("CARGO_PKG_VERSION").to_owned(),
+            program: std::env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
+            launch: self.launch,
+            api_call: self.api_call,
+            device: Profile::chosen(),
+            kernel: kernel.clone(),
+            modules: Vec::new(),
+            grid: config.grid,
+            block: config.block,
+            dynamic_shared: config.dynamic_shared,
+            cooperative: config.cooperative,
+            cluster: config.cluster.filter(|_| program.bounds.required_cluster.is_none()),
+            parameter_bytes: program.parameter_bytes,
+            heap_limit: Some(simulator.device.heap_limit()).filter(|limit| *limit != USUAL_HEAP),
+            omitted: omitted(program, module, &config.textures),
+            parameters,
+            buffers: Vec::new(),
+            images,
+            textures,
+            surfaces,
+        };
+        Ok((launch, saved))
+    }
+}
+
+impl Captured {
+    /// Saves what the launch has left in memory, and how it ended, where that is wanted.
+    pub(crate) fn after(self, simulator: &Simulator, outcome: &Result<(), DeviceFault>) {
+        if self.in_stream && outcome.is_ok() {
+            kernel_stream::end();
+        }
+        let Some(folder) = self.folder else { return };
+        if settings().is_some_and(|settings| settings.results)
+            && let Err(error) = folder.save(&simulator.device.memory, outcome)
+        {
+            give_up(&folder.capture.launch().kernel, &error);
+        }
+    }
+}
+
+impl CapturedFolder {
+    fn save(&self, memory: &Memory, outcome: &Result<(), DeviceFault>) -> Result<(), Error> {
+        let mut writer = ResultsWriter::new(&self.capture.path().join(RESULTS))?;
+        let code = outcome.as_ref().err().map_or(0, |fault| fault.error.driver_code());
+        if code == 0 {
+            for allocation in &self.memory {
+                writer.buffer(allocation.address, &contents(memory, allocation))?;
+            }
+        }
+        let name = error::texts(code).and_then(|texts| texts.driver_name);
+        writer.finish(&name.map_or_else(|| code.to_string(), |name| name.to_string_lossy().into_owned()))?;
+        Ok(())
+    }
+}
+
+/// What kernels can access, but for the program's own memory, which lies elsewhere in another process.
+fn accessible(allocations: &[Allocation]) -> Accessible {
+    let mut accessible = Accessible::default();
+    let mut mapped_until = None;
+    for Allocation { address, size, kind, .. } in allocations.iter().copied().filter(|one| one.size > 0) {
+        match kind {
+            AllocationKind::Registered | AllocationKind::Parameters => continue,
+            AllocationKind::Heap => accessible.heap.push((address, size)),
+            _ => match accessible.ranges.last_mut() {
+                Some(last) if kind.is_mapping() && mapped_until == Some(address) => last.1 += size,
+                _ => accessible.ranges.push((address, size)),
+            },
+        }
+        mapped_until = kind.is_mapping().then_some(address + size);
+    }
+    accessible
+}
+
+/// Which memory a launch may reach.
+struct Reach {
+    allocations: Vec<Allocation>,
+    ranges: Ranges,
+    /// Names of the module's variables, by address.
+    variables: BTreeMap<u64, String>,
+    /// Positions of the allocations reached so far, in the order they were.
+    reached: Vec<usize>,
+    known: Vec<bool>,
+    /// Texture and surface objects reached so far.
+    objects: Objects,
+}
+
+impl Reach {
+    /// The variables that the program names.
+    fn new(memory: &Memory, module: &LoadedModule, program: &Program, objects: Objects) -> Self {
+        let allocations: Vec<_> =
+            memory.allocations().into_iter().filter(|one| one.kind != AllocationKind::Parameters).collect();
+        let ranges = Ranges::new(allocations.iter().map(|allocation| (allocation.address, allocation.size)));
+        let variables = module.variables().map(|(name, variable)| (variable.address, name.to_owned()));
+        let known = vec![false; allocations.len()];
+        let variables = variables.collect();
+        let mut reach = Self { allocations, ranges, variables, reached: Vec::new(), known, objects };
+        for (name, address) in named_variables(program, module) {
+            let texels = reach.objects.reach_reference(name, address);
+            reach.add(texels.unwrap_or(address));
+        }
+        reach
+    }
+
+    fn add(&mut self, address: u64) {
+        let found = self.ranges.find(address).map(|place| place.buffer);
+        let is_new = |position: &usize| self.known.get(*position) == Some(&false);
+        let Some(found) = found.filter(is_new) else { return };
+        for position in self.mapped_beside(found) {
+            if let Some(known) = self.known.get_mut(position)
+                && !std::mem::replace(known, true)
+            {
+                self.reached.push(position);
+            }
+        }
+    }
+
+    /// An allocation with those that are mapped side by side with it: one range to whoever has mapped them.
+    fn mapped_beside(&self, position: usize) -> RangeInclusive<usize> {
+        let is_followed = |position: usize| {
+            let [one, next] = [position, position + 1].map(|position| self.allocations.get(position));
+            let (Some(one), Some(next)) = (one, next) else { return false };
+            let are_mapped = one.kind.is_mapping() && next.kind.is_mapping();
+            are_mapped && one.address.saturating_add(one.size) == next.address
+        };
+        let first = (0..position).rev().take_while(|one| is_followed(*one)).last();
+        let last = (position..).find(|one| !is_followed(*one));
+        first.unwrap_or(position)..=last.unwrap_or(position)
+    }
+
+    /// The words of `bytes` that are addresses, and those that are handles of objects; what they lead to is reached.
+    fn scan(&mut self, address: u64, bytes: &[u8]) -> (Words, Words) {
+        let words = self.ranges.pointers(address, bytes);
+        for word in words.offsets().filter_map(|offset| launch_capture::word_at(bytes, offset)) {
+            self.add(word);
+        }
+        let mut objects = Words::default();
+        for offset in (address.wrapping_neg() % 8..bytes.len() as u64).step_by(8) {
+            let handle = launch_capture::word_at(bytes, offset).filter(|_| !words.cover(offset));
+            if let Some(texels) = handle.and_then(|handle| self.objects.reach(handle)) {
+                objects.push(offset);
+                self.add(texels);
+            }
+        }
+        (words, objects)
+    }
+
+    /// Tells the memory reached, and what is reached from there. Texels of arrays are no pointers.
+    fn save(&mut self, memory: &Memory, sink: &mut impl Sink) -> Result<Vec<Allocation>, Error> {
+        let mut saved = Vec::new();
+        while let Some(allocation) =
+            self.reached.get(saved.len()).and_then(|position| self.allocations.get(*position)).copied()
+        {
+            let bytes = contents(memory, &allocation);
+            let mut buffer = Buffer::new(allocation.address, kind_name(allocation.kind));
+            if allocation.kind != AllocationKind::Array {
+                (buffer.pointers, buffer.objects) = self.scan(allocation.address, &bytes);
+                buffer.functions = code_addresses(memory, allocation.address, &bytes);
+                buffer.variable = self.variables.get(&allocation.address).cloned();
+            }
+            sink.buffer(buffer, bytes)?;
+            saved.push(allocation);
+        }
+        Ok(saved)
+    }
+}
+
+/// The variables of the module that a program names, with their addresses.
+fn named_variables<'a>(
+    program: &'a Program,
+    module: &'a LoadedModule,
+) -> impl Iterator<Item = (&'a str, u64)> + 'a {
+    let externals = program.functions.iter().flat_map(|function| &function.source.externals);
+    externals.filter_map(|external| Some((external.name.as_str(), module.variable(&external.name)?.address)))
+}
+
+/// What a program can reach and a capture has not: sampler references, and variables that no driver shows.
+fn omitted(program: &Program, module: &LoadedModule, table: &Table) -> Vec<String> {
+    let is_sampler = |address| table.samplers.contains_key(&address);
+    let samplers = named_variables(program, module).filter(|(_, address)| is_sampler(*address));
+    let mut omitted: Vec<String> = samplers.map(|(name, _)| format!("sampler reference {name}")).collect();
+    for source in program.functions.iter().map(|function| &function.source) {
+        let is_static = |space| matches!(space, Space::Global | Space::Const);
+        let statics = source.variables.iter().filter(|variable| is_static(variable.space));
+        omitted.extend(statics.map(|variable| format!("variable {} of {}", variable.name, source.name)));
+    }
+    omitted
+}
+
+/// The parameters by name; what their words point to is reached.
+fn parameters(program: &Program, config: &LaunchConfig, reach: &mut Reach) -> Vec<Parameter> {
+    let declared = program.kernel().source.parameters.iter();
+    declared
+        .map(|parameter| {
+            let from = parameter.offset as usize;
+            let value = config.parameters.get(from..from.saturating_add(parameter.size as usize));
+            let bytes = value.unwrap_or_default().to_vec();
+            let (pointers, objects) = reach.scan(parameter.offset.into(), &bytes);
+            Parameter { name: parameter.name.clone(), offset: parameter.offset, bytes, pointers, objects }
+        })
+        .collect()
+}
+
+/// The bytes of an allocation; zeros where it has been freed meanwhile.
+fn contents(memory: &Memory, allocation: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(allocation.size).unwrap_or(0)];
+    let _ = memory.read(allocation.address, &mut bytes);
+    bytes
+}
+
+/// Words that are addresses of device functions.
+fn code_addresses(memory: &Memory, address: u64, bytes: &[u8]) -> Words {
+    let mut words = Words::default();
+    for offset in (address.wrapping_neg() % 8..bytes.len() as u64).step_by(8) {
+        if launch_capture::word_at(bytes, offset).is_some_and(|word| memory.is_code_address(word)) {
+            words.push(offset);
+        }
+    }
+    words
+}
+
+fn kind_name(kind: AllocationKind) -> &'static str {
+    match kind {
+        AllocationKind::Device => "device",
+        AllocationKind::Array => "array",
+        AllocationKind::Managed => "managed",
+        AllocationKind::Host => "host",
+        AllocationKind::Registered => "registered",
+        AllocationKind::Module => "module",
+        AllocationKind::Heap => "heap",
+        AllocationKind::Parameters => "parameters",
+        AllocationKind::Mapped => "mapped",
+        AllocationKind::MappedHost => "mapped host",
+        AllocationKind::Imported => "imported",
+    }
+}
+
+/// As much of a kernel's name as makes a readable name of a folder.
+fn file_name(kernel: &str) -> String {
+    let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
+    kernel.chars().take(NAME_LENGTH).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_without_a_gap_are_accessible_as_one_range_and_other_neighbours_are_not() {
+        let kinds = [
+            (0, 8, AllocationKind::Device),
+            (8, 8, AllocationKind::Device),
+            (16, 8, AllocationKind::Mapped),
+            (24, 8, AllocationKind::MappedHost),
+            (40, 8, AllocationKind::Mapped),
+            (48, 0, AllocationKind::Host),
+            (56, 8, AllocationKind::Registered),
+            (64, 8, AllocationKind::Heap),
+            (72, 8, AllocationKind::Parameters),
+            (80, 8, AllocationKind::Module),
+        ];
+        let allocations = kinds.map(|(address, size, kind)| Allocation {
+            address,
+            size,
+            reserved: size,
+            kind,
+            serial: 1,
+            number: 1,
+            idle: false,
+        });
+        let ranges = vec![(0, 8), (8, 8), (16, 16), (40, 8), (80, 8)];
+        assert_eq!(accessible(&allocations), Accessible { ranges, heap: vec![(64, 8)] });
+    }
+}

@@ -1,0 +1,67 @@
+//! What this run is, for its checkpoints and against those that it resumes.
+
+use crate::host::environment;
+use crate::host::mapped::{file_at, files_at};
+use crate::objects::registry::registry;
+use crate::profile::Profile;
+use crate::session::model;
+use crate::session::simulator::device_count;
+use parking_lot::Mutex;
+use saved_run::{About, Asked, Digest, Point};
+use std::collections::BTreeMap;
+use std::env;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Settings on which results depend.
+const SETTINGS: [&str; 1] = ["VOLTSIM_FMAD"];
+/// Settings of the timing model.
+const MODEL: [&str; 3] = ["VOLTSIM_MODE", "VOLTSIM_GPU", "VOLTSIM_SET"];
+
+/// Of this library's file.
+static ENGINE: LazyLock<Digest> =
+    LazyLock::new(|| digest_of(Path::new(&file_at(about as *const () as usize).unwrap_or_default())));
+/// Of the program's file.
+static EXECUTABLE: LazyLock<Digest> = LazyLock::new(|| digest_of(Path::new("/proc/self/exe")));
+
+/// This run at a point, which is a step and a launch.
+pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
+    let settings = |names: &[&str]| -> BTreeMap<String, String> {
+        names.iter().filter_map(|name| Some(((*name).to_owned(), environment::text(name)?))).collect()
+    };
+    let program = env::current_exe().unwrap_or_default();
+    About {
+        voltsim: env!("CARGO_PKG_VERSION").to_owned(),
+        engine: *ENGINE,
+        program: program.to_string_lossy().into_owned(),
+        arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        executable: *EXECUTABLE,
+        libraries: libraries(&program.to_string_lossy()),
+        device: profile.name.clone(),
+        profile: Digest::of(format!("{:?}", profile.of_first()).as_bytes()),
+        devices: device_count() as u64,
+        settings: settings(&SETTINGS),
+        model: if model::gpu_name().is_some() { settings(&MODEL) } else { BTreeMap::new() },
+        point,
+        step,
+        launch,
+    }
+}
+
+/// Libraries beside the program that have code for devices and are loaded now.
+fn libraries(program: &str) -> BTreeMap<String, Digest> {
+    /// Of files that were read.
+    static DIGESTS: Mutex<BTreeMap<String, Digest>> = Mutex::new(BTreeMap::new());
+    let mut digests = DIGESTS.lock();
+    let files = files_at(&registry().lock().wrappers());
+    let libraries = files.into_iter().filter(|file| file != program).map(|file| {
+        let digest = *digests.entry(file.clone()).or_insert_with(|| digest_of(Path::new(&file)));
+        (file, digest)
+    });
+    libraries.collect()
+}
+
+/// Of a file; that of nothing if it cannot be read.
+fn digest_of(file: &Path) -> Digest {
+    Digest::of_file(file).unwrap_or(Digest::of(&[]))
+}

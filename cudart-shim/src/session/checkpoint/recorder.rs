@@ -1,0 +1,320 @@
+//! A run that is saved when it comes to a point, or again and again.
+
+use super::host_writes::Shadow;
+use super::step_result::Before;
+use super::{Launched, Refused, fingerprint, refuse, step_key, turns_so_far};
+use crate::host::environment;
+use crate::host::log;
+use crate::host::output_files;
+use crate::session::ending::{self, End};
+use crate::session::launch::{KernelLaunch, Way};
+use crate::session::model::{self, Begun, Missed, Model, StopAt};
+use crate::session::operation::Operation;
+use crate::session::simulator::{DeviceFault, Simulator, started};
+use crate::session::summary;
+use functional::memory::AllocationKind;
+use functional::suspend::{self, Refusal, SuspendError, SuspendedLaunch};
+use saved_run::outputs::Outcome;
+use saved_run::{
+    About, Asked, BegunLaunch, DeviceState, Inside, Point, SavedError, Series, State, Step, StepWriter,
+};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use voltsim_checkpoint::codec::CodecError;
+
+/// A run until it is saved.
+pub(super) struct Recorder {
+    plan: Plan,
+    steps: StepWriter,
+    pub(super) shadow: Shadow,
+}
+
+/// When a run is saved.
+enum Plan {
+    /// At a point, to a file.
+    Once { point: Point, file: PathBuf },
+    /// After each so many launches, to files of a folder that refer to those before them.
+    Every { launches: u64, folder: PathBuf, series: BTreeMap<u64, Series> },
+}
+
+/// Why a run cannot be saved at a point.
+#[derive(Debug, thiserror::Error)]
+enum SaveError {
+    #[error("{address:#x} is memory of another process, which a checkpoint cannot have")]
+    OtherProcess { address: u64 },
+    #[error("runs with checks of kernels cannot be saved")]
+    Checked,
+    #[error("the launch cannot be stopped there: {0}")]
+    Refused(Refusal),
+    #[error("{0}")]
+    Missed(Missed),
+    #[error(
+        "the launch is not timed, or only some of its CTAs are; choose all of it with --only, or save the run in mode functional"
+    )]
+    NotTimed,
+    #[error("the state of the timing model: {0}")]
+    Model(#[from] CodecError),
+    #[error("memory that the host sees: {0}")]
+    Host(#[from] io::Error),
+    #[error("{0}")]
+    File(#[from] SavedError),
+}
+
+/// A launch that was to be stopped inside, and was not.
+enum Unstopped {
+    /// It is over or has failed.
+    Over(Result<(), DeviceFault>, Box<SaveError>),
+    /// It has not begun.
+    Not(SaveError),
+}
+
+impl Recorder {
+    /// What `VOLTSIM_CHECKPOINT` or `VOLTSIM_CHECKPOINT_EVERY` asks for, with `VOLTSIM_CHECKPOINT_FILE`.
+    pub(super) fn from_environment() -> Result<Option<Recorder>, Refused> {
+        let point = environment::text("VOLTSIM_CHECKPOINT");
+        let every = environment::text("VOLTSIM_CHECKPOINT_EVERY");
+        if point.is_none() && every.is_none() {
+            return Ok(None);
+        }
+        let Some(file) = environment::variable("VOLTSIM_CHECKPOINT_FILE").map(PathBuf::from) else {
+            return Err(refuse("VOLTSIM_CHECKPOINT_FILE: a checkpoint needs the name of a file"));
+        };
+        let plan = match point {
+            Some(point) => Plan::Once { point: checked_point(&point)?, file },
+            None => {
+                let launches = every.and_then(|every| every.parse().ok()).filter(|launches| *launches > 0);
+                let message = "VOLTSIM_CHECKPOINT_EVERY: a number of launches is needed, 1 or more";
+                let launches = launches.ok_or_else(|| refuse(message))?;
+                Plan::Every { launches, folder: file, series: BTreeMap::new() }
+            }
+        };
+        let folder = match &plan {
+            Plan::Once { file, .. } => file.parent().filter(|folder| !folder.as_os_str().is_empty()),
+            Plan::Every { folder, .. } => Some(folder.as_path()),
+        };
+        let steps = StepWriter::in_folder(folder.unwrap_or(Path::new(".")))
+            .map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT_FILE: {error}")))?;
+        Ok(Some(Recorder { plan, steps, shadow: Shadow::default() }))
+    }
+
+    /// Is this a launch at which the run is saved?
+    pub(super) fn is_at(&self, asked: &Asked) -> bool {
+        let Asked::Kernel { launch, .. } = asked else { return false };
+        match &self.plan {
+            Plan::Once { point, .. } => *launch == point.kernel,
+            Plan::Every { launches, .. } => *launch > 1 && (*launch - 1).is_multiple_of(*launches),
+        }
+    }
+
+    /// Does it stop inside of a launch?
+    pub(super) fn is_inside_launch(&self) -> bool {
+        matches!(self.plan, Plan::Once { point: Point { inside: Some(_), .. }, .. })
+    }
+
+    /// Is it saved once only?
+    pub(super) fn is_for_once(&self) -> bool {
+        matches!(self.plan, Plan::Once { .. })
+    }
+
+    /// Notes a step that is over.
+    pub(super) fn note(&mut self, step: &Step) -> Result<(), SavedError> {
+        self.steps.push(step)
+    }
+
+    /// Tells that the run is not saved, and why. The program goes on.
+    pub(super) fn give_up(&self, error: &dyn Display) {
+        let (Plan::Once { file, .. } | Plan::Every { folder: file, .. }) = &self.plan;
+        output_files::note(Outcome::Failed, file);
+        tell_unwritten(file, error);
+    }
+
+    /// Writes the checkpoint at this launch, which is the next step; what has begun of the launch is `begun`. Without it,
+    /// the program goes on all the same. `None` if the launch is still to be executed, or the rest of it.
+    pub(super) fn save(
+        &mut self,
+        simulator: &'static Simulator,
+        (operation, launched): (&Operation, Option<Launched<'_>>),
+        (number, asked): (u64, &Asked),
+        begun: &mut Option<SuspendedLaunch>,
+    ) -> Option<Result<(), DeviceFault>> {
+        let Asked::Kernel { launch: kernel, .. } = asked else { return None };
+        let (point, file) = match &self.plan {
+            Plan::Once { point, file } => (*point, file.clone()),
+            Plan::Every { folder, .. } => {
+                (Point { kernel: *kernel, inside: None }, folder.join(format!("{kernel:06}.vck")))
+            }
+        };
+        let mut begun_launch = None;
+        if let (Some(inside), Operation::Kernel(launch), Some(launched)) = (point.inside, operation, launched)
+        {
+            match self.begin(simulator, launch, launched, inside) {
+                Ok(launch) => begun_launch = Some(launch),
+                Err(Unstopped::Not(error)) => {
+                    tell_unwritten(&file, &error);
+                    return None;
+                }
+                Err(Unstopped::Over(result, error)) => {
+                    tell_unwritten(&file, &error);
+                    return Some(result);
+                }
+            }
+        }
+        let at_point = match point.inside {
+            Some(_) => asked.clone(),
+            None => step_key::before_launch(asked, operation),
+        };
+        let about = fingerprint::about(&simulator.profile, point, number, at_point);
+        let written = self.write(&file, &about, begun_launch.as_ref());
+        *begun = begun_launch.map(|launch| launch.state);
+        match written {
+            Ok(()) => log::line(|| format!("checkpoint {} at {point}", file.display())),
+            Err(error) => {
+                if matches!(error, SaveError::File(_)) {
+                    output_files::note(Outcome::Failed, &file);
+                }
+                tell_unwritten(&file, &error);
+                return None;
+            }
+        }
+        if environment::flag("VOLTSIM_CHECKPOINT_STOP") {
+            eprintln!("voltsim: {} is written; the program ends here", file.display());
+            ending::write_outputs(End::Exit);
+            end_program();
+        }
+        None
+    }
+
+    /// Executes the launch up to the point inside of it.
+    fn begin(
+        &mut self,
+        simulator: &'static Simulator,
+        launch: &KernelLaunch,
+        launched: Launched<'_>,
+        inside: Inside,
+    ) -> Result<BegunLaunch, Unstopped> {
+        self.shadow.follow().map_err(|error| Unstopped::Not(error.into()))?;
+        let before = Before::kernel(simulator);
+        let state = if model::gpu_name().is_some() {
+            begin_timed(simulator, launch, launched, inside)
+        } else {
+            begin_untimed(simulator, launch, inside)
+        };
+        let printed = before.printed_since(simulator);
+        let (device, written) = (simulator.ordinal as u64, self.shadow.changes().unwrap_or_default());
+        Ok(BegunLaunch { device, state: state?, printed, written })
+    }
+
+    fn write(&mut self, file: &Path, about: &About, launch: Option<&BegunLaunch>) -> Result<(), SaveError> {
+        let devices: Vec<DeviceState> = started().map(state_of).collect::<Result<_, _>>()?;
+        let memories: Vec<_> = started().map(|simulator| &simulator.device.memory).collect();
+        let mut models = BTreeMap::new();
+        for simulator in started() {
+            if let Some(model) = &simulator.model {
+                models.insert(simulator.ordinal as u64, model.state()?);
+            }
+        }
+        let (models, kernels, turns) = (&models, &summary::counts(), &turns_so_far());
+        let requests = started().map(|it| (it.ordinal as u64, it.device.memory.requests())).collect();
+        let (devices, memories, requests) = (&devices, &memories, &requests);
+        let state = State { about, devices, memories, models, kernels, launch, turns, requests };
+        let series = match &mut self.plan {
+            Plan::Once { .. } => None,
+            Plan::Every { series, .. } => Some(series),
+        };
+        Ok(saved_run::write(file, &mut self.steps, state, series)?)
+    }
+}
+
+/// Executes a launch up to a window.
+fn begin_untimed(
+    simulator: &'static Simulator,
+    launch: &KernelLaunch,
+    inside: Inside,
+) -> Result<SuspendedLaunch, Unstopped> {
+    let Inside::Window(window) = inside else { return Err(Unstopped::Not(SaveError::NotTimed)) };
+    let window = suspend::Window { first: window.cta, ctas: window.ctas, instructions: window.instructions };
+    launch.begin(simulator, &window).map_err(|error| match error {
+        SuspendError::Refused { refusal, rest: None, .. } => Unstopped::Not(SaveError::Refused(refusal)),
+        SuspendError::Refused { refusal, rest: Some(rest), .. } => {
+            Unstopped::Over(launch.finish(simulator, *rest), Box::new(SaveError::Refused(refusal)))
+        }
+        SuspendError::Launch(error) => has_failed(simulator.launch_fault(&error)),
+    })
+}
+
+/// Has the model execute a launch up to a point.
+fn begin_timed(
+    simulator: &'static Simulator,
+    launch: &KernelLaunch,
+    Launched { number, way, context }: Launched<'_>,
+    inside: Inside,
+) -> Result<SuspendedLaunch, Unstopped> {
+    let timed = |model: &&Model| way == Way::Timed && model.times_whole_launches();
+    let Some(model) = simulator.model.as_ref().filter(timed) else {
+        return Err(Unstopped::Not(SaveError::NotTimed));
+    };
+    let at = match inside {
+        Inside::Cycle(cycle) => StopAt::Cycle(cycle),
+        Inside::Window(window) => StopAt::Ctas(window.cta),
+    };
+    match launch.begin_timed(simulator, model, (number, at), context) {
+        Ok(Begun::Stopped(state)) => Ok(*state),
+        Ok(Begun::Over(_, missed)) => Err(Unstopped::Over(Ok(()), Box::new(SaveError::Missed(missed)))),
+        Err(fault) => Err(has_failed(fault)),
+    }
+}
+
+fn has_failed(fault: DeviceFault) -> Unstopped {
+    let error = SaveError::Host(io::Error::other("the launch has failed before the point"));
+    Unstopped::Over(Err(fault), Box::new(error))
+}
+
+fn tell_unwritten(file: &Path, error: &dyn Display) {
+    eprintln!("voltsim: no checkpoint {} is written: {error}", file.display());
+}
+
+/// A point that a run can be saved at.
+fn checked_point(text: &str) -> Result<Point, Refused> {
+    let point: Point = text.parse().map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT: {error}")))?;
+    let refused = |what: &str, remedy: &str| {
+        Err(refuse(format_args!("VOLTSIM_CHECKPOINT: {point}: {what}\n  remedy: {remedy}")))
+    };
+    match (point.inside, model::gpu_name()) {
+        (Some(Inside::Cycle(_)), None) => {
+            refused("only launches that are timed have cycles", "Add --mode detailed, or name CTAs")
+        }
+        (Some(Inside::Window(window)), Some(_)) if window.ctas > 0 || window.instructions > 0 => refused(
+            "CTAs of a launch that is timed do not wait for each other, so ctas= and instructions= mean nothing there",
+            "Give kernel=N,cycle=C or kernel=N,cta=M, or save the run in mode functional and resume it in mode detailed",
+        ),
+        _ => Ok(point),
+    }
+}
+
+/// Ends the program as if it had returned 0, but for what it does at its end: it is in the middle of its work.
+fn end_program() -> ! {
+    // SAFETY: both take what is given; all open streams of C's library are flushed.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(0)
+    }
+}
+
+fn state_of(simulator: &Simulator) -> Result<DeviceState, SaveError> {
+    if simulator.device.checker().is_some() {
+        return Err(SaveError::Checked);
+    }
+    let memory = simulator.device.memory.state();
+    let imported = memory.allocations.iter().find(|found| found.kind == AllocationKind::Imported);
+    if let Some(found) = imported {
+        return Err(SaveError::OtherProcess { address: found.address });
+    }
+    Ok(DeviceState {
+        number: simulator.ordinal as u64,
+        memory,
+        registered: simulator.registered.lock().clone(),
+        counters: simulator.device.counters(),
+    })
+}

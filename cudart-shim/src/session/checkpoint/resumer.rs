@@ -1,0 +1,368 @@
+//! A run that goes on from a checkpoint.
+
+use super::place::{Moved, other_registration};
+use super::{Refused, refuse};
+use super::{fingerprint, step_result};
+use crate::host::environment;
+use crate::host::log;
+use crate::profile::Profile;
+use crate::session::launch::Way;
+use crate::session::model::{self, Model, StateError};
+use crate::session::simulator::started;
+use crate::session::summary;
+use functional::memory::{OtherRequest, Requests};
+use functional::suspend::SuspendedLaunch;
+use parking_lot::Mutex;
+use saved_run::{
+    About, Asked, BegunLaunch, DeviceState, Foreign, Outcome, SavedError, SavedRun, Step, Turns,
+};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+type Steps = Box<dyn Iterator<Item = Result<Step, SavedError>> + Send>;
+
+/// How a difference is told.
+const DIVERGED: &str = "the program does not do what it did when it was saved:";
+
+/// A run until it has come to the point.
+pub(super) struct Resumer {
+    file: PathBuf,
+    /// For as long as the process lives.
+    saved: &'static SavedRun,
+    about: About,
+    /// Its devices.
+    devices: Vec<DeviceState>,
+    /// What calls of the program had asked them for.
+    requests: BTreeMap<u64, Requests>,
+    /// Steps that were not read.
+    steps: Steps,
+    /// Steps that were read before their turn, by number.
+    ahead: BTreeMap<u64, Step>,
+    /// Whether arguments may be others: `VOLTSIM_RESUME_ANY_ARGUMENTS`.
+    any_arguments: bool,
+    /// Whether program and libraries may be others: `VOLTSIM_RESUME_ANY_PROGRAM`.
+    any_program: bool,
+    /// What of them is another, as it was told.
+    told: Mutex<Vec<Foreign>>,
+    /// Launches that had others.
+    others: u64,
+}
+
+impl Resumer {
+    pub(super) fn open(file: &Path) -> Result<Resumer, Refused> {
+        let open = || {
+            let saved: &SavedRun = Box::leak(Box::new(SavedRun::open(file)?));
+            Ok((
+                saved,
+                saved.about()?,
+                saved.devices()?,
+                saved.requests()?,
+                Box::new(saved.steps()?) as Steps,
+            ))
+        };
+        let (saved, about, devices, requests, steps) =
+            open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
+        let any_arguments = environment::flag("VOLTSIM_RESUME_ANY_ARGUMENTS");
+        let any_program = environment::flag("VOLTSIM_RESUME_ANY_PROGRAM");
+        let (file, ahead) = (file.to_owned(), BTreeMap::new());
+        Ok(Resumer {
+            file,
+            saved,
+            about,
+            devices,
+            requests,
+            steps,
+            ahead,
+            any_arguments,
+            any_program,
+            told: Mutex::default(),
+            others: 0,
+        })
+    }
+
+    /// In which order threads made calls before the point.
+    pub(super) fn turns(&self) -> Result<Turns, Refused> {
+        self.saved.turns().map_err(|error| self.unreadable(&error))
+    }
+
+    /// Was it made inside of a launch?
+    pub(super) fn is_inside_launch(&self) -> bool {
+        self.about.point.inside.is_some()
+    }
+
+    /// Refuses a checkpoint of another program, build or device.
+    pub(super) fn admit(&self, profile: &Profile) -> Result<(), Refused> {
+        if self.about.is_inside_timed_launch() {
+            if model::gpu_name().is_none() {
+                return Err(self.inside_timed("this run is in mode functional"));
+            }
+            if environment::flag("VOLTSIM_RESUME_COLD") {
+                return Err(self.inside_timed("what is under way needs what the caches hold (--cold)"));
+            }
+        }
+        let own = self.own(profile);
+        self.about.check(&own).map_err(|error| refused(&self.file, &error, error.remedy()))?;
+        self.admit_program(self.about.check_program(&own))
+    }
+
+    fn own(&self, profile: &Profile) -> About {
+        fingerprint::about(profile, self.about.point, self.about.step, self.about.launch.clone())
+    }
+
+    /// Refuses another program or library, unless any will do: then it is told.
+    fn admit_program(&self, checked: Result<(), Foreign>) -> Result<(), Refused> {
+        match checked {
+            Err(error) if self.any_program => {
+                let mut told = self.told.lock();
+                if !told.contains(&error) {
+                    log::report(|| format!("{}: {error}; it is resumed all the same", self.file.display()));
+                    told.push(error);
+                }
+                Ok(())
+            }
+            checked => checked.map_err(|error| refused(&self.file, &error, error.remedy())),
+        }
+    }
+
+    fn inside_timed(&self, what: &str) -> Refused {
+        let message = format_args!("it was made inside of a launch that was being timed, and {what}");
+        let remedy =
+            "Resume with --mode detailed and GPU and launches chosen as when it was made, without --cold";
+        refused(&self.file, &message, remedy)
+    }
+
+    /// What came of a step; `None` if it is the launch at the point. `like` makes of what was saved what this run asks for, as far
+    /// as it counts there.
+    pub(super) fn outcome(
+        &mut self,
+        number: u64,
+        like: impl FnOnce(&Asked) -> Asked,
+    ) -> Result<Option<(Asked, Outcome)>, Refused> {
+        let is_point = number == self.about.step;
+        let Some(step) = self.take(number)? else {
+            let launch = self.about.launch.clone();
+            let asked = like(&launch);
+            if !is_point {
+                return Err(
+                    self.diverged(format_args!("step {number}, {asked}, was not made before the point"))
+                );
+            }
+            return self.compare(number, &launch, &asked).map(|()| None);
+        };
+        let asked = like(&step.asked);
+        self.compare(number, &step.asked, &asked).map(|()| Some((asked, step.outcome)))
+    }
+
+    /// Refuses a step that is another than it was.
+    fn compare(&mut self, number: u64, saved: &Asked, asked: &Asked) -> Result<(), Refused> {
+        let arguments = saved.differs_by_arguments(asked);
+        if saved == asked || (arguments && self.any_arguments) {
+            self.others += u64::from(arguments);
+            if arguments && self.others == 1 {
+                log::report(|| {
+                    format!("{asked} had other arguments when it was saved, and maybe more launches had")
+                });
+            }
+            return Ok(());
+        }
+        if let Some(other) = self.other_request_so_far() {
+            return Err(other);
+        }
+        if arguments {
+            let remedy = "Resume with the same arguments, environment and files; where a program leaves parts of its \
+                          kernels' arguments uninitialised, add --any-arguments";
+            let message = format_args!("{DIVERGED} step {number} was: {saved}; and is: {asked}");
+            return Err(refused(&self.file, &message, remedy));
+        }
+        Err(self.differs(number, saved, asked))
+    }
+
+    /// Had a stream's wait ended before the point?
+    pub(super) fn has_passed(&mut self, number: u64, asked: &Asked) -> Result<bool, Refused> {
+        match self.take(number)? {
+            Some(step) if step.asked == *asked => Ok(true),
+            Some(step) => Err(self.differs(number, &step.asked, asked)),
+            None => Ok(false),
+        }
+    }
+
+    /// Puts in place what the devices were at the point; gives where the launch there stands, if it has begun. It is executed
+    /// this way.
+    pub(super) fn restore(&mut self, way: Option<Way>) -> Result<Option<SuspendedLaunch>, Refused> {
+        if let Some(step) = self.left()? {
+            return Err(
+                self.diverged(format_args!("step {}, {}, has not been made", step.number, step.asked))
+            );
+        }
+        if let Some(simulator) = started().next() {
+            // Now all are loaded.
+            self.admit_program(self.about.check_libraries(&self.own(&simulator.profile)))?;
+        }
+        let cold = environment::flag("VOLTSIM_RESUME_COLD");
+        let states = std::mem::take(&mut self.devices);
+        let moved = Moved::since(&states);
+        for simulator in started() {
+            if !states.iter().any(|state| state.number == simulator.ordinal as u64) {
+                return Err(
+                    self.diverged(format_args!("device {} was not used before the point", simulator.ordinal))
+                );
+            }
+        }
+        for state in states {
+            let number = state.number as usize;
+            let Some(simulator) = started().find(|simulator| simulator.ordinal == number) else {
+                return Err(self.diverged(format_args!("device {number} has not been used")));
+            };
+            if let Some(difference) = other_registration(&state, simulator) {
+                return Err(self.diverged(difference));
+            }
+            let memory = &simulator.device.memory;
+            let saved = self.requests.get(&state.number);
+            if let Some(other) = saved.and_then(|saved| saved.first_difference(&memory.requests())) {
+                return Err(self.other_request(number as u64, other));
+            }
+            memory.restore(&state.memory).map_err(|error| self.diverged(error))?;
+            self.saved.fill(number as u64, memory).map_err(|error| self.unreadable(&error))?;
+            let pointer = moved.first_in_memory(memory, &state.memory.allocations);
+            if let Some(word) = pointer.map_err(|error| self.diverged(error))? {
+                return Err(self.points_to_moved(word, format_args!("memory of device {number}")));
+            }
+            simulator.device.set_counters(state.counters);
+            let state = match &simulator.model {
+                Some(_) => self.saved.model(number as u64).map_err(|error| self.unreadable(&error))?,
+                None => None,
+            };
+            match (&simulator.model, state) {
+                (Some(model), Some(state)) => {
+                    model.restore(&state, cold).map_err(|error| self.other_model(&error))?;
+                }
+                (Some(model), None) => model.passed(memory),
+                (None, _) => {}
+            }
+        }
+        if !moved.is_empty() && model::gpu_name().is_some() {
+            log::report(|| {
+                "memory that the program has registered lies elsewhere in this run than when it was saved, so launches that use it \
+                 may take another time"
+                    .to_owned()
+            });
+        }
+        let counts = self.saved.counts().map_err(|error| self.unreadable(&error))?;
+        summary::set_counts(counts);
+        let launch = self.saved.launch().map_err(|error| self.unreadable(&error))?;
+        if launch.is_some() && !moved.is_empty() {
+            return Err(self.moved("a launch that has begun may have its address"));
+        }
+        launch.map(|launch| self.go_inside(launch, way)).transpose()
+    }
+
+    /// Gives the host what it had from a launch that has begun.
+    fn go_inside(&self, launch: BegunLaunch, way: Option<Way>) -> Result<SuspendedLaunch, Refused> {
+        let BegunLaunch { device, state, printed, written } = launch;
+        step_result::write_seen(&written).map_err(refuse)?;
+        let simulator = started().find(|simulator| simulator.ordinal as u64 == device);
+        let simulator =
+            simulator.ok_or_else(|| self.diverged(format_args!("device {device} has not been used")))?;
+        let timed = simulator.model.as_ref().filter(|_| way == Some(Way::Timed));
+        if state.is_timed() && !timed.is_some_and(Model::times_whole_launches) {
+            return Err(self.inside_timed("this run does not time it, or only some of its CTAs"));
+        }
+        simulator.device.add_printed(&printed);
+        Ok(state)
+    }
+
+    /// Refuses what a step has brought to the host if there is an address in it of registered memory that lies elsewhere in this run.
+    pub(super) fn check_addresses(&self, number: u64, outcome: &Outcome) -> Result<(), Refused> {
+        let moved = Moved::since(&self.devices);
+        if moved.is_empty() {
+            return Ok(());
+        }
+        let written = outcome.written.iter().map(|(_, bytes)| bytes);
+        let word = written.chain(&outcome.received).find_map(|bytes| moved.first_in(bytes));
+        match word {
+            Some(word) => {
+                Err(self.points_to_moved(word, format_args!("what step {number} has brought to the host")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn points_to_moved(&self, word: u64, place: impl Display) -> Refused {
+        self.moved(format_args!("{place} has {word:#x} in it, an address of it"))
+    }
+
+    fn moved(&self, what: impl Display) -> Refused {
+        let message = format_args!(
+            "memory that the program has registered lies elsewhere in this run than when it was saved, and {what}"
+        );
+        let remedy = "Save the run before the program registers that memory or after it has done with it, and start it by \
+                      `voltsim run` and `voltsim resume`, which keep addresses";
+        refused(&self.file, &message, remedy)
+    }
+
+    fn take(&mut self, number: u64) -> Result<Option<Step>, Refused> {
+        if let Some(step) = self.ahead.remove(&number) {
+            return Ok(Some(step));
+        }
+        while let Some(step) = self.next()? {
+            if step.number == number {
+                return Ok(Some(step));
+            }
+            self.ahead.insert(step.number, step);
+        }
+        Ok(None)
+    }
+
+    fn next(&mut self) -> Result<Option<Step>, Refused> {
+        self.steps.next().transpose().map_err(|error| self.unreadable(&error))
+    }
+
+    /// A step that has not been taken.
+    fn left(&mut self) -> Result<Option<Step>, Refused> {
+        match self.ahead.pop_first() {
+            Some((_, step)) => Ok(Some(step)),
+            None => self.next(),
+        }
+    }
+
+    fn differs(&self, number: u64, saved: &Asked, asked: &Asked) -> Refused {
+        self.diverged(format_args!("step {number} was: {saved}; and is: {asked}"))
+    }
+
+    /// Refuses an allocation of another size, behind which others lie elsewhere and steps have other addresses.
+    fn other_request_so_far(&self) -> Option<Refused> {
+        started().find_map(|simulator| {
+            let number = simulator.ordinal as u64;
+            let now = simulator.device.memory.requests();
+            let other = self.requests.get(&number)?.first_difference_so_far(&now)?;
+            Some(self.other_request(number, other))
+        })
+    }
+
+    fn other_request(&self, device: u64, other: OtherRequest) -> Refused {
+        self.diverged(format_args!("on device {device} {other}"))
+    }
+
+    fn diverged(&self, what: impl Display) -> Refused {
+        let message = format_args!("{DIVERGED} {what}");
+        refused(
+            &self.file,
+            &message,
+            "Resume with the same arguments, environment and files; what depends on time, chance or addresses of the \
+             host must not reach the device",
+        )
+    }
+
+    fn other_model(&self, error: &StateError) -> Refused {
+        refused(&self.file, error, error.remedy())
+    }
+
+    fn unreadable(&self, error: &SavedError) -> Refused {
+        refused(&self.file, error, error.remedy())
+    }
+}
+
+fn refused(file: &Path, error: &dyn Display, remedy: &str) -> Refused {
+    refuse(format_args!("cannot resume from {}: {error}\n  remedy: {remedy}", file.display()))
+}

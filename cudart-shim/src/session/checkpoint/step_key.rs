@@ -1,0 +1,96 @@
+//! What an operation asks for, as a checkpoint has it: what is the same in each run of the program.
+
+use super::{arguments, place};
+use crate::session::copy::{Copy, Extent, Fill, Pattern};
+use crate::session::launch::KernelLaunch;
+use crate::session::operation::Operation;
+use functional::parameters::ParameterReads;
+use saved_run::{Asked, Digest, End};
+
+/// What a resumed run does not do again; `None` for what concerns the program's own memory alone, or is no work of the
+/// device. `launch` is the number of a launch.
+pub(super) fn of(operation: &Operation, launch: Option<u64>) -> Option<Asked> {
+    match operation {
+        Operation::Kernel(kernel) => Some(of_launch(kernel, launch?)),
+        Operation::Copy(copy) => of_copy(copy, || Digest::of(&copy.pack_source())),
+        Operation::StagedCopy(copy, source) => of_copy(copy, || Digest::of(source)),
+        Operation::Fill(fill) => of_fill(fill),
+        _ => None,
+    }
+}
+
+fn of_launch(launch: &KernelLaunch, number: u64) -> Asked {
+    let sizes = launch.sizes;
+    Asked::Kernel {
+        launch: number,
+        name: launch.kernel.name.to_string_lossy().into_owned(),
+        grid: sizes.grid.array(),
+        block: sizes.block.array(),
+        shared: sizes.shared as u64,
+        arguments: arguments::of(launch),
+        code: launch.kernel.code(),
+    }
+}
+
+/// The same, with those of a launch's arguments that count in `saved`.
+pub(super) fn like(saved: &Asked, asked: &Asked, operation: &Operation) -> Asked {
+    let mut like = asked.clone();
+    if let (
+        Asked::Kernel { arguments, .. },
+        Asked::Kernel { arguments: saved, .. },
+        Operation::Kernel(launch),
+    ) = (&mut like, saved, operation)
+        && let Some(read) = &saved.read
+    {
+        *arguments = arguments::over(launch, read.clone());
+    }
+    like
+}
+
+/// The same, of a launch that has read these of its parameters.
+pub(super) fn having_read(asked: Asked, operation: &Operation, reads: &ParameterReads) -> Asked {
+    let mut having_read = asked;
+    if let (Asked::Kernel { arguments, .. }, Operation::Kernel(launch)) = (&mut having_read, operation) {
+        *arguments = arguments::over(launch, reads.ranges());
+    }
+    having_read
+}
+
+/// The same, of a launch that has not begun: what it will read of its parameters beside what the code tells is the resumed run's
+/// own affair.
+pub(super) fn before_launch(asked: &Asked, operation: &Operation) -> Asked {
+    let reads = match operation {
+        Operation::Kernel(launch) => arguments::reads(launch),
+        _ => None,
+    };
+    reads.map_or_else(|| asked.clone(), |reads| having_read(asked.clone(), operation, &reads))
+}
+
+fn extent(Extent { width, height, depth }: Extent) -> [u64; 3] {
+    [width, height, depth].map(|size| size as u64)
+}
+
+fn of_copy(copy: &Copy, sent: impl FnOnce() -> Digest) -> Option<Asked> {
+    let end = |side: &crate::session::copy::Side, is_pageable| {
+        if is_pageable { End::Host } else { End::Device(place::of(side.address as u64)) }
+    };
+    if !copy.is_to_device() && !copy.is_from_device() {
+        return None;
+    }
+    Some(Asked::Copy {
+        to: end(&copy.to, copy.is_to_pageable()),
+        from: end(&copy.from, copy.is_from_pageable()),
+        extent: extent(copy.extent),
+        sent: (!copy.is_from_device()).then(sent),
+    })
+}
+
+fn of_fill(fill: &Fill) -> Option<Asked> {
+    let value = match fill.pattern {
+        Pattern::Byte(value) => value.into(),
+        Pattern::Half(value) => value.into(),
+        Pattern::Word(value) => value,
+    };
+    let address = fill.to.address as u64;
+    (!fill.is_seen_by_host()).then(|| Asked::Fill { address, extent: extent(fill.extent), value })
+}

@@ -1,0 +1,141 @@
+//! What the host gets from a step: found out when it is recorded, given when it is not done again.
+
+use super::step_key::having_read;
+use super::{Phase, arguments, place};
+use crate::abi::error::{self, Error};
+use crate::session::operation::Operation;
+use crate::session::simulator::{DeviceFault, Simulator, owner_of};
+use functional::parameters::ParameterReads;
+use saved_run::{Address, Asked, Outcome};
+use std::sync::Arc;
+
+/// What was there before a step that is recorded.
+#[derive(Default)]
+pub(super) struct Before {
+    /// What kernels had printed and the program had not got, before a kernel.
+    printed: Option<Vec<u8>>,
+    /// Where a launch notes what it reads of its parameters.
+    pub(super) parameter_reads: Option<Arc<ParameterReads>>,
+}
+
+impl Before {
+    /// Looks at what is there before a kernel.
+    pub(super) fn kernel(simulator: &Simulator) -> Before {
+        Before { printed: Some(simulator.device.take_printed()), parameter_reads: None }
+    }
+
+    /// What the kernel has printed since.
+    pub(super) fn printed_since(self, simulator: &Simulator) -> Vec<u8> {
+        let Some(before) = self.printed else { return Vec::new() };
+        let printed = simulator.device.take_printed();
+        simulator.device.add_printed(&before);
+        simulator.device.add_printed(&printed);
+        printed
+    }
+}
+
+/// Why an outcome cannot be given.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ApplyError {
+    #[error("VOLTSIM_RESUME: the checkpoint has {found} bytes for a copy of {wanted}")]
+    Received { found: usize, wanted: usize },
+    #[error(
+        "VOLTSIM_RESUME: the checkpoint has bytes for {0}, where this run has no memory that the host sees"
+    )]
+    Written(Address),
+}
+
+impl Phase {
+    /// Looks at what a step that is to be recorded may change; `None` if none is.
+    pub(super) fn before(&mut self, simulator: &Simulator, operation: &Operation) -> Option<Before> {
+        let recorder = self.recorder.as_mut()?;
+        let Operation::Kernel(launch) = operation else { return Some(Before::default()) };
+        if let Err(error) = recorder.shadow.follow() {
+            self.give_up(&error);
+            return None;
+        }
+        Some(Before { parameter_reads: arguments::reads(launch), ..Before::kernel(simulator) })
+    }
+
+    /// Records a step that has been done, or has failed.
+    pub(super) fn after(
+        &mut self,
+        simulator: &Simulator,
+        operation: &Operation,
+        (number, asked): (u64, Asked),
+        before: Before,
+        fault: Option<&DeviceFault>,
+    ) {
+        let reads = before.parameter_reads.clone();
+        let printed = before.printed_since(simulator);
+        let Some(recorder) = self.recorder.as_mut() else { return };
+        let written = match operation {
+            Operation::Kernel(_) => recorder.shadow.changes(),
+            _ => Ok(Vec::new()),
+        };
+        match written {
+            Ok(written) => {
+                let nanoseconds = simulator.model.as_ref().map_or(0, |model| model.now());
+                // The memory of a copy that has failed may be gone.
+                let received = if fault.is_none() { received(operation) } else { None };
+                let fault = fault.map(|fault| fault.error.code());
+                let outcome = Outcome { received, written, printed, fault, nanoseconds, choice: None };
+                let asked = match reads {
+                    Some(reads) => having_read(asked, operation, &reads),
+                    None => asked,
+                };
+                self.note(number, asked, outcome);
+            }
+            Err(error) => self.give_up(&error),
+        }
+    }
+}
+
+/// What a copy has brought to the host.
+fn received(operation: &Operation) -> Option<Vec<u8>> {
+    match operation {
+        Operation::Copy(copy) if copy.is_from_device() && !copy.is_to_device() => Some(copy.pack_target()),
+        _ => None,
+    }
+}
+
+/// How a step has failed in the saved run, if it has.
+pub(super) fn fault(simulator: &Simulator, outcome: &Outcome) -> Option<DeviceFault> {
+    let error = error::texts(outcome.fault?).and_then(|texts| texts.error).unwrap_or(Error::Unknown);
+    Some(DeviceFault { device: simulator.ordinal, error })
+}
+
+/// Gives the host what it had from a step in the saved run.
+pub(super) fn apply(
+    simulator: &Simulator,
+    operation: &Operation,
+    outcome: &Outcome,
+) -> Result<(), ApplyError> {
+    if let (Operation::Copy(copy), Some(bytes)) = (operation, &outcome.received) {
+        let wanted = copy.extent.bytes();
+        if bytes.len() != wanted {
+            return Err(ApplyError::Received { found: bytes.len(), wanted });
+        }
+        copy.with_packed_source(bytes).execute();
+    }
+    write_seen(&outcome.written)?;
+    simulator.device.add_printed(&outcome.printed);
+    if let Some(model) = &simulator.model {
+        model.set_now(outcome.nanoseconds);
+    }
+    Ok(())
+}
+
+/// Writes to memory that the host sees.
+pub(super) fn write_seen(written: &[(Address, Vec<u8>)]) -> Result<(), ApplyError> {
+    for (place, bytes) in written {
+        let written = place::address(*place).and_then(|address| {
+            let (owner, found) = owner_of(address)?;
+            found.kind.is_seen_by_host().then(|| owner.device.memory.write(address, bytes))
+        });
+        if !matches!(written, Some(Ok(()))) {
+            return Err(ApplyError::Written(*place));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Writes checksums of all allocations after launches, where `VOLTSIM_CHECKSUMS` names a file; `VOLTSIM_CHECKSUMS_EVERY=N` leaves all but
+//! each N-th launch out. While they are written the device does one thing at a time, as memory would change under them otherwise. What
+//! cannot be written is told once, and the program goes on.
+
+use crate::host::environment;
+use crate::host::log;
+use crate::host::output_files;
+use crate::session::checkpoint;
+use crate::session::ending;
+use crate::session::process::process;
+use crate::session::simulator::started;
+use parking_lot::Mutex;
+use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sums, Unreadable};
+use saved_run::outputs::Outcome;
+use std::io;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+/// What the environment asks for, and how far it is done.
+struct Wanted {
+    file: PathBuf,
+    every: u64,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// Once a launch has been recorded.
+    writer: Option<ChecksumsWriter>,
+    digester: MemoryDigester,
+    has_failed: bool,
+}
+
+/// Why checksums cannot be written.
+#[derive(Debug, thiserror::Error)]
+enum ChecksumsError {
+    #[error("{0}")]
+    Write(#[from] io::Error),
+    #[error("memory cannot be read: {0}")]
+    Memory(#[from] Unreadable),
+}
+
+fn wanted() -> Option<&'static Wanted> {
+    static WANTED: LazyLock<Option<Wanted>> = LazyLock::new(|| {
+        let file = PathBuf::from(environment::variable("VOLTSIM_CHECKSUMS")?);
+        let every = match environment::text("VOLTSIM_CHECKSUMS_EVERY") {
+            None => Some(1),
+            Some(every) => every.parse().ok().filter(|every| *every > 0),
+        };
+        let Some(every) = every else {
+            eprintln!(
+                "voltsim: VOLTSIM_CHECKSUMS_EVERY: a number of launches is needed, 1 or more; nothing is written"
+            );
+            return None;
+        };
+        Some(Wanted { file, every, progress: Mutex::default() })
+    });
+    WANTED.as_ref()
+}
+
+/// Are checksums wanted?
+pub(crate) fn is_wanted() -> bool {
+    wanted().is_some()
+}
+
+/// The launch of this number has been executed.
+pub(crate) fn after(launch: u64, kernel: &str) {
+    let Some(wanted) = wanted().filter(|wanted| launch.is_multiple_of(wanted.every)) else { return };
+    // What was before the point of a resumed run is not in memory.
+    if checkpoint::is_before_point() {
+        return;
+    }
+    let mut progress = wanted.progress.lock();
+    if progress.has_failed {
+        return;
+    }
+    if let Err(error) = wanted.add(&mut progress, launch, kernel) {
+        wanted.give_up(&mut progress, &error);
+    }
+}
+
+/// Ends the file. A process that has launched nothing leaves what others have written: a program's children end too.
+pub(crate) fn finish() {
+    let Some(wanted) = wanted().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
+    let Some(mut progress) = ending::of(&wanted.progress) else { return };
+    let Some(writer) = progress.writer.take() else { return };
+    match writer.finish() {
+        Ok(()) => output_files::note(Outcome::Written, &wanted.file),
+        Err(error) => wanted.give_up(&mut progress, &error.into()),
+    }
+}
+
+impl Wanted {
+    fn add(&self, progress: &mut Progress, launch: u64, kernel: &str) -> Result<(), ChecksumsError> {
+        let Progress { writer, digester, .. } = progress;
+        let mut sums = Sums::new();
+        for simulator in started() {
+            sums.extend(digester.sums(simulator.ordinal as u64, &simulator.device.memory)?);
+        }
+        let writer = match writer {
+            Some(writer) => writer,
+            None => writer.insert(ChecksumsWriter::create(&self.file, &command(), self.every)?),
+        };
+        Ok(writer.add(launch, kernel, sums)?)
+    }
+
+    fn give_up(&self, progress: &mut Progress, error: &ChecksumsError) {
+        (progress.has_failed, progress.writer) = (true, None);
+        output_files::note(Outcome::Failed, &self.file);
+        log::report(|| {
+            format!(
+                "VOLTSIM_CHECKSUMS: {}: {error}; no more checksums are written. Check the folder, its permissions and the room on its disk",
+                self.file.display()
+            )
+        });
+    }
+}
+
+fn command() -> Vec<String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,460 @@
+//! Contexts: the current one of each thread, the holders of each device's primary context, and the
+//! check that a call has the context it needs.
+//!
+//! The contexts of a device share its memory and its engine; a context is a name, flags, the
+//! device, and the objects that were made while it was current ([`crate::objects::ownership`]).
+
+use crate::abi::ContextHandle;
+use crate::abi::error::{self, Error, Result};
+use crate::api::entry::Api;
+use crate::api::export_table;
+use crate::objects::external_memory;
+use crate::objects::interprocess;
+use crate::objects::ownership;
+use crate::objects::peer;
+use crate::objects::pool;
+use crate::objects::virtual_memory;
+use crate::session::process::process;
+use crate::session::simulator::{
+    self, DEVICE_SHIFT, MAX_DEVICES, Simulator, device_count, simulator, simulator_of,
+};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+/// What a context was created with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Info {
+    /// `CU_CTX_…`.
+    pub(crate) flags: u32,
+    /// A number no other context of the process has.
+    pub(crate) id: u64,
+}
+
+/// State of a device's primary context.
+#[derive(Clone, Copy, Default)]
+struct Primary {
+    /// Holders through the driver API.
+    users: u32,
+    /// The runtime holds it too.
+    is_of_runtime: bool,
+    /// Between its first holder and the release by the last one, or a reset.
+    is_active: bool,
+    flags: u32,
+}
+
+/// Context that a call needs: a column of the API table, which explains the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// None, and no initialised driver.
+    Nothing,
+    /// None, but an initialised driver. A runtime call initialises the driver itself.
+    Driver,
+    /// The context current to the thread.
+    Current,
+    /// A context on the thread's stack, destroyed or not.
+    Stack,
+    /// The context that is an argument; null means the current one.
+    Context,
+    /// The context of the object or memory that is an argument.
+    Object,
+    /// The context of the stream; the current one for a default stream.
+    Stream,
+    /// The current context; the runtime call creates the primary one for a thread without any.
+    Initialises,
+}
+
+/// Context that the arguments of a call name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// Device of the first handle.
+    pub(crate) device: Option<usize>,
+    /// A default stream is among the arguments.
+    pub(crate) is_default_stream: bool,
+}
+
+impl Subject {
+    /// This one, with the context that a further argument names.
+    pub(crate) fn and(self, other: Subject) -> Subject {
+        Subject {
+            device: self.device.or(other.device),
+            is_default_stream: self.is_default_stream || other.is_default_stream,
+        }
+    }
+}
+
+impl Primary {
+    fn activate(&mut self) {
+        if !std::mem::replace(&mut self.is_active, true) {
+            process().contexts_ended.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// The contexts there are.
+#[derive(Default)]
+pub(crate) struct Contexts {
+    live: FxHashMap<ContextHandle, Info>,
+    created: u64,
+    primary: [Primary; MAX_DEVICES],
+}
+
+/// Handles lie where no process has memory, and have the device's number in them.
+const CONTEXTS: usize = 0x5300_0000_0000_0000;
+
+fn handle(device: usize, id: u64) -> ContextHandle {
+    ContextHandle(CONTEXTS | ((device << DEVICE_SHIFT | id as usize) << 4))
+}
+
+/// The primary context of a device; they are numbered from 1.
+pub(crate) fn primary(device: usize) -> ContextHandle {
+    handle(device, device as u64 + 1)
+}
+
+/// The context is a device's primary context.
+pub(crate) fn is_primary(context: ContextHandle) -> bool {
+    primary_of(context).is_some()
+}
+
+/// The device of a context.
+pub(crate) fn device_of(context: ContextHandle) -> usize {
+    simulator::device_of(context.0)
+}
+
+/// The device whose primary context this is.
+fn primary_of(context: ContextHandle) -> Option<usize> {
+    let device = device_of(context);
+    (context == primary(device) && device < device_count()).then_some(device)
+}
+
+/// The thread's device: that of the object which the present call is about, else of the current
+/// context, else the first.
+pub(crate) fn current_device() -> usize {
+    OBJECT.get().or_else(|| current().map(device_of)).unwrap_or(0)
+}
+
+thread_local! {
+    /// The current context. Without a destructor, as exit handlers that call CUDA run after those of the main thread.
+    static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
+    /// Device of the object that the present call is about, if that decides.
+    static OBJECT: Cell<Option<usize>> = const { Cell::new(None) };
+    /// State of the contexts ([`crate::session::process::Process::contexts_ended`]) in which the current one
+    /// was found alive.
+    static ALIVE: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The device whose primary context the runtime was found to hold, in which state of the
+    /// contexts.
+    static HELD: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
+    /// Contexts that pushing has put below the current one.
+    static BELOW: RefCell<Vec<ContextHandle>> = const { RefCell::new(Vec::new()) };
+}
+
+fn with_contexts<T>(use_them: impl FnOnce(&mut Contexts) -> T) -> T {
+    use_them(&mut process().contexts.lock())
+}
+
+/// The contexts below the current one; nothing on a thread that is being torn down.
+fn with_below<T>(use_them: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Option<T> {
+    BELOW.try_with(|below| use_them(&mut below.borrow_mut())).ok()
+}
+
+/// `cuInit`.
+pub(crate) fn initialize_driver() -> Result<()> {
+    runtime().map(drop)
+}
+
+/// Initialises the driver, as each call of the runtime API does that asks for a device.
+pub(crate) fn runtime() -> Result<&'static Simulator> {
+    let simulator = simulator()?;
+    process().driver_initialized.store(true, Ordering::Relaxed);
+    Ok(simulator)
+}
+
+/// Refuses calls before `cuInit`.
+fn check_initialized() -> Result<()> {
+    if !process().driver_initialized.load(Ordering::Relaxed) {
+        return Err(Error::InitializationError);
+    }
+    simulator().map(drop)
+}
+
+/// Refuses a thread without a current context, and one whose context is destroyed.
+pub(crate) fn check_current() -> Result<()> {
+    let context = current().ok_or(Error::DeviceUninitialized)?;
+    let now = contexts_ended();
+    if ALIVE.get() == Some(now) {
+        return Ok(());
+    }
+    if !is_alive(context) {
+        return Err(Error::ContextIsDestroyed);
+    }
+    ALIVE.set(Some(now));
+    Ok(())
+}
+
+fn contexts_ended() -> u64 {
+    process().contexts_ended.load(Ordering::Acquire)
+}
+
+fn is_alive(context: ContextHandle) -> bool {
+    with_contexts(|contexts| match primary_of(context) {
+        Some(device) => contexts.primary.get(device).is_some_and(|primary| primary.is_active),
+        None => contexts.live.contains_key(&context),
+    })
+}
+
+/// A call that has the context it needs; its end forgets the call's object.
+pub(crate) struct Entered {
+    before: Option<usize>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        OBJECT.set(self.before);
+    }
+}
+
+/// Checks that the thread has the context which a call needs.
+pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
+    let entered = Entered { before: OBJECT.replace(None) };
+    match (api, need) {
+        (_, Need::Nothing) => return Ok(entered),
+        (Api::Runtime, Need::Driver) => return runtime().map(|_| entered),
+        (Api::Runtime, _) => return runtime_context().map(|()| entered),
+        (Api::Driver, _) => check_initialized()?,
+    }
+    // The object decides alone, or where no context is current.
+    if need == Need::Object || current().is_none() {
+        OBJECT.set(subject.device.filter(|device| *device < device_count()));
+    }
+    match need {
+        Need::Nothing | Need::Driver | Need::Context => return Ok(entered),
+        Need::Stack => return current().map(|_| entered).ok_or(Error::DeviceUninitialized),
+        Need::Current | Need::Initialises => check_current()?,
+        Need::Stream if subject.is_default_stream => check_current()?,
+        Need::Stream | Need::Object => {}
+    }
+    error::check_sticky()?;
+    Ok(entered)
+}
+
+/// For a call of the runtime API: makes the primary context current if the thread has none.
+fn runtime_context() -> Result<()> {
+    runtime()?;
+    match current().map(primary_of) {
+        None => choose_device(0)?,
+        Some(Some(device)) if HELD.get() != Some((device, contexts_ended())) => choose_device(device)?,
+        Some(Some(_)) => {}
+        Some(None) => check_current()?,
+    }
+    error::check_sticky()
+}
+
+/// `cudaSetDevice`: makes a device's primary context current.
+pub(crate) fn choose_device(device: usize) -> Result<()> {
+    hold_for_runtime(device)?;
+    CURRENT.set(Some(primary(device)));
+    ALIVE.set(None);
+    HELD.set(Some((device, contexts_ended())));
+    Ok(())
+}
+
+/// `cudaInitDevice`: makes a device's primary context without choosing it.
+pub(crate) fn hold_for_runtime(device: usize) -> Result<()> {
+    simulator_of(device)?;
+    with_primary(device, |primary| {
+        primary.is_of_runtime = true;
+        primary.activate();
+        Ok(())
+    })
+}
+
+/// The thread's current context.
+pub(crate) fn current() -> Option<ContextHandle> {
+    CURRENT.get()
+}
+
+/// Replaces the thread's current context; `None` uncovers the one below it.
+pub(crate) fn set_current(context: Option<ContextHandle>) {
+    CURRENT.set(context.or_else(|| with_below(Vec::pop).flatten()));
+    ALIVE.set(None);
+}
+
+/// Pushes a context.
+pub(crate) fn push(context: ContextHandle) -> Result<()> {
+    check(context)?;
+    let before = CURRENT.replace(Some(context));
+    ALIVE.set(None);
+    with_below(|below| below.extend(before));
+    Ok(())
+}
+
+/// Pops the current context.
+pub(crate) fn pop() -> Result<ContextHandle> {
+    let popped = current().ok_or(Error::DeviceUninitialized)?;
+    set_current(None);
+    Ok(popped)
+}
+
+/// Creates a context and makes it current.
+pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
+    let context = with_contexts(|contexts| {
+        contexts.created += 1;
+        let id = MAX_DEVICES as u64 + contexts.created;
+        let context = handle(device, id);
+        contexts.live.insert(context, Info { flags, id });
+        context
+    });
+    push(context)?;
+    Ok(context)
+}
+
+/// Destroys a created context with its objects, and pops it if the thread has it current. Other
+/// threads keep it.
+pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
+    with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
+    process().contexts_ended.fetch_add(1, Ordering::Release);
+    ownership::destroy_of(context)?;
+    export_table::forget_context(context);
+    if current() == Some(context) {
+        set_current(None);
+    }
+    Ok(())
+}
+
+/// What a context was created with.
+pub(crate) fn info(context: ContextHandle) -> Result<Info> {
+    with_contexts(|contexts| {
+        if let Some(device) = primary_of(context) {
+            let flags = contexts.primary.get(device)?.flags;
+            return Some(Info { flags, id: device as u64 + 1 });
+        }
+        contexts.live.get(&context).copied()
+    })
+    .ok_or(Error::DeviceUninitialized)
+}
+
+/// Refuses a handle that is no context.
+pub(crate) fn check(context: ContextHandle) -> Result<()> {
+    info(context).map(|_| ())
+}
+
+/// Refuses a handle that is no context, and allows none.
+pub(crate) fn check_if_given(context: ContextHandle) -> Result<()> {
+    if context.0 == 0 { Ok(()) } else { check(context) }
+}
+
+fn with_primary<T>(device: usize, use_it: impl FnOnce(&mut Primary) -> Result<T>) -> Result<T> {
+    with_contexts(|contexts| use_it(contexts.primary.get_mut(device).ok_or(Error::InvalidDevice)?))
+}
+
+/// Takes hold of a device's primary context.
+pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
+    with_primary(device, |held| {
+        held.users += 1;
+        held.activate();
+        Ok(primary(device))
+    })
+}
+
+/// Lets go of a device's primary context, which the last holder's release resets.
+///
+/// The reset is left out while the program has other contexts on the device: it would take their
+/// objects too.
+pub(crate) fn release_primary(device: usize) -> Result<()> {
+    let is_last = with_primary(device, |primary| {
+        primary.users = primary.users.checked_sub(1).ok_or(Error::DeviceUninitialized)?;
+        Ok(primary.users == 0 && !primary.is_of_runtime && primary.is_active)
+    })?;
+    let has_others = with_contexts(|contexts| contexts.live.keys().any(|other| device_of(*other) == device));
+    if is_last && !has_others { reset(device) } else { Ok(()) }
+}
+
+/// Flags of a device's primary context and whether it is active.
+pub(crate) fn primary_state(device: usize) -> Result<(u32, bool)> {
+    with_primary(device, |primary| Ok((primary.flags, primary.is_active)))
+}
+
+/// Sets the flags of a device's primary context.
+pub(crate) fn set_primary_flags(device: usize, flags: u32) -> Result<()> {
+    with_primary(device, |primary| {
+        primary.flags = flags;
+        Ok(())
+    })
+}
+
+/// Sets the flags of a context.
+pub(crate) fn set_flags(context: ContextHandle, flags: u32) -> Result<()> {
+    if let Some(device) = primary_of(context) {
+        return set_primary_flags(device, flags);
+    }
+    with_contexts(|contexts| {
+        contexts.live.get_mut(&context).ok_or(Error::DeviceUninitialized)?.flags = flags;
+        Ok(())
+    })
+}
+
+/// Flags of the thread's current context, else of the primary one.
+pub(crate) fn current_flags() -> Result<u32> {
+    Ok(info(current().unwrap_or(primary(0)))?.flags)
+}
+
+/// Ends a device's primary context: waits for the device's work, forgets streams, events, modules,
+/// memory and the fault. Holders keep their holds; the context is active again with the next one.
+pub(crate) fn reset(device: usize) -> Result<()> {
+    let simulator = simulator_of(device)?;
+    // A fault is no reason not to reset.
+    let _ = simulator.synchronize(stream_engine::Scope::Context);
+    simulator.engine.reset()?;
+    simulator.unload_everything();
+    simulator.forget_textures();
+    simulator.forget_graphs();
+    let kept = simulator.managed_for_others();
+    for allocation in simulator.device.memory.allocations() {
+        if kept.contains(&allocation.address) {
+            continue;
+        }
+        let memory = &simulator.device.memory;
+        let _ = match allocation.kind {
+            functional::memory::AllocationKind::Registered => memory.unregister_host(allocation.address),
+            _ => memory.free(allocation.address).map(|_| ()),
+        };
+    }
+    virtual_memory::forget(simulator);
+    interprocess::forget(simulator);
+    external_memory::forget(device);
+    pool::forget_everything(device);
+    peer::forget(device);
+    export_table::forget_context(primary(device));
+    error::forget_sticky(device);
+    ownership::forget_of_device(device);
+    with_primary(device, |primary| {
+        primary.is_of_runtime = false;
+        primary.is_active = false;
+        Ok(())
+    })?;
+    process().contexts_ended.fetch_add(1, Ordering::Release);
+    Ok(())
+}
+
+/// `cudaDeviceReset`: ends the primary context of the thread's device, which is the thread's no
+/// more.
+pub(crate) fn reset_current_device() -> Result<()> {
+    let device = current_device();
+    reset(device)?;
+    with_below(|below| below.retain(|context| *context != primary(device)));
+    if current() == Some(primary(device)) {
+        set_current(None);
+    }
+    Ok(())
+}
+
+/// Refuses an ordinal that is no device.
+pub(crate) fn check_device(device: c_int) -> Result<()> {
+    ordinal(device).map(|_| ())
+}
+
+/// The device of an ordinal.
+pub(crate) fn ordinal(device: c_int) -> Result<usize> {
+    usize::try_from(device).ok().filter(|device| *device < device_count()).ok_or(Error::InvalidDevice)
+}

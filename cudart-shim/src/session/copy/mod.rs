@@ -1,0 +1,534 @@
+//! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
+
+mod modelled;
+
+use crate::abi::ArrayHandle;
+use crate::abi::error::{Error, Result};
+use crate::host::log;
+use crate::session::batch::SourceOrder;
+use crate::session::operation::Operation;
+use crate::session::sanitizer_report;
+use crate::session::simulator::{DeviceFault, Simulator, owner_of, started};
+use functional::memory::{AllocationKind, Memory};
+use std::ffi::c_int;
+use stream_engine::{Context, Scope, StreamId};
+
+/// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
+const STAGED_BYTES: usize = 64 << 10;
+
+/// The fault of a copy or fill whose memory was freed or unmapped between the call and its turn in the stream.
+fn memory_gone(simulator: &Simulator, what: &str, side: &Side, extent: Extent) -> DeviceFault {
+    log::report(|| {
+        let Extent { width, height, depth } = extent;
+        format!(
+            "{what} {width} x {height} x {depth} bytes at 0x{:x}: the memory was freed or unmapped before the stream came to it",
+            side.address
+        )
+    });
+    DeviceFault { device: simulator.ordinal, error: Error::IllegalAddress }
+}
+
+/// Which way a copy goes, `cudaMemcpyKind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    HostToHost,
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    /// Told from the addresses.
+    Default,
+}
+
+impl Direction {
+    /// From a `cudaMemcpyKind`.
+    pub(crate) fn from_kind(kind: c_int) -> Result<Self> {
+        Ok(match kind {
+            0 => Self::HostToHost,
+            1 => Self::HostToDevice,
+            2 => Self::DeviceToHost,
+            3 => Self::DeviceToDevice,
+            4 => Self::Default,
+            _ => return Err(Error::InvalidMemcpyDirection),
+        })
+    }
+}
+
+impl Direction {
+    /// The `cudaMemcpyKind`.
+    pub(crate) fn kind(self) -> c_int {
+        self as c_int
+    }
+}
+
+/// Rows in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// First byte.
+    pub(crate) address: usize,
+    /// Bytes from one row to the next.
+    pub(crate) pitch: usize,
+    /// Bytes from one slice of rows to the next.
+    pub(crate) slice: usize,
+    /// The array that the rows are part of.
+    pub(crate) array: Option<ArrayHandle>,
+    /// Byte, row and slice of the first byte in the array, or in the memory that the program named.
+    pub(crate) position: [usize; 3],
+}
+
+/// How much is copied or filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Bytes of a row.
+    pub(crate) width: usize,
+    /// Rows of a slice.
+    pub(crate) height: usize,
+    /// Slices.
+    pub(crate) depth: usize,
+}
+
+impl Extent {
+    /// One row.
+    pub(crate) fn row(width: usize) -> Self {
+        Self { width, height: 1, depth: 1 }
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(self) -> usize {
+        self.width.saturating_mul(self.height).saturating_mul(self.depth)
+    }
+
+    fn is_empty(self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+}
+
+impl Side {
+    /// One row.
+    pub(crate) fn row(address: usize) -> Self {
+        Self { address, ..Self::default() }
+    }
+
+    /// Rows of one slice.
+    pub(crate) fn rows(address: usize, pitch: usize) -> Self {
+        Self { address, pitch, ..Self::default() }
+    }
+
+    /// The box at a position (byte, row, slice) of pitched memory with so many rows in a slice.
+    pub(crate) fn pitched(base: usize, pitch: usize, rows: usize, position: [usize; 3]) -> Result<Self> {
+        let slice = pitch.checked_mul(rows).ok_or(Error::InvalidValue)?;
+        let [x, y, z] = position;
+        let address = z
+            .checked_mul(slice)
+            .zip(y.checked_mul(pitch))
+            .and_then(|(slices, rows)| slices.checked_add(rows)?.checked_add(x)?.checked_add(base));
+        Ok(Self { address: address.ok_or(Error::InvalidValue)?, pitch, slice, array: None, position })
+    }
+
+    /// Where the memory begins that the position counts from.
+    pub(crate) fn base(&self) -> usize {
+        let [x, y, z] = self.position;
+        self.address - x - y * self.pitch - z * self.slice
+    }
+
+    /// Bytes from the first to the end of the last row; an error when that is no sensible amount.
+    fn span(&self, extent: Extent) -> Result<usize> {
+        let rows = self.pitch.checked_mul(extent.height.saturating_sub(1));
+        let slices = self.slice.checked_mul(extent.depth.saturating_sub(1));
+        let span =
+            rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(extent.width));
+        let span = span.ok_or(Error::InvalidValue)?;
+        self.address.checked_add(span).ok_or(Error::InvalidValue)?;
+        Ok(span)
+    }
+
+    /// Refuses rows or slices that overlap: their number has no bound.
+    fn check_apart(&self, extent: Extent) -> Result<()> {
+        let Extent { width, height, depth } = extent;
+        let rows_apart = height <= 1 || self.pitch >= width;
+        let slice = self.pitch.checked_mul(height.saturating_sub(1)).and_then(|rows| rows.checked_add(width));
+        let slices_apart = depth <= 1 || slice.is_some_and(|bytes| self.slice >= bytes);
+        if rows_apart && slices_apart { Ok(()) } else { Err(Error::InvalidPitchValue) }
+    }
+
+    fn row_address(&self, row: usize, slice: usize) -> usize {
+        self.address + row * self.pitch + slice * self.slice
+    }
+}
+
+/// What an address is to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Device memory proper.
+    Device,
+    /// Managed, pinned or registered: both sides reach it at any time.
+    Shared,
+    /// Ordinary memory of the program.
+    Pageable,
+}
+
+fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
+    let span = side.span(extent)?;
+    if side.address == 0 {
+        return Err(Error::InvalidValue);
+    }
+    // Copies reach the memory of all devices.
+    let own = memory.allocation_of(side.address as u64).map(|found| (memory, found));
+    let elsewhere = || owner_of(side.address as u64).map(|(owner, found)| (&owner.device.memory, found));
+    let Some((memory, allocation)) = own.or_else(elsewhere) else {
+        let is_no_memory = |memory: &Memory, address| memory.owns(address) || memory.was_unmapped(address);
+        let is_reserved =
+            started().any(|simulator| is_no_memory(&simulator.device.memory, side.address as u64));
+        return if is_reserved { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
+    };
+    match allocation.kind {
+        // Only part of a host buffer may be registered; the rest is the program's own memory all the same.
+        AllocationKind::Registered if memory.check_range(side.address as u64, span as u64).is_err() => {
+            return Ok(Place::Pageable);
+        }
+        _ => memory.check_range(side.address as u64, span as u64)?,
+    }
+    Ok(match allocation.kind {
+        AllocationKind::Managed | AllocationKind::Host | AllocationKind::Registered => Place::Shared,
+        _ => Place::Device,
+    })
+}
+
+/// Merges rows that follow each other without a gap on all sides; the bytes stay the same.
+fn joined<const N: usize>(extent: Extent, sides: [Side; N]) -> Extent {
+    let Extent { width, height, depth } = extent;
+    let slice_bytes = width.saturating_mul(height);
+    let rows_follow = height == 1 || sides.iter().all(|side| side.pitch == width);
+    let slices_follow = depth == 1 || sides.iter().all(|side| side.slice == slice_bytes);
+    match (rows_follow, slices_follow) {
+        (true, true) => Extent { width: slice_bytes.saturating_mul(depth), height: 1, depth: 1 },
+        (true, false) => Extent { width: slice_bytes, height: 1, depth },
+        _ => extent,
+    }
+}
+
+/// A copy whose addresses have been checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Copy {
+    pub(crate) to: Side,
+    pub(crate) from: Side,
+    pub(crate) extent: Extent,
+    /// Which way the program said that it goes.
+    pub(crate) direction: Direction,
+    to_place: Place,
+    from_place: Place,
+}
+
+impl Copy {
+    /// Checks a copy; `None` when there is nothing to copy.
+    pub(crate) fn new(
+        memory: &Memory,
+        to: Side,
+        from: Side,
+        extent: Extent,
+        direction: Direction,
+    ) -> Result<Option<Self>> {
+        if extent.is_empty() {
+            return Ok(None);
+        }
+        for side in [&to, &from] {
+            side.check_apart(extent)?;
+        }
+        let to_place = place(memory, &to, extent)?;
+        let from_place = place(memory, &from, extent)?;
+        let (to_expected, from_expected) = match direction {
+            Direction::HostToHost => (Place::Pageable, Place::Pageable),
+            Direction::HostToDevice => (Place::Device, Place::Pageable),
+            Direction::DeviceToHost => (Place::Pageable, Place::Device),
+            Direction::DeviceToDevice => (Place::Device, Place::Device),
+            Direction::Default => (to_place, from_place),
+        };
+        let fits = |actual, expected| actual == Place::Shared || actual == expected;
+        if fits(to_place, to_expected) && fits(from_place, from_expected) {
+            Ok(Some(Self { to, from, extent, direction, to_place, from_place }))
+        } else {
+            Err(Error::InvalidValue)
+        }
+    }
+
+    /// Copies one row to another.
+    pub(crate) fn linear(
+        memory: &Memory,
+        to: usize,
+        from: usize,
+        count: usize,
+        direction: Direction,
+    ) -> Result<Option<Self>> {
+        Self::new(memory, Side::row(to), Side::row(from), Extent::row(count), direction)
+    }
+
+    fn bytes(&self) -> usize {
+        self.extent.bytes()
+    }
+
+    /// This copy from `source`, which holds the rows without gaps.
+    pub(crate) fn with_packed_source(&self, source: &[u8]) -> Self {
+        let Extent { width, height, .. } = self.extent;
+        let slice = width.saturating_mul(height);
+        let from = Side { address: source.as_ptr() as usize, pitch: width, slice, ..Side::default() };
+        Self { from, ..*self }
+    }
+
+    /// The source's rows without gaps.
+    pub(crate) fn pack_source(&self) -> Vec<u8> {
+        let mut packed = vec![0_u8; self.bytes()];
+        let Extent { width, height, .. } = self.extent;
+        let slice = width.saturating_mul(height);
+        let to = Side { address: packed.as_mut_ptr() as usize, pitch: width, slice, ..Side::default() };
+        Self { to, to_place: Place::Pageable, ..*self }.execute();
+        packed
+    }
+
+    /// The target's rows without gaps.
+    pub(crate) fn pack_target(&self) -> Vec<u8> {
+        Self { from: self.to, from_place: self.to_place, ..*self }.pack_source()
+    }
+
+    /// Does it go to memory that only devices reach?
+    pub(crate) fn is_to_device(&self) -> bool {
+        self.to_place == Place::Device
+    }
+
+    /// Does it come from memory that only devices reach?
+    pub(crate) fn is_from_device(&self) -> bool {
+        self.from_place == Place::Device
+    }
+
+    /// Does it go to ordinary memory of the program?
+    pub(crate) fn is_to_pageable(&self) -> bool {
+        self.to_place == Place::Pageable
+    }
+
+    /// Does it come from ordinary memory of the program?
+    pub(crate) fn is_from_pageable(&self) -> bool {
+        self.from_place == Place::Pageable
+    }
+
+    /// Copies if the addresses are still what they were when the copy was checked, in the stream of a number.
+    pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
+        let memory = &simulator.device.memory;
+        for (name, side, expected) in
+            [("copy to", &self.to, self.to_place), ("copy from", &self.from, self.from_place)]
+        {
+            if place(memory, side, self.extent).ok() != Some(expected) {
+                return Err(memory_gone(simulator, name, side, self.extent));
+            }
+        }
+        self.execute();
+        self.tell_model(simulator, stream)
+    }
+
+    /// This copy from `source`, which holds the rows without gaps.
+    pub(crate) fn run_staged(
+        &self,
+        source: &[u8],
+        simulator: &Simulator,
+        stream: u64,
+    ) -> std::result::Result<(), DeviceFault> {
+        if place(&simulator.device.memory, &self.to, self.extent).ok() != Some(self.to_place) {
+            return Err(memory_gone(simulator, "copy to", &self.to, self.extent));
+        }
+        self.with_packed_source(source).execute();
+        self.tell_model(simulator, stream)
+    }
+
+    /// Whether both copies are between the same kinds of memory.
+    pub(crate) fn is_same_kind(&self, other: &Self) -> bool {
+        (self.to_place, self.from_place) == (other.to_place, other.from_place)
+    }
+
+    /// Copies.
+    pub(crate) fn execute(&self) {
+        let Extent { width, height, depth } = joined(self.extent, [self.to, self.from]);
+        for slice in 0..depth {
+            for row in 0..height {
+                let to = self.to.row_address(row, slice) as *mut u8;
+                let from = self.from.row_address(row, slice) as *const u8;
+                // SAFETY: device ranges were found inside live allocations, which are freed only after the work that
+                // uses them; host ranges are the caller's promise. The ranges may overlap, as on a device.
+                unsafe { std::ptr::copy(from, to, width) };
+                match (self.to_place, self.from_place) {
+                    (Place::Device, Place::Device) => {
+                        sanitizer_report::note_copied(to as usize, from as usize, width)
+                    }
+                    (Place::Device, _) => sanitizer_report::note_written(to as usize, width),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+impl Simulator {
+    /// Copies in the stream's order and returns when it is done, where CUDA does so.
+    pub(crate) fn copy_now(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+        self.forbid_capture(stream)?;
+        let Some(copy) = copy else { return self.do_nothing(stream) };
+        if copy.to_place == Place::Device && copy.from_place == Place::Device {
+            return self.submit(stream, Operation::Copy(copy));
+        }
+        self.engine.run_now(stream, |context: &Context<DeviceFault>| {
+            Operation::Copy(copy).run_inside(self, context)
+        })?;
+        self.pass_on_printed_text();
+        Ok(())
+    }
+
+    /// Nothing to copy or fill: only the stream has to be one, and the device sound.
+    fn do_nothing(&self, stream: StreamId) -> Result<()> {
+        self.engine.is_complete(Scope::Stream(stream))?;
+        Ok(())
+    }
+
+    /// Copies in the stream's order. Returns at once unless pageable memory is involved: a small pageable source is
+    /// copied aside, else the call waits (CUDA runtime, "API synchronization behavior").
+    pub(crate) fn copy_async(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+        let Some(copy) = copy else { return self.do_nothing(stream) };
+        let pageable = |place| place == Place::Pageable;
+        if self.add_if_capturing(stream, || Operation::Copy(copy))? {
+            return Ok(());
+        }
+        if pageable(copy.to_place) || (pageable(copy.from_place) && copy.bytes() > STAGED_BYTES) {
+            return self.copy_now(Some(copy), stream);
+        }
+        if pageable(copy.from_place) {
+            return self.submit(stream, Operation::StagedCopy(copy, copy.pack_source().into()));
+        }
+        self.submit(stream, Operation::Copy(copy))
+    }
+
+    /// Copies in the stream's order and returns at once, also where pageable memory is involved.
+    pub(crate) fn copy_in_batch(
+        &'static self,
+        copy: Option<Copy>,
+        order: SourceOrder,
+        stream: StreamId,
+    ) -> Result<()> {
+        let Some(copy) = copy else { return Ok(()) };
+        if self.add_if_capturing(stream, || Operation::Copy(copy))? {
+            return Ok(());
+        }
+        if order == SourceOrder::DuringCall && copy.from_place != Place::Device {
+            return self.submit(stream, Operation::StagedCopy(copy, copy.pack_source().into()));
+        }
+        self.submit(stream, Operation::Copy(copy))
+    }
+
+    /// Fills rows with a pattern of 1, 2 or 4 bytes, in the stream's order. `extent.width` is in bytes.
+    pub(crate) fn fill(
+        &'static self,
+        to: Side,
+        pattern: Pattern,
+        extent: Extent,
+        stream: StreamId,
+    ) -> Result<()> {
+        match Fill::new(&self.device.memory, to, pattern, extent)? {
+            Some(fill) => self.enqueue(stream, Operation::Fill(fill)),
+            None => self.do_nothing(stream),
+        }
+    }
+
+    /// The same for the functions without a stream: they return at once as well, except where the host can see the memory
+    /// (CUDA runtime, "API synchronization behavior", memset).
+    pub(crate) fn fill_now(
+        &'static self,
+        to: Side,
+        pattern: Pattern,
+        extent: Extent,
+        stream: StreamId,
+    ) -> Result<()> {
+        self.forbid_capture(stream)?;
+        self.fill(to, pattern, extent, stream)?;
+        let found = self.device.memory.allocation_of(to.address as u64);
+        if found.is_some_and(|found| found.kind.is_seen_by_host()) {
+            self.synchronize(Scope::Stream(stream))?;
+        }
+        Ok(())
+    }
+}
+
+/// A fill whose addresses have been checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fill {
+    pub(crate) to: Side,
+    pub(crate) pattern: Pattern,
+    /// The width is in bytes.
+    pub(crate) extent: Extent,
+}
+
+impl Fill {
+    /// Checks a fill; `None` when there is nothing to fill.
+    pub(crate) fn new(memory: &Memory, to: Side, pattern: Pattern, extent: Extent) -> Result<Option<Self>> {
+        if extent.is_empty() {
+            return Ok(None);
+        }
+        to.check_apart(extent)?;
+        if place(memory, &to, extent)? == Place::Pageable {
+            return Err(Error::InvalidValue);
+        }
+        let rows_fit = extent.height == 1 || to.pitch.is_multiple_of(pattern.size());
+        if !to.address.is_multiple_of(pattern.size()) || !rows_fit {
+            return Err(Error::InvalidValue);
+        }
+        Ok(Some(Self { to, pattern, extent }))
+    }
+
+    /// Does the program's own code reach the memory?
+    pub(crate) fn is_seen_by_host(&self) -> bool {
+        owner_of(self.to.address as u64).is_some_and(|(_, found)| found.kind.is_seen_by_host())
+    }
+
+    /// Fills if the addresses are still memory of the device, in the stream of a number.
+    pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
+        let Self { to, pattern, extent } = *self;
+        let place = match place(&simulator.device.memory, &to, extent) {
+            Ok(place @ (Place::Device | Place::Shared)) => place,
+            _ => return Err(memory_gone(simulator, "fill of", &to, extent)),
+        };
+        let rows = joined(extent, [to]);
+        for slice in 0..rows.depth {
+            for row in 0..rows.height {
+                let address = to.row_address(row, slice);
+                pattern.write(address, rows.width);
+                sanitizer_report::note_written(address, rows.width);
+            }
+        }
+        self.tell_model(simulator, place, stream)
+    }
+}
+
+/// What memory is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Byte(u8),
+    Half(u16),
+    Word(u32),
+}
+
+impl Pattern {
+    /// Bytes of one element.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Byte(_) => 1,
+            Self::Half(_) => 2,
+            Self::Word(_) => 4,
+        }
+    }
+
+    /// Fills `bytes` bytes from a checked, aligned device address.
+    fn write(self, address: usize, bytes: usize) {
+        let count = bytes / self.size();
+        // SAFETY: the caller has checked the range and the alignment.
+        unsafe {
+            match self {
+                Self::Byte(value) => std::ptr::write_bytes(address as *mut u8, value, count),
+                Self::Half(value) => std::slice::from_raw_parts_mut(address as *mut u16, count).fill(value),
+                Self::Word(value) => std::slice::from_raw_parts_mut(address as *mut u32, count).fill(value),
+            }
+        }
+    }
+}

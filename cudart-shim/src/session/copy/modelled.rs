@@ -1,0 +1,55 @@
+//! What the timing model, recordings and kernel streams are told of copies and fills.
+
+use super::{Copy, Extent, Fill, Place, Side};
+use crate::session::kernel_stream;
+use crate::session::recording;
+use crate::session::simulator::{DeviceFault, Simulator};
+use timing::gpu::{self, Rows, Transfer};
+
+type Told = Result<(), DeviceFault>;
+
+impl Copy {
+    /// The time that a copy takes between host and device, of rows that do not follow each other too, or within the device.
+    pub(crate) fn tell_model(&self, simulator: &Simulator, stream: u64) -> Told {
+        let (direction, side) = match (self.to_place, self.from_place) {
+            (Place::Device, Place::Pageable | Place::Shared) => (gpu::Direction::ToDevice, &self.to),
+            (Place::Pageable | Place::Shared, Place::Device) => (gpu::Direction::FromDevice, &self.from),
+            (Place::Device, Place::Device) => {
+                let from = Some(rows(&self.from, self.extent));
+                return tell_of(simulator, Transfer { to: rows(&self.to, self.extent), from }, stream);
+            }
+            _ => return Ok(()),
+        };
+        let address = side.row_address(0, 0) as u64;
+        let copy = gpu::Copy { direction, address, bytes: self.bytes() as u64 };
+        recording::copied(copy);
+        kernel_stream::copied(copy);
+        simulator.model.as_ref().map_or(Ok(()), |model| model.copied(simulator, copy))
+    }
+}
+
+impl Fill {
+    /// The time that a fill of memory takes that only devices reach.
+    pub(super) fn tell_model(&self, simulator: &Simulator, place: Place, stream: u64) -> Told {
+        if place != Place::Device {
+            return Ok(());
+        }
+        tell_of(simulator, Transfer { to: rows(&self.to, self.extent), from: None }, stream)
+    }
+}
+
+/// Of transfers that another device has a part in nothing is told.
+fn tell_of(simulator: &Simulator, transfer: Transfer, stream: u64) -> Told {
+    let is_own = |rows: &Rows| simulator.device.memory.allocation_of(rows.address).is_some();
+    if !is_own(&transfer.to) || transfer.from.is_some_and(|from| !is_own(&from)) {
+        return Ok(());
+    }
+    kernel_stream::transferred(&transfer);
+    simulator.model.as_ref().map_or(Ok(()), |model| model.transferred(simulator, transfer, stream))
+}
+
+fn rows(side: &Side, Extent { width, height, depth }: Extent) -> Rows {
+    let [address, pitch, slice] = [side.address, side.pitch, side.slice].map(|bytes| bytes as u64);
+    let [width, height, depth] = [width, height, depth].map(|count| count as u64);
+    Rows { address, width, height, depth, pitch, slice }
+}

@@ -1,0 +1,43 @@
+//! The instruction forms that kernels execute, written to the file `VOLTSIM_COVERAGE` names when the process ends, for
+//! `voltsim coverage`.
+
+use crate::host::environment;
+use crate::host::output_files;
+use crate::session::ending::End;
+use functional::coverage::Coverage;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// First line of the file.
+const HEAD: &str = "# voltsim coverage 1: line of the op table, opcode, warps that executed it";
+
+/// The coverage of this process, if it is wanted.
+pub(crate) fn coverage() -> Option<Arc<Coverage>> {
+    static COVERAGE: OnceLock<Option<Arc<Coverage>>> = OnceLock::new();
+    COVERAGE.get_or_init(|| file().map(|_| Arc::default())).clone()
+}
+
+fn file() -> Option<OsString> {
+    environment::variable("VOLTSIM_COVERAGE")
+}
+
+/// Is the file wanted?
+pub(crate) fn is_wanted() -> bool {
+    file().is_some()
+}
+
+/// Writes the file.
+pub(crate) fn write(end: End) {
+    let (Some(path), Some(coverage)) = (file(), coverage()) else { return };
+    let mut text = format!("{HEAD}\n");
+    for (form, count) in coverage.executed() {
+        let _ = writeln!(text, "{}\t{}\t{count}", form.line, form.opcode);
+    }
+    if let Some(cause) = end.cause() {
+        let _ = writeln!(text, "# partial: ended by {cause}");
+    }
+    output_files::write("VOLTSIM_COVERAGE", Path::new(&path), |output| output.write_all(text.as_bytes()));
+}

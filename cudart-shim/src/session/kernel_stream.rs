@@ -1,0 +1,274 @@
+//! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
+//!
+//! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
+//! has the first ones of each group (`VOLTSIM_PLAN_REPRESENTATIVES`, two); that file gets the plan. Both have their names when the
+//! process ends. What cannot be written is told once, and the program goes on.
+
+use crate::host::environment;
+use crate::host::log;
+use crate::host::output_files;
+use crate::profile::Profile;
+use crate::session::ending;
+use crate::session::process::process;
+use crate::session::unmatched_selections;
+use functional::work::{self, Work};
+use launch_capture::{
+    About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
+    Selection, StreamWriter, TOLERANCE,
+};
+use parking_lot::Mutex;
+use saved_run::outputs::Outcome;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
+use timing::gpu::{Copy, Direction, Rows, Transfer};
+use warp_stream::Past;
+
+/// What the environment asks for, and how far it is done.
+struct Stream {
+    file: PathBuf,
+    selection: Selection,
+    progress: Mutex<Progress>,
+    planner: Option<Planner>,
+}
+
+#[derive(Default)]
+struct Progress {
+    writer: Option<StreamWriter>,
+    copies: Copies,
+    device_copies: Copies,
+    fills: Copies,
+    /// Something could not be written: the rest could not be either.
+    has_failed: bool,
+}
+
+/// Groups launches.
+struct Planner {
+    file: PathBuf,
+    work: Arc<Work>,
+    plan: Mutex<Planned>,
+}
+
+struct Planned {
+    groups: Groups,
+    /// The launch that is executed.
+    running: Option<HeldLaunch>,
+}
+
+fn stream() -> Option<&'static Stream> {
+    static STREAM: LazyLock<Option<Stream>> = LazyLock::new(read);
+    STREAM.as_ref()
+}
+
+fn read() -> Option<Stream> {
+    let file = PathBuf::from(environment::variable("VOLTSIM_IMAGE")?);
+    let only = environment::text("VOLTSIM_IMAGE_ONLY").unwrap_or_default();
+    let wrong = |error| eprintln!("voltsim: VOLTSIM_IMAGE_ONLY: {error}; nothing is written");
+    let selection = only.parse().map_err(wrong).ok()?;
+    let planner = environment::variable("VOLTSIM_PLAN").map(|file| Planner {
+        file: PathBuf::from(file),
+        work: Arc::default(),
+        plan: Mutex::new(Planned { groups: Groups::new(representatives()), running: None }),
+    });
+    Some(Stream { file, selection, progress: Mutex::default(), planner })
+}
+
+/// How many launches of a group are to be timed.
+fn representatives() -> usize {
+    let wanted = environment::number("VOLTSIM_PLAN_REPRESENTATIVES");
+    wanted.and_then(|count| count.try_into().ok()).unwrap_or(REPRESENTATIVES)
+}
+
+/// Is a stream wanted?
+pub(crate) fn is_wanted() -> bool {
+    stream().is_some()
+}
+
+/// What counts the work of launches, if a plan is wanted.
+pub(crate) fn counter() -> Option<Arc<Work>> {
+    Some(Arc::clone(&stream()?.planner.as_ref()?.work))
+}
+
+/// Is this launch to be in the stream, as far as its number and name say?
+pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
+    stream().is_some_and(|stream| {
+        let chosen = unmatched_selections::WRITTEN.note(stream.selection.contains(kernel, number, marks));
+        chosen && !stream.progress.lock().has_failed
+    })
+}
+
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    stream().is_some_and(|stream| stream.selection.needs_ranges())
+}
+
+/// A launch is going to be executed.
+pub(crate) fn begin(mut held: HeldLaunch) {
+    let Some(stream) = stream() else { return };
+    match &stream.planner {
+        Some(planner) => {
+            // What kernels have done that failed is nobody's work.
+            planner.work.take();
+            let mut plan = planner.plan.lock();
+            held.past = Some(planner.past_of(&held.launch));
+            plan.running = Some(held);
+        }
+        None => stream.write(|writer| writer.launch(&held)),
+    }
+}
+
+/// The launch has been executed.
+pub(crate) fn end() {
+    if let Some((stream, planner)) = stream().and_then(|stream| Some((stream, stream.planner.as_ref()?))) {
+        stream.group(planner);
+    }
+}
+
+/// Bytes have been copied between host and device.
+pub(crate) fn copied(copy: Copy) {
+    let Some(stream) = stream() else { return };
+    match &stream.planner {
+        Some(planner) => {
+            let writes = copy.direction == Direction::ToDevice;
+            planner.work.recency().lock().copy(copy.address, copy.bytes, writes);
+        }
+        None => {
+            let Copy { direction, address, bytes } = copy;
+            stream.write(|writer| writer.copy(direction == Direction::ToDevice, address, bytes));
+        }
+    }
+    count(&mut stream.progress.lock().copies, copy.bytes);
+}
+
+/// Bytes have been copied within the device, or filled.
+pub(crate) fn transferred(transfer: &Transfer) {
+    let Some(stream) = stream() else { return };
+    match &stream.planner {
+        Some(planner) => {
+            let recency = &mut *planner.work.recency().lock();
+            let mut touch = |rows: &Rows, writes| rows.each(|row| recency.copy(row, rows.width, writes));
+            transfer.from.iter().for_each(|from| touch(from, false));
+            touch(&transfer.to, true);
+        }
+        None => stream.write(|writer| writer.transfer(transfer)),
+    }
+    let progress = &mut *stream.progress.lock();
+    let of_kind = if transfer.from.is_some() { &mut progress.device_copies } else { &mut progress.fills };
+    count(of_kind, transfer.bytes());
+}
+
+fn count(copies: &mut Copies, bytes: u64) {
+    copies.number += 1;
+    copies.bytes += bytes;
+}
+
+/// What could not be done for the stream.
+pub(crate) fn give_up(error: &Error) {
+    let Some(stream) = stream() else { return };
+    let mut progress = stream.progress.lock();
+    if !std::mem::replace(&mut progress.has_failed, true) {
+        progress.writer = None;
+        output_files::note(Outcome::Failed, &stream.file);
+        log::report(|| format!("VOLTSIM_IMAGE: {error}; there will be no stream. {}", error.remedy()));
+    }
+}
+
+/// Ends the files. A process that has launched nothing leaves what others have written: a program's children end too.
+pub(crate) fn finish() {
+    let Some(stream) = stream().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
+    let Some(writer) = ending::of(&stream.progress).and_then(|mut progress| progress.writer.take()) else {
+        return;
+    };
+    let plan = stream.planner.as_ref().map(|planner| (planner, stream.plan(planner)));
+    let written = writer.finish().and_then(|()| match plan {
+        Some((planner, plan)) => plan.write(&planner.file),
+        None => Ok(()),
+    });
+    match written {
+        Ok(()) => output_files::note(Outcome::Written, &stream.file),
+        Err(error) => give_up(&error),
+    }
+}
+
+fn command() -> Vec<String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+impl Planner {
+    /// What came before a launch, to which it belongs from now on.
+    fn past_of(&self, launch: &Launch) -> Past {
+        let mut launches = self.work.launches().lock();
+        let code = launches.before(&launch.kernel);
+        launches.add(&launch.kernel, launch.grid.iter().map(|side| u64::from(*side)).product());
+        let recency = self.work.recency().lock();
+        Past { traces: recency.last(), pages: recency.pages(), code }
+    }
+}
+
+impl Stream {
+    /// Writes to the file, which is begun by the first launch or copy.
+    fn write(&self, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) {
+        let written = self.try_write(write);
+        if let Err(error) = written {
+            give_up(&error);
+        }
+    }
+
+    fn try_write(&self, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) -> Result<(), Error> {
+        let mut progress = self.progress.lock();
+        if progress.has_failed {
+            return Ok(());
+        }
+        if progress.writer.is_none() {
+            let voltsim = env!("CARGO_PKG_VERSION").to_owned();
+            let about = About { voltsim, command: command(), device: Profile::chosen() };
+            progress.writer = Some(StreamWriter::create(&self.file, &about)?);
+        }
+        progress.writer.as_mut().map_or(Ok(()), write)
+    }
+
+    /// Puts the launch that was executed into its group; one that is to be timed goes to the stream.
+    fn group(&self, planner: &Planner) {
+        let counts = planner.work.take();
+        let of = |range: Range<usize>| counts.get(range).unwrap_or_default();
+        let mix = of(0..work::UNITS);
+        let mut plan = planner.plan.lock();
+        let Some(held) = plan.running.take() else { return };
+        let launch = &held.launch;
+        let launched = Launched {
+            number: launch.launch,
+            kernel: &launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
+            instructions: mix.iter().sum(),
+            mix,
+            accesses: of(work::ACCESSES),
+            longest: of(work::LONGEST),
+            uncached: of(work::UNCACHED),
+        };
+        if plan.groups.add(&launched) {
+            self.write(|writer| writer.launch(&held));
+        }
+    }
+
+    fn plan(&self, planner: &Planner) -> Plan {
+        let plan = planner.plan.lock();
+        let Progress { copies, device_copies, fills, .. } = *self.progress.lock();
+        let name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Plan {
+            format: PLAN_FORMAT,
+            command: command(),
+            stream: name(&self.file),
+            tolerance: TOLERANCE,
+            counted: work::NAMES.map(str::to_owned).to_vec(),
+            launches: plan.groups.launches(),
+            copies,
+            device_copies,
+            fills,
+            until_stable: None,
+            configurations: Vec::new(),
+            groups: plan.groups.finish(),
+        }
+    }
+}

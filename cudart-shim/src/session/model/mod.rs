@@ -1,0 +1,389 @@
+//! The timing model of a device: which launches it times, how long they have taken, and what it has counted.
+//!
+//! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
+//! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B` and others), `VOLTSIM_WARM_UP` says
+//! how many before them warm the caches, `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`), `VOLTSIM_STATISTICS`
+//! names the file that gets the statistics when the process ends; without one a summary goes to standard error. Events of a
+//! modelled device have simulated times.
+
+mod concurrent;
+mod inside;
+mod nested;
+mod partial;
+mod progress;
+
+use crate::abi::error::Error;
+use crate::host::environment;
+use crate::host::output_files;
+use crate::session::checkpoint;
+use crate::session::ending::{self, End};
+use crate::session::launch::Way;
+use crate::session::nvtx;
+use crate::session::process::process;
+use crate::session::simulator::{self, DeviceFault, Simulator};
+use crate::session::trace;
+use crate::session::unmatched_selections;
+use concurrent::{Met, Waiting};
+use functional::memory::Memory;
+use functional::timed::TimedError;
+pub(crate) use inside::{Begun, Missed, StopAt};
+use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
+pub(crate) use nested::child_fault;
+use parking_lot::Mutex;
+use progress::Display;
+use saved_run::ModelState;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+use stream_engine::{Clock, Timestamp};
+use timing::RestoreError;
+use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability, Transfer};
+use timing::report::{Format, Report, Run, SameBytes, UnknownEnding};
+use timing::saved;
+use timing::specification::{GpuSpec, gpu};
+use voltsim_checkpoint::atomic_file::folder_of;
+use voltsim_checkpoint::codec::CodecError;
+use warp_stream::{Executed, Past};
+
+/// What the environment asks for.
+struct Settings {
+    gpu: String,
+    spec: Arc<GpuSpec>,
+    only: Selection,
+    warm_up: WarmUp,
+    /// When a launch ends early, if any does.
+    until_stable: Option<Stability>,
+}
+
+/// Why there is no model though one was asked for.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum ModelError {
+    #[error("VOLTSIM_MODE: there is no mode `{0}`; there are functional and detailed")]
+    Mode(String),
+    #[error("VOLTSIM_GPU, VOLTSIM_SET: {0}")]
+    Gpu(String),
+    #[error("VOLTSIM_ONLY: {0}")]
+    Selection(#[from] BadSelection),
+    #[error("VOLTSIM_WARM_UP: {0}")]
+    WarmUp(#[from] BadWarmUp),
+    #[error("VOLTSIM_UNTIL_STABLE: {0}")]
+    UntilStable(#[from] BadUntilStable),
+    #[error("VOLTSIM_STATISTICS: {0}")]
+    Statistics(#[from] UnknownEnding),
+}
+
+/// The settings, if a model is asked for.
+fn settings() -> Result<Option<&'static Settings>, ModelError> {
+    static SETTINGS: LazyLock<Result<Option<Settings>, ModelError>> = LazyLock::new(read);
+    SETTINGS.as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+fn read() -> Result<Option<Settings>, ModelError> {
+    match environment::text("VOLTSIM_MODE").as_deref() {
+        None | Some("functional") => return Ok(None),
+        Some("detailed") => {}
+        Some(other) => return Err(ModelError::Mode(other.to_owned())),
+    }
+    let gpu = environment::text("VOLTSIM_GPU").unwrap_or_else(|| gpu::DEFAULT.to_owned());
+    let changes = environment::text("VOLTSIM_SET").unwrap_or_default();
+    let spec = GpuSpec::changed(&gpu, changes.lines()).map_err(|error| ModelError::Gpu(error.to_string()))?;
+    statistics_file().map(|file| Format::of_file(&file)).transpose()?;
+    let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
+    let only = only.parse::<Selection>()?;
+    let warm_up =
+        environment::text("VOLTSIM_WARM_UP").map(|text| text.parse()).transpose()?.unwrap_or_default();
+    let until_stable = environment::text("VOLTSIM_UNTIL_STABLE");
+    let until_stable = until_stable.map(|text| text.parse::<UntilStable>()).transpose()?;
+    let until_stable =
+        until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation });
+    Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable }))
+}
+
+/// How a launch is executed that the program asks for where these marks hold; nothing if that is not the model's to say.
+pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
+    let Settings { only, warm_up, .. } = settings().ok().flatten()?;
+    if unmatched_selections::TIMED.note(only.contains(kernel, number, marks)) {
+        return Some(Way::Timed);
+    }
+    let warms = warm_up.ctas > 0 && only.may_contain_after(number, warm_up.launches);
+    warms.then_some(Way::Warming)
+}
+
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    settings().ok().flatten().is_some_and(|settings| settings.only.needs_ranges())
+}
+
+/// Name of the GPU that is modelled, if one is.
+pub(crate) fn gpu_name() -> Option<&'static str> {
+    settings().ok().flatten().map(|settings| settings.gpu.as_str())
+}
+
+/// Why a model cannot go on from a state.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateError {
+    #[error("the state of the timing model: {0}")]
+    Codec(#[from] CodecError),
+    #[error("{0}")]
+    Restore(#[from] RestoreError),
+    #[error("the state of the timing model has version {0}, and this build of Voltsim has {VERSION}", VERSION = saved::VERSION)]
+    Version(u32),
+}
+
+impl StateError {
+    /// What the user can do.
+    pub(crate) fn remedy(&self) -> &'static str {
+        match self {
+            StateError::Version(_) => {
+                "Leave it out by `voltsim checkpoint convert --cold OLD -o NEW`, or resume with the Voltsim that has made it, or in mode functional"
+            }
+            StateError::Codec(_) | StateError::Restore(_) => {
+                "Resume with the GPU that it was made with, or in mode functional"
+            }
+        }
+    }
+}
+
+/// Simulated time as the clock of a device's events.
+#[derive(Debug, Default)]
+struct SimulatedClock(AtomicU64);
+
+impl Clock for SimulatedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Acquire))
+    }
+}
+
+/// The model of a device.
+pub(crate) struct Model {
+    settings: &'static Settings,
+    threads: usize,
+    gpu: Mutex<Gpu>,
+    /// What the GPU was within a launch that is to go on. It takes the GPU's place then.
+    interrupted: Mutex<Option<GpuState>>,
+    clock: Arc<SimulatedClock>,
+    report: Mutex<Report>,
+    /// The kernels that were executed before the next launch, somewhere else.
+    executed: Mutex<Vec<Executed>>,
+    /// Whether nobody needs what the next launch leaves.
+    is_last: AtomicBool,
+    /// Items of streams that wait for their time.
+    waiting: Mutex<Waiting>,
+}
+
+impl Model {
+    /// The model of a new device, if the environment asks for one. Without a number of threads it has one for each core.
+    pub(crate) fn from_environment(threads: usize) -> Result<Option<Model>, ModelError> {
+        let Some(settings) = settings()? else { return Ok(None) };
+        let threads = if threads == 0 { available_parallelism().map_or(1, NonZero::get) } else { threads };
+        Ok(Some(Model {
+            settings,
+            threads,
+            gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
+            interrupted: Mutex::new(None),
+            clock: Arc::default(),
+            report: Mutex::new(new_report(&settings.gpu)),
+            executed: Mutex::default(),
+            is_last: AtomicBool::new(false),
+            waiting: Mutex::default(),
+        }))
+    }
+
+    /// What the GPU is.
+    pub(crate) fn spec(&self) -> &GpuSpec {
+        &self.settings.spec
+    }
+
+    /// The clock of the device's events.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::<SimulatedClock>::clone(&self.clock)
+    }
+
+    /// Simulated time, nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now().0
+    }
+
+    /// This moment of simulated time, for work that takes none.
+    pub(crate) fn instant(&self) -> trace::Span {
+        let now = self.now() as f64 / 1e3;
+        trace::Span { start: now, end: now }
+    }
+
+    /// The work of this thread took core cycles from one on.
+    fn tell_trace(&self, start: u64, cycles: u64) {
+        if trace::enabled() {
+            // Cycles of a clock in MHz take microseconds.
+            let time = |cycle: u64| cycle as f64 / f64::from(self.settings.spec.clocks.core);
+            trace::took(trace::Span { start: time(start), end: time(start.saturating_add(cycles)) });
+        }
+    }
+
+    /// Makes the clock of events show a time.
+    pub(crate) fn set_now(&self, nanoseconds: u64) {
+        self.clock.0.store(nanoseconds, Ordering::Release);
+    }
+
+    /// What a checkpoint has of it: the GPU with all that its caches hold, and the launches that were timed.
+    pub(crate) fn state(&self) -> Result<ModelState, CodecError> {
+        let (gpu, report) = (self.gpu.lock(), self.report.lock());
+        let bytes = match &*self.interrupted.lock() {
+            Some(state) => saved::encode(state, &report),
+            None => saved::encode(&gpu.state(), &report),
+        };
+        Ok(ModelState { version: saved::VERSION, bytes: bytes? })
+    }
+
+    /// Goes on from a state; if `cold`, with empty caches.
+    pub(crate) fn restore(&self, state: &ModelState, cold: bool) -> Result<(), StateError> {
+        if state.version != saved::VERSION {
+            return Err(StateError::Version(state.version));
+        }
+        let (gpu, report) = saved::decode(&state.bytes)?;
+        let spec = &self.settings.spec;
+        if gpu.kernels().next().is_some() && !cold {
+            *self.report.lock() = report;
+            return self.interrupt(gpu);
+        }
+        let gpu = if cold { Gpu::restore_cold(spec, gpu) } else { Gpu::restore(spec, gpu) }?;
+        self.set_now(gpu.now().nanoseconds);
+        *self.gpu.lock() = gpu.with_threads(self.threads);
+        *self.report.lock() = report;
+        Ok(())
+    }
+
+    /// Launches were executed that are not timed, or whose state is left out: they are taken to have accessed all memory that is
+    /// allocated. Time goes on from what it was.
+    pub(crate) fn passed(&self, memory: &Memory) {
+        let mut gpu = self.gpu.lock();
+        let cycle = self.settings.spec.clocks.cycle_at(self.now());
+        gpu.advance_to(cycle);
+        partial::use_allocations(&mut gpu, memory);
+    }
+
+    /// Brings the caches to what they held before the next launch; its code comes when it does.
+    pub(crate) fn recall(&self, past: Past) {
+        self.gpu.lock().recall(&past);
+        *self.executed.lock() = past.code;
+    }
+
+    /// Nobody needs what the next launch leaves in memory and caches: CTAs that are not timed need not be executed.
+    pub(crate) fn next_is_last(&self) {
+        self.is_last.store(true, Ordering::Release);
+    }
+
+    /// Does something with the GPU, and has the clock of events show its time afterwards.
+    fn with_gpu<T>(&self, act: impl FnOnce(&mut Gpu) -> T) -> T {
+        let mut gpu = self.gpu.lock();
+        let result = act(&mut gpu);
+        self.set_now(gpu.now().nanoseconds);
+        result
+    }
+
+    /// Bytes have been copied between host and device.
+    pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
+        let before = self.instant();
+        let copied = match self.meet_with_copy(simulator, copy) {
+            Ok(Met::Alone(_turn)) => self.with_gpu(|gpu| gpu.copy(copy)),
+            Ok(Met::Copied | Met::Launched(_) | Met::Transferred(_)) => Ok(()),
+            Ok(Met::GivenUp) => return Err(concurrent::fault_of_another(simulator)),
+            Err(error) => Err(error),
+        };
+        trace::took(trace::Span { end: self.instant().end, ..before });
+        copied.map_err(|error| fault(simulator, &TimedError::Drive(error)))
+    }
+
+    /// Bytes have been copied within the device, or filled, in the stream of a number.
+    pub(crate) fn transferred(
+        &self,
+        simulator: &Simulator,
+        transfer: Transfer,
+        stream: u64,
+    ) -> Result<(), DeviceFault> {
+        let transferred = match self.meet_with_transfer(simulator, transfer, stream) {
+            Ok(Met::Alone(_turn)) => {
+                let mut display = Display::new(simulator.engine.cancel_flag());
+                self.with_gpu(|gpu| gpu.transfer(transfer, stream, &mut display)).map(Some)
+            }
+            Ok(Met::Transferred(record)) => Ok(Some(*record)),
+            Ok(Met::Copied | Met::Launched(_)) => Ok(None),
+            Ok(Met::GivenUp) => return Err(concurrent::fault_of_another(simulator)),
+            Err(error) => Err(error),
+        };
+        let record = transferred.map_err(|error| fault(simulator, &TimedError::Drive(error)))?;
+        if let Some(record) = record {
+            self.tell_trace(record.start, record.cycles);
+            self.report.lock().add_transfer(record);
+        }
+        Ok(())
+    }
+}
+
+/// The sticky error of a timed launch or copy that failed.
+fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault {
+    if let TimedError::Drive(LaunchError::Cancelled) = error {
+        // Whoever has cancelled the launch has said why.
+        return DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout };
+    }
+    simulator.timed_fault(error, |error| match error {
+        LaunchError::NotResident { .. } => Error::CooperativeLaunchTooLarge,
+        LaunchError::NoRoom { .. } => Error::LaunchOutOfResources,
+        LaunchError::Stuck(_) | LaunchError::Cancelled => Error::LaunchTimeout,
+        _ => Error::Unknown,
+    })
+}
+
+/// Programs that give the same bytes in every run: launches that are not timed are executed by several threads.
+fn same_bytes(settings: &Settings) -> SameBytes {
+    match settings.only == Selection::default() || simulator::is_deterministic() {
+        true => SameBytes::AllPrograms,
+        false => SameBytes::ProgramsWithoutRaces,
+    }
+}
+
+/// Writes the statistics of all devices to the file that is named for them, or a summary to standard error. A process that has
+/// launched nothing leaves what others have written: a program's children end too.
+pub(crate) fn write_statistics(end: End) {
+    if process().forked.load(Ordering::Relaxed) {
+        return;
+    }
+    let Ok(Some(settings)) = settings() else { return };
+    let models = simulator::started().filter_map(|simulator| simulator.model.as_ref());
+    let reports: Vec<_> = models.filter_map(|model| ending::of(&model.report)).collect();
+    let reports: Vec<&Report> = reports.iter().map(|report| &**report).collect();
+    let run = Run::new(&settings.gpu, &reports).with_same_bytes(same_bytes(settings)).ended_by(end.cause());
+    if !reports.is_empty() && run.has_no_launch() && needs_ranges() && !nvtx::is_followed() {
+        eprintln!(
+            "voltsim: VOLTSIM_ONLY: no launch was chosen, as the program has not told of NVTX ranges: it has to use NVTX 3, with \
+             NVTX_INJECTION64_PATH naming libvoltsim_core.so, as `voltsim run` sets it"
+        );
+    }
+    let Some(file) = statistics_file() else {
+        if !run.is_empty() {
+            eprint!("voltsim: {}", run.summary());
+        }
+        return;
+    };
+    if run.is_empty() && output_files::is_written(&file) {
+        return;
+    }
+    // A device with another ending has not started.
+    let format = Format::of_file(&file).unwrap_or(Format::Text);
+    output_files::write("VOLTSIM_STATISTICS", &file, |output| run.write(format, output));
+}
+
+/// The file that is named for statistics.
+fn statistics_file() -> Option<PathBuf> {
+    environment::variable("VOLTSIM_STATISTICS").map(PathBuf::from)
+}
+
+/// The report of a device, which keeps launches where somebody will ask for them.
+fn new_report(gpu: &str) -> Report {
+    match statistics_file() {
+        Some(file) => Report::in_folder(gpu, folder_of(&file)),
+        None if checkpoint::is_wanted() => Report::new(gpu),
+        None => Report::of_sums(gpu),
+    }
+}

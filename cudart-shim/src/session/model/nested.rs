@@ -1,0 +1,71 @@
+//! Launches, copies and fills that timed kernels ask for. They take their time when the kernel has ended, one after the other, as if
+//! the host had asked for them in its stream; launches have its number in statistics.
+
+use super::Model;
+use super::partial::{Failure, Work};
+use crate::host::log;
+use crate::session::simulator::{self, DeviceFault, Simulator};
+use functional::children::{self, Launcher, Place};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchError, LaunchStatistics};
+use std::error::Error;
+use std::sync::Arc;
+use stream_engine::Context;
+use timing::gpu::{Rows, Transfer};
+
+/// Has the model of a device execute what a launch asks for.
+#[derive(Debug)]
+pub(super) struct Nested {
+    device: usize,
+    /// Of the host's launch.
+    number: u64,
+    context: Context<DeviceFault>,
+}
+
+impl Nested {
+    /// For what a launch asks for, and that in its turn.
+    pub(super) fn launcher(work: &Work<'_>) -> Arc<dyn Launcher> {
+        let Work { simulator, number, context, .. } = *work;
+        Arc::new(Nested { device: simulator.ordinal, number, context: context.clone() })
+    }
+
+    /// The device, with its model.
+    fn own(&self) -> Result<(&'static Simulator, &'static Model), LaunchError> {
+        let mut own = simulator::started().filter(|simulator| simulator.ordinal == self.device);
+        let found = own.find_map(|simulator| Some((simulator, simulator.model.as_ref()?)));
+        found.ok_or_else(|| LaunchError::Child("the device has no model".into()))
+    }
+}
+
+impl Launcher for Nested {
+    fn launch(&self, program: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError> {
+        let (simulator, model) = self.own()?;
+        let Nested { number, ref context, .. } = *self;
+        let work = Work { simulator, program, config, begun: None, number, context, times_children: true };
+        model.launch_beside_others(&work).map_err(|failure| LaunchError::Child(Box::new(failure)))
+    }
+
+    fn transferred(&self, transfer: &children::Transfer) -> Result<(), LaunchError> {
+        let (simulator, model) = self.own()?;
+        let children::Transfer { to, from, rows: children::Rows { width, height, depth } } = *transfer;
+        let kind = |place: Place| Some(simulator.device.memory.allocation_of(place.address)?.kind);
+        let is_of_device = |place| kind(place).is_some_and(|it| it.is_device() && !it.is_seen_by_host());
+        let is_nothing = [width, height, depth].contains(&0);
+        if is_nothing || !is_of_device(to) || from.is_some_and(|from| !is_of_device(from)) {
+            return Ok(());
+        }
+        let rows = |Place { address, pitch, slice }| Rows { address, width, height, depth, pitch, slice };
+        let transfer = Transfer { to: rows(to), from: from.map(rows) };
+        let transferred = model.transferred(simulator, transfer, self.context.stream().to_raw());
+        transferred.map_err(|fault| LaunchError::Child(Box::new(Failure::Transfer(fault))))
+    }
+}
+
+/// The sticky error of a launch of which something that it has launched failed.
+pub(crate) fn child_fault(simulator: &Simulator, error: &(dyn Error + Send + Sync + 'static)) -> DeviceFault {
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return failure.fault(simulator);
+    }
+    log::report(|| error.to_string());
+    DeviceFault { device: simulator.ordinal, error: crate::abi::error::Error::LaunchFailure }
+}

@@ -1,0 +1,248 @@
+//! The program's own marks and ranges (NVTX 3), passed into the timeline, and by which launches are chosen.
+//!
+//! NVTX is a set of headers: at its first call a program loads the library that `NVTX_INJECTION64_PATH` names, which is
+//! this one when a run is traced or launches are chosen by ranges, and lets it put its functions into tables of the program.
+
+use crate::session::{annotations, trace};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+type FunctionPointer = *const c_void;
+/// Places for functions, by number.
+type FunctionTable = *mut *mut FunctionPointer;
+
+/// What `NvtxGetExportTableFunc_t` gives for [`CALLBACKS`].
+#[repr(C)]
+struct Callbacks {
+    size: usize,
+    function_table: extern "C" fn(module: c_int, table: *mut FunctionTable, size: *mut u32) -> c_int,
+}
+
+/// `NVTX_ETID_CALLBACKS`.
+const CALLBACKS: u32 = 1;
+/// `NVTX_CB_MODULE_CORE`, `NVTX_CB_MODULE_CORE2`.
+const CORE: c_int = 1;
+const CORE_WITH_DOMAINS: c_int = 5;
+
+/// `nvtxEventAttributes_t`, version 2.
+#[repr(C)]
+pub(crate) struct Attributes {
+    version: u16,
+    size: u16,
+    category: u32,
+    color_type: i32,
+    color: u32,
+    payload_type: i32,
+    reserved: i32,
+    payload: u64,
+    message_type: i32,
+    message: usize,
+}
+
+/// Kinds of messages.
+const MESSAGE_ASCII: i32 = 1;
+const MESSAGE_UNICODE: i32 = 2;
+const MESSAGE_REGISTERED: i32 = 3;
+
+/// Texts that the program has registered, by handle.
+static STRINGS: Mutex<Option<FxHashMap<usize, String>>> = Mutex::new(None);
+/// Ranges that may end on another thread: name and start.
+static RANGES: Mutex<Option<FxHashMap<u64, (String, f64)>>> = Mutex::new(None);
+static MADE: AtomicU64 = AtomicU64::new(0);
+/// The program's NVTX has our functions.
+static FOLLOWED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Names of the ranges that the thread has begun and not ended.
+    static OPEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn next() -> u64 {
+    MADE.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// # Safety
+/// Null, or a C string.
+unsafe fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
+/// # Safety
+/// Null, or a zero-terminated string of `wchar_t`, which has 32 bits here.
+unsafe fn wide_text(pointer: *const u32) -> String {
+    let mut text = String::new();
+    if pointer.is_null() {
+        return text;
+    }
+    for index in 0.. {
+        // SAFETY: as the caller promises, the string goes on until its zero.
+        match unsafe { pointer.add(index).read_unaligned() } {
+            0 => break,
+            code => text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+        }
+    }
+    text
+}
+
+/// # Safety
+/// Null, or attributes as NVTX has them.
+unsafe fn message(attributes: *const Attributes) -> String {
+    if attributes.is_null() {
+        return String::new();
+    }
+    // SAFETY: as the caller promises.
+    let Attributes { message_type, message, .. } = unsafe { attributes.read_unaligned() };
+    match message_type {
+        // SAFETY: the type says what the message is.
+        MESSAGE_ASCII => unsafe { text(message as *const c_char) },
+        // SAFETY: as above.
+        MESSAGE_UNICODE => unsafe { wide_text(message as *const u32) },
+        MESSAGE_REGISTERED => {
+            STRINGS.lock().get_or_insert_default().get(&message).cloned().unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+fn start(name: String) -> u64 {
+    let range = next();
+    RANGES.lock().get_or_insert_default().insert(range, (name, trace::now()));
+    range
+}
+
+fn end(range: u64) {
+    let ended = RANGES.lock().get_or_insert_default().remove(&range);
+    if let Some((name, start)) = ended {
+        trace::free_range(&name, start);
+    }
+}
+
+/// The depth that the range has, from 0.
+fn push(name: String) -> c_int {
+    trace::begin_range(&name);
+    OPEN.with_borrow_mut(|open| {
+        open.push(name);
+        open.len() as c_int - 1
+    })
+}
+
+/// The depth that the ended range had; negative when there was none.
+fn pop() -> c_int {
+    let depth = OPEN.with_borrow_mut(|open| open.pop().map(|_| open.len()));
+    match depth {
+        Some(depth) => {
+            trace::end_range();
+            depth as c_int
+        }
+        None => -1,
+    }
+}
+
+/// Whether the program's ranges are known.
+pub(crate) fn is_followed() -> bool {
+    FOLLOWED.load(Ordering::Relaxed)
+}
+
+/// Names of the ranges that are open on this thread, and of those that may end on any.
+pub(crate) fn open_ranges() -> Vec<String> {
+    let mut open = OPEN.with_borrow(Vec::clone);
+    if let Some(ranges) = &*RANGES.lock() {
+        open.extend(ranges.values().map(|(name, _)| name.clone()));
+    }
+    open
+}
+
+fn register(text: String) -> usize {
+    // Handles look like addresses, and are never read.
+    let handle = (next() as usize) << 4;
+    STRINGS.lock().get_or_insert_default().insert(handle, text);
+    handle
+}
+
+/// The functions that are put into the program's tables, with their numbers there (`NvtxCallbackIdCore`,
+/// `NvtxCallbackIdCore2`). They keep to the contract of NVTX: pointers are null or lead to what their type says.
+mod functions {
+    use super::*;
+
+    macro_rules! functions {
+        ($($module:ident $number:literal fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {
+            $(#[allow(unused_unsafe, reason = "not every body reads what the program points to")]
+            unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
+                // SAFETY: the program keeps to NVTX's contract.
+                unsafe { $body }
+            })*
+
+            /// Each function: its module, its number there, its address.
+            pub(crate) fn all() -> Vec<(c_int, u32, FunctionPointer)> {
+                vec![$(($module, $number, $name as FunctionPointer)),*]
+            }
+        };
+    }
+
+    functions! {
+        CORE 1 fn mark_ex(attributes: *const Attributes) { trace::mark(&message(attributes)) }
+        CORE 2 fn mark(name: *const c_char) { trace::mark(&text(name)) }
+        CORE 3 fn mark_wide(name: *const u32) { trace::mark(&wide_text(name)) }
+        CORE 4 fn range_start_ex(attributes: *const Attributes) -> u64 { start(message(attributes)) }
+        CORE 5 fn range_start(name: *const c_char) -> u64 { start(text(name)) }
+        CORE 6 fn range_start_wide(name: *const u32) -> u64 { start(wide_text(name)) }
+        CORE 7 fn range_end(range: u64) { end(range) }
+        CORE 8 fn range_push_ex(attributes: *const Attributes) -> c_int { push(message(attributes)) }
+        CORE 9 fn range_push(name: *const c_char) -> c_int { push(text(name)) }
+        CORE 10 fn range_push_wide(name: *const u32) -> c_int { push(wide_text(name)) }
+        CORE 11 fn range_pop() -> c_int { pop() }
+        CORE 14 fn name_thread(thread: u32, name: *const c_char) { trace::name_thread(thread.into(), &text(name)) }
+        CORE 15 fn name_thread_wide(thread: u32, name: *const u32) { trace::name_thread(thread.into(), &wide_text(name)) }
+        CORE_WITH_DOMAINS 1 fn domain_mark(_domain: usize, attributes: *const Attributes) { trace::mark(&message(attributes)) }
+        CORE_WITH_DOMAINS 2 fn domain_range_start(_domain: usize, attributes: *const Attributes) -> u64 { start(message(attributes)) }
+        CORE_WITH_DOMAINS 3 fn domain_range_end(_domain: usize, range: u64) { end(range) }
+        CORE_WITH_DOMAINS 4 fn domain_range_push(_domain: usize, attributes: *const Attributes) -> c_int { push(message(attributes)) }
+        CORE_WITH_DOMAINS 5 fn domain_range_pop(_domain: usize) -> c_int { pop() }
+        CORE_WITH_DOMAINS 10 fn register_string(_domain: usize, name: *const c_char) -> usize { register(text(name)) }
+        CORE_WITH_DOMAINS 11 fn register_string_wide(_domain: usize, name: *const u32) -> usize { register(wide_text(name)) }
+        CORE_WITH_DOMAINS 12 fn create_domain(name: *const c_char) -> usize { register(text(name)) }
+        CORE_WITH_DOMAINS 13 fn create_domain_wide(name: *const u32) -> usize { register(wide_text(name)) }
+    }
+}
+
+/// Called by NVTX's headers when the program uses them for the first time; 1 if the functions are in place.
+///
+/// # Safety
+/// `export_table` is what NVTX passes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn InitializeInjectionNvtx2(
+    export_table: Option<extern "C" fn(u32) -> *const c_void>,
+) -> c_int {
+    let Some(export_table) = export_table.filter(|_| trace::enabled() || annotations::needs_ranges()) else {
+        return 0;
+    };
+    let callbacks = export_table(CALLBACKS).cast::<Callbacks>();
+    // SAFETY: not null, so a table that begins so.
+    if callbacks.is_null() || unsafe { (*callbacks).size } < size_of::<Callbacks>() {
+        return 0;
+    }
+    FOLLOWED.store(true, Ordering::Relaxed);
+    for (module, number, function) in functions::all() {
+        let (mut table, mut size) = (std::ptr::null_mut(), 0);
+        // SAFETY: the table has this function, as its size says.
+        let found = unsafe { (*callbacks).function_table }(module, &mut table, &mut size);
+        if found == 0 || table.is_null() || number >= size {
+            continue;
+        }
+        // SAFETY: the table has `size` entries; each is null or the place for a function.
+        unsafe {
+            let place = *table.add(number as usize);
+            if !place.is_null() {
+                *place = function;
+            }
+        }
+    }
+    1
+}

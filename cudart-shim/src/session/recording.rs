@@ -1,0 +1,171 @@
+//! Records launches, where `VOLTSIM_RECORD` names a folder: which machine instructions each warp executed, with lanes and
+//! addresses, a file for each launch, and a list of launches and copies (`kernelslist.g`) that `voltsim time` reads.
+//!
+//! `VOLTSIM_RECORD_FORMAT=accelsim` has them written as Accel-Sim's traces, `VOLTSIM_ONLY` chooses launches. What cannot be
+//! written is told once, and the program goes on. The list names complete files only, and none is written over: a child of the
+//! program with launches of its own records nothing.
+
+use crate::abi::error::Error;
+use crate::host::environment;
+use crate::host::output_files;
+use crate::session::simulator::{DeviceFault, Simulator};
+use crate::session::unmatched_selections;
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchStatistics};
+use functional::timed::turns::{self, Order, TurnsError};
+use functional::timed::{self, Identity};
+use launch_capture::{Marks, Selection};
+use saved_run::outputs::Outcome;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+use stream_engine::Context;
+use timing::gpu;
+use voltsim_checkpoint::output::Output;
+use warp_trace::accelsim::{self, Entry, LIST};
+use warp_trace::{ENDING, Recorder, Recording};
+
+/// SMs among which CTAs are dealt, and CTAs of each: as many as are executed side by side.
+const RESIDENT: (u32, u32) = (16, 4);
+
+/// What the environment asks for.
+struct Settings {
+    folder: PathBuf,
+    only: Selection,
+    accelsim: bool,
+}
+
+/// Set when something could not be written: the next would not be either.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+fn settings() -> Option<&'static Settings> {
+    static SETTINGS: LazyLock<Option<Settings>> = LazyLock::new(read);
+    SETTINGS.as_ref()
+}
+
+fn read() -> Option<Settings> {
+    let folder = PathBuf::from(environment::variable("VOLTSIM_RECORD")?);
+    let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
+    let wrong = |error: &dyn std::fmt::Display| eprintln!("voltsim: {error}; nothing is recorded");
+    let only = only.parse::<Selection>().and_then(Selection::of_whole_launches);
+    let only = only.map_err(|error| wrong(&format_args!("VOLTSIM_ONLY: {error}"))).ok()?;
+    let accelsim = match environment::text("VOLTSIM_RECORD_FORMAT").as_deref() {
+        None | Some("recording") => false,
+        Some("accelsim") => true,
+        Some(other) => {
+            wrong(&format_args!("VOLTSIM_RECORD_FORMAT: `{other}` is none of recording, accelsim"));
+            return None;
+        }
+    };
+    Some(Settings { folder, only, accelsim })
+}
+
+/// Whether launches are recorded.
+pub(crate) fn is_wanted() -> bool {
+    settings().is_some()
+}
+
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    settings().is_some_and(|settings| settings.only.needs_ranges())
+}
+
+/// Whether a launch is one of those that are recorded.
+pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
+    settings().is_some_and(|settings| {
+        unmatched_selections::RECORDED.note(settings.only.contains(kernel, number, marks))
+    })
+}
+
+/// Whether something could not be written.
+pub(crate) fn has_given_up() -> bool {
+    GIVEN_UP.load(Ordering::Relaxed)
+}
+
+/// Executes a launch in an order of its own, and records it.
+pub(crate) fn launch(
+    simulator: &Simulator,
+    program: &Arc<Program>,
+    config: LaunchConfig,
+    number: u64,
+    context: &Context<DeviceFault>,
+) -> Result<LaunchStatistics, DeviceFault> {
+    let started = Instant::now();
+    let identity = Identity { launch: number, stream: context.stream().to_raw() };
+    let mut executed = LaunchStatistics::default();
+    let recorded = timed::launch(&simulator.device, program, config, identity, |source| {
+        let recorder = Recorder::new(source);
+        turns::execute(&recorder, RESIDENT, Order::InTurn, |issued| {
+            executed.warp_instructions += 1;
+            executed.lane_instructions += u64::from(issued.execution.active.count_ones());
+        })?;
+        Ok(recorder.finish())
+    });
+    let recording = recorded.map_err(|error| {
+        simulator.timed_fault(&error, |error| match error {
+            TurnsError::Stuck => Error::LaunchTimeout,
+            TurnsError::Source(_) => Error::Unknown,
+        })
+    })?;
+    let written = recording.map_err(io::Error::other).and_then(|recording| write(&recording, number));
+    if let Err(error) = written {
+        give_up(&error);
+    }
+    Ok(LaunchStatistics { elapsed: started.elapsed(), ..executed })
+}
+
+/// Bytes have been copied between host and device. Lists have only copies to the device.
+pub(crate) fn copied(copy: gpu::Copy) {
+    let gpu::Copy { direction, address, bytes } = copy;
+    if !is_wanted() || direction != gpu::Direction::ToDevice || has_given_up() {
+        return;
+    }
+    if let Err(error) = list(&Entry::Copy { address, bytes }) {
+        give_up(&error);
+    }
+}
+
+fn write(recording: &Recording, number: u64) -> io::Result<()> {
+    let Some(settings) = settings() else { return Ok(()) };
+    let ending = if settings.accelsim { "traceg" } else { ENDING };
+    let file = settings.folder.join(format!("kernel-{number}.{ending}"));
+    list_file()?;
+    if file.exists() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let mut out = Output::create(&file)?;
+    match settings.accelsim {
+        true => accelsim::write_kernel(recording, &mut out)?,
+        false => out.write_all(&recording.write().map_err(io::Error::other)?)?,
+    }
+    out.finish()?;
+    list(&Entry::Kernel { file })
+}
+
+/// Adds a line to the list, which is this process's alone.
+fn list(entry: &Entry) -> io::Result<()> {
+    let line = accelsim::write_list(std::slice::from_ref(entry));
+    list_file()?.write_all(line.as_bytes())
+}
+
+fn list_file() -> io::Result<&'static File> {
+    static FILE: LazyLock<io::Result<File>> = LazyLock::new(|| {
+        let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+        File::create_new(folder.join(LIST))
+    });
+    FILE.as_ref().map_err(|error| io::Error::new(error.kind(), format!("{LIST}: {error}")))
+}
+
+fn give_up(error: &io::Error) {
+    if !GIVEN_UP.swap(true, Ordering::Relaxed) {
+        let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+        output_files::note(Outcome::Failed, folder);
+        eprintln!(
+            "voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; nothing more is recorded",
+            folder.display()
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Checkers of kernels, as `VOLTSIM_CHECK` asks for: names of checks with commas between them, or `all`.
+//!
+//! What they find goes to standard error, or to the end of the file that `VOLTSIM_CHECK_REPORT` names: as text, or as
+//! lines of JSON if its name ends in `.jsonl`. `VOLTSIM_CHECK_STATUS` names a file to which a line is added for each
+//! mistake, for `voltsim run`, which gives a status of its own to a run with mistakes.
+
+use crate::host::environment::variable;
+use crate::host::output_files::Lines;
+use functional::check::{Checker, Checks, Finding, Severity};
+use functional::fault::Spot;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use warp_stream::kernel_name::signature;
+
+static CHECKER: OnceLock<Option<Arc<Checker>>> = OnceLock::new();
+
+/// The checker of this process, if one is wanted.
+pub(crate) fn checker() -> Option<Arc<Checker>> {
+    CHECKER.get_or_init(start).clone()
+}
+
+/// The host has written device memory.
+pub(crate) fn note_written(address: usize, bytes: usize) {
+    if let Some(Some(checker)) = CHECKER.get() {
+        checker.written(address as u64, bytes as u64);
+    }
+}
+
+/// Device memory has been copied to device memory.
+pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
+    if let Some(Some(checker)) = CHECKER.get() {
+        checker.copied(to as u64, from as u64, bytes as u64);
+    }
+}
+
+fn start() -> Option<Arc<Checker>> {
+    let names = variable("VOLTSIM_CHECK")?;
+    match names.to_string_lossy().parse::<Checks>() {
+        Ok(checks) => Some(Arc::new(Checker::new(checks, Box::new(report)))),
+        Err(error) => {
+            eprintln!("voltsim: VOLTSIM_CHECK: {error}; nothing is checked");
+            None
+        }
+    }
+}
+
+/// Says what has been found, where that is wanted.
+fn report(finding: &Finding) {
+    tell(&finding.to_string(), || json_of(finding));
+    if finding.severity == Severity::Error
+        && let Some(path) = variable("VOLTSIM_CHECK_STATUS")
+    {
+        append("VOLTSIM_CHECK_STATUS", Path::new(&path), finding.check.name());
+    }
+}
+
+/// Says at the end how often each mistake was met.
+pub(crate) fn summarise() {
+    let Some(Some(checker)) = CHECKER.get() else { return };
+    if let Some(summary) = checker.summary() {
+        let counts = || {
+            let counted = checker.findings();
+            let counts =
+                counted.iter().map(|(finding, count)| json!({"title": finding.title, "count": count}));
+            json!({ "summary": counts.collect::<Vec<Value>>() })
+        };
+        tell(&summary, counts);
+    }
+}
+
+fn tell(text: &str, json: impl FnOnce() -> Value) {
+    let Some(path) = variable("VOLTSIM_CHECK_REPORT") else {
+        eprintln!("{text}");
+        return;
+    };
+    let path = Path::new(&path);
+    let lines = path.extension().is_some_and(|extension| extension == "jsonl");
+    let text = if lines { json().to_string() } else { text.to_owned() };
+    static REPORT: OnceLock<Option<Lines>> = OnceLock::new();
+    if let Some(report) = REPORT.get_or_init(|| Lines::open("VOLTSIM_CHECK_REPORT", path)) {
+        report.add(&format!("{text}\n"));
+    }
+}
+
+/// Adds a line in one write, so that lines of several processes do not mix.
+fn append(setting: &str, path: &Path, text: &str) {
+    let file = File::options().append(true).create(true).open(path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes())) {
+        eprintln!("voltsim: {setting}: cannot write {}: {error}", path.display());
+    }
+}
+
+fn json_of(finding: &Finding) -> Value {
+    let parties = finding.parties.iter().map(|party| {
+        let Spot { function, instruction, place, file, line, inlined } = &party.spot;
+        json!({
+            "role": party.role,
+            "threads": party.threads,
+            "cta": party.cta,
+            "function": signature(function),
+            "mangled_function": function,
+            "instruction": instruction,
+            "ptx_line": place.line,
+            "file": file,
+            "line": line,
+            "inlined_file": inlined.as_ref().map(|(file, _)| file),
+            "inlined_line": inlined.as_ref().map(|(_, line)| line),
+        })
+    });
+    json!({
+        "check": finding.check.name(),
+        "severity": match finding.severity { Severity::Error => "error", Severity::Warning => "warning" },
+        "title": finding.title,
+        "kernel": signature(&finding.kernel),
+        "mangled_kernel": finding.kernel,
+        "parties": parties.collect::<Vec<Value>>(),
+        "details": finding.details,
+    })
+}

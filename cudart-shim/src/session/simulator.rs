@@ -1,0 +1,345 @@
+//! The simulated devices of the process: each with its profile, its memory, and the engine that orders its streams.
+//!
+//! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
+
+use crate::abi::error::{Error, Result, observe_sticky};
+use crate::graph::Graphs;
+use crate::graph::memory::Account;
+use crate::host::environment;
+use crate::host::log;
+use crate::objects::array::Arrays;
+use crate::objects::limits::Limits;
+use crate::objects::module::Modules;
+use crate::objects::peer;
+use crate::objects::stream_attribute::Values;
+use crate::objects::texture::Objects;
+use crate::objects::texture_reference::References;
+use crate::objects::virtual_memory;
+use crate::profile::{Attribute, Profile};
+use crate::session::checkpoint;
+use crate::session::checksums;
+use crate::session::context;
+use crate::session::coverage::coverage;
+use crate::session::ending;
+use crate::session::kernel_stream;
+use crate::session::model::{self, Model};
+use crate::session::process::process;
+use crate::session::recording;
+use crate::session::sanitizer_report;
+use crate::session::signals;
+use functional::device::{Device, DeviceSpec, Settings};
+use functional::memory::{Allocation, MemoryError};
+use parking_lot::Mutex;
+use saved_run::Registration;
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
+
+/// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceFault {
+    /// The device.
+    pub(crate) device: usize,
+    /// What every later call returns.
+    pub(crate) error: Error,
+}
+
+impl stream_engine::Fault for DeviceFault {
+    fn work_panicked(device: usize, message: String) -> Self {
+        log::report(|| format!("internal error: {message}"));
+        Self { device, error: Error::Unknown }
+    }
+}
+
+/// A device of this process.
+pub(crate) struct Simulator {
+    /// Number of the device among those that the program sees.
+    pub(crate) ordinal: usize,
+    pub(crate) profile: Profile,
+    pub(crate) device: Arc<Device>,
+    /// What times launches, if that is wanted.
+    pub(crate) model: Option<Model>,
+    pub(crate) engine: Engine<DeviceFault>,
+    pub(crate) modules: Mutex<Modules>,
+    pub(crate) arrays: Mutex<Arrays>,
+    pub(crate) objects: Mutex<Objects>,
+    pub(crate) references: Mutex<References>,
+    pub(crate) graphs: Mutex<Graphs>,
+    pub(crate) graph_memory: Mutex<Account>,
+    pub(crate) limits: Mutex<Limits>,
+    pub(crate) stream_attributes: Mutex<Values>,
+    /// Memory of the program's own that was registered with it, undone or not, by number.
+    pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
+}
+
+/// Devices there can be.
+pub(crate) const MAX_DEVICES: usize = 16;
+
+/// Numbers of objects have the number of their device from this bit on, so that handles tell it.
+pub(crate) const DEVICE_SHIFT: u32 = 36;
+
+/// The device whose number a handle has.
+pub(crate) fn device_of(handle: usize) -> usize {
+    (handle >> (DEVICE_SHIFT + 4)) & (MAX_DEVICES - 1)
+}
+
+/// How many devices the program sees.
+pub(crate) fn device_count() -> usize {
+    process().visible.len()
+}
+
+/// The thread's current device. Fails in a child that was forked after the device was used, and in host functions, which must not call CUDA.
+pub(crate) fn simulator() -> Result<&'static Simulator> {
+    simulator_of(context::current_device())
+}
+
+/// A device by its number.
+pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
+    if process().forked.load(Ordering::Relaxed) {
+        return Err(Error::InitializationError);
+    }
+    if is_engine_thread() {
+        return Err(Error::NotPermitted);
+    }
+    if device_count() == 0 {
+        return Err(Error::NoDevice);
+    }
+    if ordinal >= device_count() {
+        return Err(Error::InvalidDevice);
+    }
+    let place = process().devices.get(ordinal).ok_or(Error::InvalidDevice)?;
+    place.get_or_init(|| Simulator::start(ordinal)).as_ref().map_err(|error| *error)
+}
+
+/// The devices that something has used already.
+pub(crate) fn started() -> impl Iterator<Item = &'static Simulator> {
+    process().devices.iter().filter_map(|place| place.get()?.as_ref().ok())
+}
+
+/// The device that has a live allocation at an address.
+pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)> {
+    started().find_map(|simulator| Some((simulator, simulator.device.memory.allocation_of(address)?)))
+}
+
+extern "C" fn after_fork_in_child() {
+    process().forked.store(true, Ordering::Relaxed);
+    for simulator in started() {
+        simulator.engine.after_fork_in_child();
+    }
+}
+
+/// Grids that a device executes at once (CUDA programming guide, table of compute capabilities: 128 with 7.0).
+const RESIDENT_GRIDS: usize = 128;
+
+/// Has threads started that leave signals to the program's own, but for faults of the thread itself.
+pub(crate) fn start_without_signals(start: &mut dyn FnMut()) {
+    let (mut signals, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::uninit());
+    // SAFETY: each set is filled before it is used.
+    unsafe {
+        libc::sigfillset(signals.as_mut_ptr());
+        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS] {
+            libc::sigdelset(signals.as_mut_ptr(), fault);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), before.as_mut_ptr());
+        start();
+        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Are CTAs that are not timed executed in a fixed order?
+pub(crate) fn is_deterministic() -> bool {
+    environment::number("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0)
+}
+
+fn settings() -> Settings {
+    Settings {
+        threads: environment::number("VOLTSIM_THREADS").and_then(|count| count.try_into().ok()).unwrap_or(0),
+        deterministic: is_deterministic(),
+        watchdog: environment::number("VOLTSIM_WATCHDOG")
+            .filter(|seconds| *seconds > 0)
+            .map(Duration::from_secs),
+        fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
+        timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
+        // A checkpoint has the text of each kernel.
+        print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
+        start_threads: start_without_signals,
+    }
+}
+
+/// Writes what kernels print to the program's standard output, through C's buffer, so that it keeps its place among the
+/// program's own.
+fn print(text: &[u8]) {
+    unsafe extern "C" {
+        static mut stdout: *mut libc::FILE;
+    }
+    if !text.is_empty() {
+        // SAFETY: C's own stream, and a buffer of the length given.
+        unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
+    }
+}
+
+/// How the device's streams execute their work.
+fn streams_of(modelled: bool) -> Config {
+    // CUDA programming guide, "CUDA Environment Variables": kernel launches are synchronous.
+    let blocking = environment::flag("CUDA_LAUNCH_BLOCKING");
+    if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() || checksums::is_wanted() {
+        Config { start: Start::OneAtATime, ..Config::default() }
+    } else if modelled {
+        // Each kernel and copy that the model runs beside others keeps a thread.
+        let limits =
+            stream_engine::Limits { kernels: RESIDENT_GRIDS, transfers: RESIDENT_GRIDS, host_functions: 1 };
+        Config { start: Start::OnDemand, limits, max_executors: 2 * RESIDENT_GRIDS + 1, ..Config::default() }
+    } else {
+        Config::default()
+    }
+}
+
+fn device_spec(profile: &Profile) -> DeviceSpec {
+    let amount = |attribute| profile.amount(attribute);
+    let warp_size = amount(Attribute::WarpSize).max(1);
+    DeviceSpec {
+        sms: amount(Attribute::MultiprocessorCount),
+        threads_per_sm: amount(Attribute::MaxThreadsPerMultiprocessor),
+        warps_per_sm: amount(Attribute::MaxThreadsPerMultiprocessor) / warp_size,
+        threads_per_cta: amount(Attribute::MaxThreadsPerBlock),
+        cta_limits: [Attribute::MaxBlockDimX, Attribute::MaxBlockDimY, Attribute::MaxBlockDimZ].map(amount),
+        grid_limits: [Attribute::MaxGridDimX, Attribute::MaxGridDimY, Attribute::MaxGridDimZ].map(amount),
+        shared_per_cta: amount(Attribute::MaxSharedMemoryPerBlockOptin),
+        clock_megahertz: amount(Attribute::ClockRate) / 1000,
+        memory_bytes: profile.total_memory,
+    }
+}
+
+impl Simulator {
+    fn start(ordinal: usize) -> Result<Self> {
+        let number = process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
+        let profile =
+            Profile::from_environment().map(|profile| profile.numbered(number)).map_err(|error| {
+                eprintln!("voltsim: VOLTSIM_DEVICE: {error}");
+                Error::InitializationError
+            })?;
+        let settings = settings();
+        let model = Model::from_environment(settings.threads).map_err(|error| {
+            eprintln!("voltsim: {error}");
+            Error::InitializationError
+        })?;
+        let profile = match &model {
+            Some(model) => profile.with_multiprocessors(model.spec().chip.sms),
+            None => profile,
+        };
+        checkpoint::admit(&profile)?;
+        if ending::is_wanted() {
+            signals::watch();
+        }
+        let device = Device::new(device_spec(&profile), settings).map_err(|error| {
+            eprintln!("voltsim: {error}");
+            Error::InitializationError
+        })?;
+        let device = match coverage() {
+            Some(coverage) => device.watched_by(coverage),
+            None => device,
+        };
+        let device = match kernel_stream::counter() {
+            Some(work) => device.watched_by(work),
+            None => device,
+        };
+        let device = match checkpoint::watcher() {
+            Some(watcher) => device.watched_by(watcher),
+            None => device,
+        };
+        let device = match sanitizer_report::checker() {
+            Some(checker) => device.checked_by(checker),
+            None => device,
+        };
+        if device_count() > 1 {
+            device.memory.look_elsewhere(Box::new(move |address| peer::find(ordinal, address)));
+        }
+        device.memory.find_replicas_by(Box::new(move |address, bytes| {
+            virtual_memory::replicas(ordinal, address, bytes)
+        }));
+        static FORK_HANDLER: Once = Once::new();
+        // SAFETY: the handler only stores flags.
+        FORK_HANDLER.call_once(|| unsafe {
+            libc::pthread_atfork(None, None, Some(after_fork_in_child));
+        });
+        Ok(Self {
+            ordinal,
+            profile,
+            device: Arc::new(device),
+            engine: Engine::new(
+                Config {
+                    number: ordinal,
+                    start_thread: start_without_signals,
+                    ..streams_of(model.is_some())
+                },
+                model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
+            ),
+            model,
+            modules: Mutex::new(Modules::of_device(ordinal)),
+            arrays: Mutex::new(Arrays::of_device(ordinal)),
+            objects: Mutex::new(Objects::of_device(ordinal)),
+            references: Mutex::default(),
+            graphs: Mutex::new(Graphs::of_device(ordinal)),
+            graph_memory: Mutex::default(),
+            limits: Mutex::default(),
+            stream_attributes: Mutex::default(),
+            registered: Mutex::default(),
+        })
+    }
+
+    /// Waits for the streams in `scope`, then passes on what kernels have printed.
+    pub(crate) fn synchronize(&self, scope: Scope) -> Result<()> {
+        let result = self.engine.synchronize(scope);
+        self.pass_on_printed_text();
+        Ok(result?)
+    }
+
+    /// Waits for all work, which cannot be while streams are captured.
+    pub(crate) fn synchronize_device(&self) -> Result<()> {
+        self.forbid_any_capture()?;
+        self.synchronize(Scope::Context)
+    }
+
+    /// Hands what kernels printed to the program's standard output. CUDA does this at synchronising calls (programming
+    /// guide, "Formatted Output").
+    pub(crate) fn pass_on_printed_text(&self) {
+        print(&self.device.take_printed());
+    }
+}
+
+impl From<stream_engine::Error<DeviceFault>> for Error {
+    fn from(error: stream_engine::Error<DeviceFault>) -> Self {
+        use stream_engine::Error as Engine;
+        match error {
+            Engine::UnknownStream(_)
+            | Engine::DefaultStream(_)
+            | Engine::UnknownEvent(_)
+            | Engine::NotRecorded(_)
+            | Engine::TimingDisabled(_) => Error::InvalidResourceHandle,
+            Engine::NotReady(_) => Error::NotReady,
+            Engine::Fault(fault) => {
+                observe_sticky(fault.device, fault.error);
+                fault.error
+            }
+            Engine::ShutDown => Error::CudartUnloading,
+            Engine::Forked => Error::InitializationError,
+            Engine::ThreadStart(_) => Error::OperatingSystem,
+        }
+    }
+}
+
+impl From<MemoryError> for Error {
+    fn from(error: MemoryError) -> Self {
+        match error {
+            MemoryError::OutOfMemory { .. } | MemoryError::Host(_) => Error::MemoryAllocation,
+            MemoryError::Alignment(_)
+            | MemoryError::NotAllocated(_)
+            | MemoryError::StillMapped(_)
+            | MemoryError::OutOfRange { .. } => Error::InvalidValue,
+            MemoryError::AlreadyRegistered(_) => Error::HostMemoryAlreadyRegistered,
+        }
+    }
+}

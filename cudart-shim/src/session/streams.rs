@@ -1,0 +1,413 @@
+//! Streams and events by their handles, for both APIs.
+
+use crate::abi::error::{Error, Result};
+use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
+use crate::objects::ownership::{self, Object};
+use crate::session::operation::Operation;
+use crate::session::simulator::{DEVICE_SHIFT, DeviceFault, Simulator, owner_of, simulator, simulator_of};
+use std::ffi::{c_int, c_void};
+use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
+
+/// `cudaStreamLegacy`.
+pub(crate) const LEGACY: usize = 1;
+/// `cudaStreamPerThread`.
+pub(crate) const PER_THREAD: usize = 2;
+
+/// Handles look like addresses but lie where no process has memory; the parts below tell streams from events.
+const STREAMS: usize = 0x5100_0000_0000_0000;
+const EVENTS: usize = 0x5200_0000_0000_0000;
+const KIND: usize = 0xffff_0000_0000_0000;
+const STEP: u32 = 4;
+
+fn encode(kind: usize, device: usize, raw: u64) -> usize {
+    kind | ((device << DEVICE_SHIFT | raw as usize) << STEP)
+}
+
+/// The device and the number behind a handle.
+fn decode(kind: usize, handle: usize) -> Result<(usize, u64)> {
+    let number = handle & !KIND;
+    if handle & KIND == kind && number.trailing_zeros() >= STEP {
+        let number = number >> STEP;
+        Ok((number >> DEVICE_SHIFT, (number & ((1 << DEVICE_SHIFT) - 1)) as u64))
+    } else {
+        Err(Error::InvalidResourceHandle)
+    }
+}
+
+/// A device that a handle names; there may be none.
+fn device_of_handle(device: usize) -> Result<&'static Simulator> {
+    simulator_of(device).map_err(|error| match error {
+        Error::InvalidDevice => Error::InvalidResourceHandle,
+        other => other,
+    })
+}
+
+/// Is it one of the streams that are there from the start?
+pub(crate) fn is_default(handle: StreamHandle) -> bool {
+    matches!(handle.0, 0 | LEGACY | PER_THREAD)
+}
+
+/// The device of a stream: the thread's for the default streams.
+pub(crate) fn of_stream(handle: StreamHandle) -> Result<&'static Simulator> {
+    match handle.0 {
+        _ if is_default(handle) => simulator(),
+        handle => device_of_handle(decode(STREAMS, handle)?.0),
+    }
+}
+
+/// The device of an event, and the event; whether it exists the engine says.
+pub(crate) fn of_event(handle: EventHandle) -> Result<(&'static Simulator, EventId)> {
+    let (device, raw) = decode(EVENTS, handle.0)?;
+    Ok((device_of_handle(device)?, EventId::from_raw(raw)))
+}
+
+/// The most urgent priority of compute capability 7.0 (0 is the least).
+pub(crate) const GREATEST_PRIORITY: c_int = -5;
+
+/// `cudaStreamNonBlocking`, `CU_STREAM_NON_BLOCKING`.
+const NON_BLOCKING: u32 = 1;
+
+/// `cudaHostFn_t`, `CUhostFn`.
+pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `cudaStreamCallback_t`, `CUstreamCallback`.
+pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, c_int, *mut c_void)>;
+
+/// A function of the program and what it is called with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostCall {
+    function: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+}
+
+// SAFETY: the program hands the argument over to be used on the thread that calls the function.
+unsafe impl Send for HostCall {}
+// SAFETY: as above; sharing the two addresses shares nothing else.
+unsafe impl Sync for HostCall {}
+
+impl HostCall {
+    /// A call of a function that is there.
+    pub(crate) fn new(function: HostFunction, argument: *mut c_void) -> Result<Self> {
+        Ok(Self { function: function.ok_or(Error::InvalidValue)?, argument })
+    }
+
+    /// The function and its argument.
+    pub(crate) fn parts(self) -> (HostFunction, *mut c_void) {
+        (Some(self.function), self.argument)
+    }
+
+    /// Calls the function.
+    pub(crate) fn call(self) {
+        // SAFETY: the program promises a function that takes this argument.
+        unsafe { (self.function)(self.argument) };
+    }
+}
+
+struct CallbackCall {
+    function: unsafe extern "C" fn(StreamHandle, c_int, *mut c_void),
+    stream: StreamHandle,
+    argument: *mut c_void,
+}
+
+// SAFETY: as for `HostCall`.
+unsafe impl Send for CallbackCall {}
+
+impl CallbackCall {
+    fn call(self, fault: Option<&DeviceFault>) {
+        let status = fault.map_or(0, |fault| fault.error.code());
+        // SAFETY: the program promises a function that takes these arguments.
+        unsafe { (self.function)(self.stream, status, self.argument) };
+    }
+}
+
+/// Streams.
+impl Simulator {
+    /// The stream a handle means.
+    pub(crate) fn stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<StreamId> {
+        match (handle.0, default) {
+            (LEGACY, _) | (0, DefaultStream::Legacy) => Ok(StreamId::LEGACY),
+            (PER_THREAD, _) | (0, DefaultStream::PerThread) => Ok(self.engine.per_thread_stream()?),
+            (handle, _) => match decode(STREAMS, handle)? {
+                (device, raw) if device == self.ordinal => Ok(StreamId::from_raw(raw)),
+                _ => Err(Error::InvalidResourceHandle),
+            },
+        }
+    }
+
+    /// An event of this device.
+    pub(crate) fn event(&self, handle: EventHandle) -> Result<EventId> {
+        match of_event(handle)? {
+            (owner, event) if owner.ordinal == self.ordinal => Ok(event),
+            _ => Err(Error::InvalidResourceHandle),
+        }
+    }
+
+    /// The stream a handle means, with what it was created with.
+    fn stream_with_info(
+        &self,
+        handle: StreamHandle,
+        default: DefaultStream,
+    ) -> Result<(StreamId, StreamInfo)> {
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, default)?;
+        Ok((stream, owner.engine.stream_info(stream)?))
+    }
+
+    /// Refuses a handle that is no stream.
+    pub(crate) fn check_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
+        self.stream_with_info(handle, default).map(|_| ())
+    }
+
+    /// A new stream; the priority is clamped to the device's range.
+    pub(crate) fn create_stream(&self, result: Out<StreamHandle>, flags: u32, priority: c_int) -> Result<()> {
+        result.check()?;
+        let kind = match flags {
+            0 => StreamKind::Blocking,
+            NON_BLOCKING => StreamKind::NonBlocking,
+            _ => return Err(Error::InvalidValue),
+        };
+        let stream = self.engine.create_stream(kind, priority.clamp(GREATEST_PRIORITY, 0))?;
+        let handle = StreamHandle(encode(STREAMS, self.ordinal, stream.to_raw()));
+        ownership::adopt(Object::Stream(handle));
+        result.set(handle)
+    }
+
+    /// Destroys a created stream; its pending work completes.
+    pub(crate) fn destroy_stream(&self, handle: StreamHandle) -> Result<()> {
+        if is_default(handle) {
+            return Err(Error::InvalidResourceHandle);
+        }
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, DefaultStream::Legacy)?;
+        owner.engine.destroy_stream(stream)?;
+        ownership::disown(Object::Stream(handle));
+        owner.forget_stream_attributes(stream);
+        owner.end_capture_of_destroyed(stream);
+        Ok(())
+    }
+
+    /// Waits for a stream's work.
+    pub(crate) fn synchronize_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, default)?;
+        owner.forbid_capture(stream)?;
+        owner.synchronize(Scope::Stream(stream))
+    }
+
+    /// "Not ready" while a stream has work.
+    pub(crate) fn query_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, default)?;
+        owner.forbid_capture(stream)?;
+        if !owner.engine.is_complete(Scope::Stream(stream))? {
+            owner.engine.step()?;
+        }
+        if owner.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Flags a stream was created with.
+    pub(crate) fn stream_flags(&self, handle: StreamHandle, default: DefaultStream) -> Result<u32> {
+        let (_, info) = self.stream_with_info(handle, default)?;
+        Ok(if info.kind == StreamKind::NonBlocking { NON_BLOCKING } else { 0 })
+    }
+
+    /// Priority of a stream.
+    pub(crate) fn stream_priority(&self, handle: StreamHandle, default: DefaultStream) -> Result<c_int> {
+        Ok(self.stream_with_info(handle, default)?.1.priority)
+    }
+
+    /// A number no other stream of the process has.
+    pub(crate) fn stream_number(&self, handle: StreamHandle, default: DefaultStream) -> Result<u64> {
+        Ok(self.stream_with_info(handle, default)?.0.to_raw() + 1)
+    }
+
+    /// Lets later work of the stream wait for an event. While the stream is captured flag 1 makes that a node.
+    pub(crate) fn wait_event(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        event: EventHandle,
+        flags: u32,
+    ) -> Result<()> {
+        if flags > 1 {
+            return Err(Error::InvalidValue);
+        }
+        let waiting = of_stream(stream)?;
+        let id = waiting.stream(stream, default)?;
+        if waiting.wait_captured(id, event, flags == 1)? || self.wait_shared_event(stream, default, event)? {
+            return Ok(());
+        }
+        let (owner, event) = of_event(event)?;
+        if owner.ordinal == waiting.ordinal {
+            return Ok(waiting.engine.wait_event(id, event)?);
+        }
+        waiting.engine.stream_info(id)?;
+        if let Some(record) = owner.engine.pending_record(event)? {
+            // A device that has been shut down has no more work.
+            let is_over = move || !owner.engine.is_pending(record).unwrap_or(false);
+            waiting.engine.submit_condition(id, is_over)?;
+        }
+        Ok(())
+    }
+
+    /// Calls a function of the program in stream order.
+    pub(crate) fn launch_host_function(
+        &'static self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        function: HostFunction,
+        argument: *mut c_void,
+    ) -> Result<()> {
+        let call = HostCall::new(function, argument)?;
+        let owner = of_stream(stream)?;
+        owner.enqueue(owner.stream(stream, default)?, Operation::Host(call))
+    }
+
+    /// Calls a function of the program with the stream's status, also after a failure.
+    pub(crate) fn add_callback(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        callback: StreamCallback,
+        argument: *mut c_void,
+        flags: u32,
+    ) -> Result<()> {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        let call = CallbackCall { function: callback.ok_or(Error::InvalidValue)?, stream, argument };
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        owner.forbid_capture(stream)?;
+        owner.engine.submit(stream, Submission::callback(move |fault| call.call(fault)))?;
+        Ok(())
+    }
+
+    /// Ties managed memory to a stream; host and device share memory, so nothing moves.
+    pub(crate) fn attach_memory(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        address: u64,
+    ) -> Result<()> {
+        let (id, _) = self.stream_with_info(stream, default)?;
+        of_stream(stream)?.forbid_capture(id)?;
+        owner_of(address).ok_or(Error::InvalidValue)?;
+        Ok(())
+    }
+}
+
+/// `cudaEventBlockingSync`.
+const BLOCKING_SYNC: u32 = 1;
+/// `cudaEventDisableTiming`.
+const DISABLE_TIMING: u32 = 2;
+/// `cudaEventInterprocess`, which needs `DISABLE_TIMING`.
+const INTERPROCESS: u32 = 4;
+
+/// Events.
+impl Simulator {
+    /// A new event.
+    pub(crate) fn create_event(&self, result: Out<EventHandle>, flags: u32) -> Result<()> {
+        result.check()?;
+        let unknown = flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0;
+        if unknown || flags & (INTERPROCESS | DISABLE_TIMING) == INTERPROCESS {
+            return Err(Error::InvalidValue);
+        }
+        let event = self.new_event(flags & DISABLE_TIMING != 0, flags & BLOCKING_SYNC != 0)?;
+        if flags & INTERPROCESS != 0 {
+            self.share_event(event)?;
+        }
+        ownership::adopt(Object::Event(event));
+        result.set(event)
+    }
+
+    /// A new event of the engine.
+    pub(crate) fn new_event(&self, disable_timing: bool, blocking_sync: bool) -> Result<EventHandle> {
+        let event = self.engine.create_event(EventFlags { disable_timing, blocking_sync })?;
+        Ok(EventHandle(encode(EVENTS, self.ordinal, event.to_raw())))
+    }
+
+    /// Destroys an event; waits on it keep their effect.
+    pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
+        let (owner, id) = of_event(event)?;
+        owner.engine.destroy_event(id)?;
+        ownership::disown(Object::Event(event));
+        self.forget_shared_event(event);
+        owner.forget_captured_event(id);
+        Ok(())
+    }
+
+    /// Makes the stream's present position the event's. While the stream is captured flag 1 makes that a node.
+    pub(crate) fn record_event(
+        &self,
+        event: EventHandle,
+        stream: StreamHandle,
+        default: DefaultStream,
+        flags: u32,
+    ) -> Result<()> {
+        if flags > 1 {
+            return Err(Error::InvalidValue);
+        }
+        let owner = of_stream(stream)?;
+        let id = owner.stream(stream, default)?;
+        if owner.record_captured(event, id, flags == 1)?
+            || self.record_shared_event(event, stream, default)?
+        {
+            return Ok(());
+        }
+        Ok(owner.engine.record_event(owner.event(event)?, id)?)
+    }
+
+    /// "Not ready" until the device has reached the event.
+    pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
+        let (owner, id) = of_event(event)?;
+        owner.check_event_call(id)?;
+        let is_complete = match self.query_shared_event(event) {
+            Some(is_complete) => is_complete,
+            None => {
+                if !owner.engine.is_event_complete(id)? {
+                    owner.engine.step()?;
+                }
+                owner.engine.is_event_complete(id)?
+            }
+        };
+        if is_complete { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Waits until the device has reached the event.
+    pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
+        let (owner, id) = of_event(event)?;
+        owner.check_event_call(id)?;
+        let is_shared = self.synchronize_shared_event(event)?;
+        let result = if is_shared { Ok(()) } else { owner.engine.synchronize_event(id) };
+        self.pass_on_printed_text();
+        Ok(result?)
+    }
+
+    /// Milliseconds between two events.
+    pub(crate) fn elapsed(&self, milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Result<()> {
+        milliseconds.check()?;
+        let ((owner, first), (of_end, second)) = (of_event(start)?, of_event(end)?);
+        owner.check_event_call(first)?;
+        of_end.check_event_call(second)?;
+        milliseconds.set(owner.engine.elapsed_milliseconds(first, owner.event(end)?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_no_stream() {
+        let event = encode(EVENTS, 3, 7);
+        assert_eq!(decode(EVENTS, event), Ok((3, 7)));
+        assert_eq!(decode(STREAMS, event), Err(Error::InvalidResourceHandle));
+    }
+
+    #[test]
+    fn an_arbitrary_number_is_no_handle() {
+        for number in [3, 0xdead_beef, usize::MAX, STREAMS | 1] {
+            assert_eq!(decode(STREAMS, number), Err(Error::InvalidResourceHandle));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
+
+use crate::api::entry;
+use crate::host::environment;
+use crate::host::log;
+use crate::host::output_files;
+use crate::session::ending::{self, End};
+use crate::session::process::process;
+use crate::session::simulator::{self, Simulator};
+use functional::launch::LaunchStatistics;
+use parking_lot::Mutex;
+use saved_run::KernelCounts;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use stream_engine::{Scope, is_engine_thread};
+use warp_stream::kernel_name::signature;
+
+/// How long the end of the process waits for work at most. The driver does not wait at all: it ends kernels with the
+/// program.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Launches of a kernel.
+#[derive(Default)]
+struct Launches {
+    finished: KernelCounts,
+    /// Launches that run.
+    running: u64,
+    /// Launches that ran when the program ended.
+    unfinished: u64,
+}
+
+/// Launches by kernel.
+static KERNELS: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
+
+/// A launch that runs, until this is dropped.
+pub(crate) struct RunningLaunch<'k> {
+    kernel: &'k str,
+}
+
+/// Counts a launch that begins.
+pub(crate) fn begin(kernel: &str) -> RunningLaunch<'_> {
+    with_launches(kernel, |launches| launches.running += 1);
+    RunningLaunch { kernel }
+}
+
+impl Drop for RunningLaunch<'_> {
+    fn drop(&mut self) {
+        with_launches(self.kernel, |launches| launches.running = launches.running.saturating_sub(1));
+    }
+}
+
+fn with_launches(kernel: &str, change: impl FnOnce(&mut Launches)) {
+    let mut kernels = KERNELS.lock();
+    match kernels.get_mut(kernel) {
+        Some(launches) => change(launches),
+        None => change(kernels.entry(kernel.to_owned()).or_default()),
+    }
+}
+
+#[derive(Serialize)]
+struct KernelSummary<'a> {
+    name: Cow<'a, str>,
+    /// The name in the PTX, where that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mangled: Option<&'a str>,
+    launches: u64,
+    /// Launches that had not finished when the program ended; the other counts lack them.
+    #[serde(skip_serializing_if = "is_zero")]
+    unfinished: u64,
+    warp_instructions: u64,
+    lane_instructions: u64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    device: Option<&'a str>,
+    api_calls: u64,
+    /// Functions that were called and are not supported.
+    not_supported: Vec<&'static str>,
+    kernels: Vec<KernelSummary<'a>>,
+    /// The signal that ended the run before its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<&'static str>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Counts a finished launch.
+pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
+    with_launches(kernel, |Launches { finished, .. }| {
+        finished.count += 1;
+        finished.warp_instructions += statistics.warp_instructions;
+        finished.lane_instructions += statistics.lane_instructions;
+        finished.seconds += statistics.elapsed.as_secs_f64();
+    });
+}
+
+/// What launches have executed so far, by kernel. The time that it took is left out, as another run takes another one.
+pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
+    let kernels = KERNELS.lock();
+    let finished = kernels.iter().filter(|(_, launches)| launches.finished.count > 0);
+    let without_time = |counts: &KernelCounts| KernelCounts { seconds: 0.0, ..*counts };
+    finished.map(|(name, launches)| (name.clone(), without_time(&launches.finished))).collect()
+}
+
+/// Names of the kernels whose launches have ended, as in the PTX.
+pub(crate) fn kernels_launched() -> Vec<String> {
+    ending::of(&KERNELS).map(|kernels| kernels.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// Goes on from what launches have executed.
+pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
+    let launches = |finished| Launches { finished, ..Launches::default() };
+    *KERNELS.lock() = counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
+}
+
+/// Writes all outputs. Runs after the program's own exit handlers and destructors, since libraries are closed last.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static WRITE_AT_EXIT: extern "C" fn() = {
+    extern "C" fn at_exit() {
+        // Nobody is left to tell.
+        let _ = std::panic::catch_unwind(|| {
+            if ending::is_wanted() {
+                end_work();
+            }
+            ending::write_outputs(End::Exit);
+        });
+    }
+    at_exit
+};
+
+/// Gives work that the program has not waited for a little time to end, so that the reports have it, and ends the rest. Work
+/// may be without end, or the function that calls `exit` part of it.
+fn end_work() {
+    if process().forked.load(Ordering::Relaxed) || is_engine_thread() {
+        return;
+    }
+    let end = Instant::now() + PATIENCE;
+    for simulator in simulator::started() {
+        // Running launches are reported before they are ended.
+        let is_at_work = !simulator.engine.wait_until(Scope::Context, end);
+        if is_at_work {
+            tell_unfinished(simulator);
+        }
+        let _ = simulator.engine.shutdown(Duration::ZERO);
+    }
+}
+
+fn tell_unfinished(simulator: &Simulator) {
+    let mut kernels = KERNELS.lock();
+    kernels.values_mut().for_each(|launches| launches.unfinished = launches.running);
+    let running = kernels.iter().filter(|(_, launches)| launches.unfinished > 0);
+    let names: Vec<_> = running.map(|(name, _)| signature(name)).collect();
+    let running = match names.is_empty() {
+        true => "some work was unfinished".to_owned(),
+        false => format!("a launch of {} was unfinished", names.join(", of ")),
+    };
+    eprintln!(
+        "voltsim: the program ended without waiting for device {}: {running} after {} more seconds, and the reports \
+         lack it; call cudaDeviceSynchronize before the program ends",
+        simulator.ordinal,
+        PATIENCE.as_secs()
+    );
+}
+
+fn wanted() -> Option<OsString> {
+    environment::variable("VOLTSIM_SUMMARY")
+}
+
+/// Is the file wanted?
+pub(crate) fn is_wanted() -> bool {
+    wanted().is_some()
+}
+
+/// Writes the file. A process without a call leaves what another has written.
+pub(crate) fn write(end: End) {
+    let Some(path) = wanted() else { return };
+    let path = Path::new(&path);
+    if entry::calls() == 0 && output_files::is_written(path) {
+        return;
+    }
+    let Some(kernels) = ending::of(&KERNELS) else { return };
+    let kernels = kernels
+        .iter()
+        .map(|(name, Launches { finished, running, unfinished })| KernelSummary {
+            name: signature(name),
+            mangled: (signature(name) != name.as_str()).then_some(name),
+            launches: finished.count,
+            unfinished: if end == End::Exit { *unfinished } else { *running },
+            warp_instructions: finished.warp_instructions,
+            lane_instructions: finished.lane_instructions,
+            seconds: finished.seconds,
+        })
+        .filter(|kernel| kernel.launches + kernel.unfinished > 0)
+        .collect();
+    let summary = Summary {
+        device: simulator::started().next().map(|simulator| simulator.profile.name.as_str()),
+        api_calls: entry::calls(),
+        not_supported: log::stubs_called(),
+        kernels,
+        partial: end.cause(),
+    };
+    output_files::write("VOLTSIM_SUMMARY", path, |output| {
+        Ok(serde_json::to_writer_pretty(output, &summary)?)
+    });
+}

@@ -1,0 +1,230 @@
+//! The timeline of a run: each API call on its thread, each kernel, copy and fill on its stream, the program's own NVTX
+//! marks and ranges. Written to the file that `VOLTSIM_TRACE` names, in the Trace Event Format, which Perfetto and
+//! Chrome's tracing page open.
+//!
+//! Times of threads are the host's, from the first event of the first process on, which the file's first entry tells. Work
+//! of a device that a model times has simulated times, from the device's start, and a process of its own in the timeline.
+//!
+//! One event a line, each written at once, so that the events of several threads and processes do not mix and a program
+//! that is killed leaves what it has done. Whoever starts the program closes the list (`voltsim trace`).
+
+mod simulated;
+
+use crate::host::environment;
+use crate::host::log::{Arguments, argument, exported_name};
+use crate::host::output_files::Lines;
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::OnceLock;
+
+pub(crate) use simulated::{Span, collected, took};
+
+static SINK: OnceLock<Option<Sink>> = OnceLock::new();
+/// Processes and tracks that have their name.
+static NAMED: Mutex<Option<FxHashSet<(u32, u64)>>> = Mutex::new(None);
+
+/// Tracks of streams begin here; those below are threads.
+const FIRST_STREAM: u64 = 1 << 32;
+
+/// Processes that stand for devices with simulated time begin here; Linux has no number of a process above 2^22.
+const FIRST_DEVICE: u32 = 1 << 30;
+/// Devices that a process may have.
+const DEVICES: u32 = 16;
+
+/// The file, and when the trace began.
+struct Sink {
+    lines: Lines,
+    /// Microseconds of the host's monotonic clock.
+    start: f64,
+}
+
+/// First line of the file.
+const HEAD: &str = "[\n";
+/// Name of the entry that tells when the trace began, by the host's monotonic clock.
+const START: &str = "trace_start";
+
+fn sink() -> Option<&'static Sink> {
+    let open = || {
+        let path = environment::variable("VOLTSIM_TRACE")?;
+        let path = Path::new(&path);
+        let lines = Lines::open("VOLTSIM_TRACE", path)?;
+        let start = start_in(&lines, path);
+        Some(Sink { lines, start })
+    };
+    SINK.get_or_init(open).as_ref()
+}
+
+/// Whether there is a timeline.
+pub(crate) fn enabled() -> bool {
+    sink().is_some()
+}
+
+/// An event. Times are in microseconds.
+#[derive(Serialize)]
+struct Event<'a> {
+    name: &'a str,
+    #[serde(rename = "cat")]
+    category: &'a str,
+    #[serde(rename = "ph")]
+    phase: &'a str,
+    #[serde(rename = "ts")]
+    time: f64,
+    #[serde(rename = "dur", skip_serializing_if = "Option::is_none")]
+    duration: Option<f64>,
+    #[serde(rename = "pid")]
+    process: u32,
+    #[serde(rename = "tid")]
+    track: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    args: BTreeMap<&'a str, String>,
+}
+
+fn write(event: &Event<'_>) {
+    let Some(Sink { lines, .. }) = sink() else { return };
+    if let Ok(text) = serde_json::to_string(event) {
+        lines.add(&(text + ",\n"));
+    }
+}
+
+/// Now, microseconds of the host's clock since the trace began.
+pub(crate) fn now() -> f64 {
+    let start = sink().map_or(0.0, |sink| sink.start);
+    monotonic() - start
+}
+
+/// The start that the file's first entry tells; it is told there if this process is the first.
+fn start_in(lines: &Lines, path: &Path) -> f64 {
+    let own = monotonic();
+    if lines.length() <= HEAD.len() as u64 {
+        let head = if lines.length() == 0 { HEAD } else { "" };
+        let entry = serde_json::json!({ "name": START, "ph": "M", "pid": 0, "args": { "us": own } });
+        lines.add(&format!("{head}{entry},\n"));
+    }
+    // Two processes may both have been the first: the first entry counts.
+    let mut bytes = [0; 256];
+    let length = File::open(path).and_then(|file| file.read_at(&mut bytes, 0)).unwrap_or(0);
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    let entry = text.lines().nth(1).map(|line| line.trim_end_matches(','));
+    let entry = entry.and_then(|entry| serde_json::from_str::<serde_json::Value>(entry).ok());
+    let told = entry.filter(|entry| entry["name"] == START).and_then(|entry| entry["args"]["us"].as_f64());
+    told.unwrap_or(own)
+}
+
+/// Microseconds of the host's monotonic clock, which all processes share.
+fn monotonic() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours, and the clock exists on Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
+
+/// Microseconds since then, to the nanosecond.
+fn since(start: f64) -> Option<f64> {
+    Some(rounded(now() - start))
+}
+
+/// Microseconds, to the nanosecond.
+fn rounded(microseconds: f64) -> f64 {
+    (microseconds * 1e3).round() / 1e3
+}
+
+/// The track of the calling thread.
+fn thread_track() -> u64 {
+    // SAFETY: gettid has no precondition.
+    unsafe { libc::gettid() as u64 }
+}
+
+fn event<'a>(name: &'a str, category: &'a str, phase: &'a str, time: f64, track: u64) -> Event<'a> {
+    let process = std::process::id();
+    Event { name, category, phase, time, duration: None, process, track, args: BTreeMap::new() }
+}
+
+/// A call of the API that began at `start` and has just ended. After a success what its pointers lead to is shown too.
+pub(crate) fn call(
+    name: &str,
+    arguments: Arguments<'_>,
+    start: f64,
+    result: &dyn fmt::Display,
+    succeeded: bool,
+) {
+    let name = exported_name(name);
+    let shown = arguments.iter().map(|(name, value)| (*name, argument(*value, succeeded)));
+    let mut args: BTreeMap<_, _> = shown.collect();
+    args.insert("result", result.to_string());
+    write(&Event { duration: since(start), args, ..event(&name, "api", "X", start, thread_track()) });
+}
+
+/// Work of a stream.
+pub(crate) struct Work<'a> {
+    /// Number of the stream.
+    pub(crate) stream: u64,
+    /// Name of the work.
+    pub(crate) name: &'a str,
+    /// Kind of the work.
+    pub(crate) category: &'a str,
+    /// Everything else that there is to say.
+    pub(crate) args: BTreeMap<&'a str, String>,
+}
+
+/// Work of a stream that began at `start`, by the host's clock, and has just ended.
+pub(crate) fn work(work: Work<'_>, start: f64) {
+    write_work(work, std::process::id(), start, since(start));
+}
+
+/// Work that took simulated time on a device.
+pub(crate) fn simulated_work(work: Work<'_>, device: usize, Span { start, end }: Span) {
+    let process = FIRST_DEVICE + std::process::id() * DEVICES + device as u32;
+    if NAMED.lock().get_or_insert_default().insert((process, 0)) {
+        let args = BTreeMap::from([("name", format!("device {device} (simulated time)"))]);
+        write(&Event { args, process, ..event("process_name", "__metadata", "M", 0.0, 0) });
+    }
+    let host = std::process::id();
+    if NAMED.lock().get_or_insert_default().insert((host, 0)) {
+        let args = BTreeMap::from([("name", "host (host time)".to_owned())]);
+        write(&Event { args, ..event("process_name", "__metadata", "M", 0.0, 0) });
+    }
+    write_work(work, process, rounded(start), Some(rounded(end - start)));
+}
+
+fn write_work(work: Work<'_>, process: u32, start: f64, duration: Option<f64>) {
+    let Work { stream, name, category, args } = work;
+    let track = FIRST_STREAM + stream;
+    if NAMED.lock().get_or_insert_default().insert((process, track)) {
+        let args = BTreeMap::from([("name", format!("stream {stream}"))]);
+        write(&Event { args, process, ..event("thread_name", "__metadata", "M", start, track) });
+    }
+    write(&Event { duration, args, process, ..event(name, category, "X", start, track) });
+}
+
+/// A mark of the program.
+pub(crate) fn mark(name: &str) {
+    let event = event(name, "nvtx", "i", now(), thread_track());
+    write(&event);
+}
+
+/// A range of the program on the calling thread begins; ranges of a thread nest.
+pub(crate) fn begin_range(name: &str) {
+    write(&event(name, "nvtx", "B", now(), thread_track()));
+}
+
+/// The calling thread's innermost range ends.
+pub(crate) fn end_range() {
+    write(&event("", "nvtx", "E", now(), thread_track()));
+}
+
+/// A range that may end on another thread: it began at `start` and has just ended.
+pub(crate) fn free_range(name: &str, start: f64) {
+    write(&Event { duration: since(start), ..event(name, "nvtx", "X", start, thread_track()) });
+}
+
+/// The program's name for a thread.
+pub(crate) fn name_thread(thread: u64, name: &str) {
+    let args = BTreeMap::from([("name", name.to_owned())]);
+    write(&Event { args, ..event("thread_name", "__metadata", "M", now(), thread) });
+}

@@ -24,20 +24,20 @@ use crate::specification::GpuSpec;
 use crate::statistics::Counters;
 
 crate::counters! {
-    /// Requests as SMs see them: from sending to the reply's arrival.
+    /// Requests as SMs see them, from departure to the reply's arrival.
     pub struct MemoryCounters in "memory" {
         /// Requests sent.
         requests: "requests" = "",
-        /// Pages that were walked to.
+        /// Page walks.
         page_walks: "pages" = "",
     } with {
-        /// Replies.
+        /// Reply latencies.
         replies: ReplyLatencies,
     }
 }
 
 crate::latencies! {
-    /// Replies delivered.
+    /// Latency of delivered replies.
     pub struct ReplyLatencies in "memory" { replies: "requests", latency: "core cycles" }
 }
 

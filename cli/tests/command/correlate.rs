@@ -64,7 +64,7 @@ fn a_profile_of_no_known_form_is_refused_with_what_is_expected() {
     for profile in ["a,b\n1,2\n", "Kernel,Bogus\nvadd,1\n", ""] {
         let said = refused(profile, &[]);
         assert!(
-            said.starts_with("card.csv, line 1: ") && said.contains("what can be compared is CSV of Nsight"),
+            said.starts_with("card.csv, line 1: ") && said.contains("the comparison reads CSV of Nsight"),
             "{said}"
         );
     }
@@ -77,7 +77,7 @@ fn a_profile_of_other_launches_is_refused_with_those_there_are() {
         refused(profile, &[]),
         format!(
             "card.csv: no launch is one of run.json: only the card has sum, grid 2x1x1, block 32x1x1; \
-             2 more of vadd than on the card\n{REMEDY}"
+             2 launches of vadd without a counterpart on the card\n{REMEDY}"
         )
     );
 }
@@ -111,7 +111,7 @@ fn files_that_are_no_statistics_or_not_there_are_named() {
     place.write("run.json", "{}");
     place.write("card.csv", TABLE);
     for (arguments, named) in [
-        (["correlate", "run.json", "card.csv"], "voltsim: run.json: these are no statistics of ours: "),
+        (["correlate", "run.json", "card.csv"], "voltsim: run.json: no statistics of Voltsim: "),
         (["correlate", "none.json", "card.csv"], "voltsim: none.json: "),
     ] {
         let outcome = place.voltsim(&arguments);
@@ -205,9 +205,9 @@ fn units_of_nvprofs_trace_are_those_of_its_second_row() {
 #[test]
 fn an_unknown_unit_is_refused_by_name_and_line() {
     for (metric, unit, said) in [
-        ("gpu__time_duration.sum", "fortnight", "gpu__time_duration.sum is in the unknown unit `fortnight`"),
-        ("gpu__time_duration.sum", "byte", "gpu__time_duration.sum is in `byte`; nanoseconds are expected"),
-        ("dram__bytes_read.sum", "Qbyte", "dram__bytes_read.sum is in the unknown unit `Qbyte`"),
+        ("gpu__time_duration.sum", "fortnight", "gpu__time_duration.sum has the unknown unit `fortnight`"),
+        ("gpu__time_duration.sum", "byte", "gpu__time_duration.sum is in `byte`; must be nanoseconds"),
+        ("dram__bytes_read.sum", "Qbyte", "dram__bytes_read.sum has the unknown unit `Qbyte`"),
     ] {
         let outcome = correlate_timed(&details("7.0", metric, unit, "1"), &[]);
         assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));

@@ -141,7 +141,7 @@ fn an_option_that_cannot_be_imported_is_named_with_file_line_and_value() {
     place.write("gpgpusim.config", OPTIONS.replace("n_mem 8", "n_mem many"));
     assert_eq!(
         refused(&place, &["config", "import", "gpgpusim.config"]),
-        "gpgpusim.config, line 3: `-gpgpu_n_mem many`: a whole number is needed"
+        "gpgpusim.config, line 3: `-gpgpu_n_mem many`: must be a whole number"
     );
     let said = refused(&place, &["config", "import", "nothing.config"]);
     assert!(said.starts_with("nothing.config: "), "{said}");
@@ -153,7 +153,7 @@ fn what_the_model_refuses_is_imported_to_be_changed_and_named() {
     place.write("gpgpusim.config", OPTIONS.replace("n_mem 8", "n_mem 100"));
     let said = refused(&place, &["config", "import", "gpgpusim.config", "-o", "mine.toml"]);
     let line = 1 + place.read("mine.toml").lines().position(|line| line.starts_with("channels = ")).unwrap();
-    let slices = "all channels together have 128 slices at most";
+    let slices = "all channels together must have at most 128 slices";
     let both =
         format!("mine.toml, line {}: `partition.slices = 2` with `partition.channels = 100`", line + 1);
     assert_eq!(said, format!("{both}: {slices}"));
@@ -165,20 +165,20 @@ fn a_gpu_file_that_makes_no_sense_is_refused_by_file_line_key_and_value() {
     for (written, said) in [
         (
             "sets = 8",
-            "`l1.sets = 8`: it has no unit and no source; write { value = 8, unit = \"…\", source = \"…\" }",
+            "`l1.sets = 8`: unit and source are missing; write { value = 8, unit = \"…\", source = \"…\" }",
         ),
         ("sets = { value = 8, source = \"\" }", "`l1.sets = 8`: the unit is missing"),
         (
             "sets = { value = 7, unit = \"sets\", source = \"\" }",
-            "`l1.sets = 7` with `l1.size = 128`: the size is no multiple of sets times 128 B",
+            "`l1.sets = 7` with `l1.size = 128`: the size must be a multiple of sets times 128 B",
         ),
         (
             "sats = { value = 8, unit = \"sets\", source = \"\" }",
-            "`l1.sats = 8`: no unit has such a key; is `l1.sets` meant?",
+            "`l1.sats = 8`: unknown key; did you mean `l1.sets`?",
         ),
         (
             "latency = { value = 8, unit = \"ns\", source = \"\" }",
-            "`l1.latency = 8`: the unit is `ns`, and `core cycles` is wanted",
+            "`l1.latency = 8`: the unit is `ns`; must be `core cycles`",
         ),
     ] {
         place.write("mine.toml", format!("base = \"titan-v\"\n\n[l1]\n{written}\n"));

@@ -1,16 +1,17 @@
-//! AccelWattch's `hw_perf.csv`: a row for each kernel of a program, with means over its launches (`gen_hw_perf_csv.py` of
-//! accel-sim/accel-sim-framework makes it of Nsight Compute's counters).
+//! AccelWattch's `hw_perf.csv`: a row per kernel of a program, with means over its launches.
+//! `gen_hw_perf_csv.py` of accel-sim/accel-sim-framework makes the file from Nsight Compute's
+//! counters.
 
 use std::collections::BTreeMap;
 
 use super::Launch;
 use super::csv::{Row, named, value};
 
-/// The columns that tell such a file.
+/// Columns that identify such a file.
 pub(super) const TELLING: [&str; 3] = ["Benchmark", "Kernel", "Elapsed_Cycles"];
 
-/// Metrics, and the columns whose sum they are. L2's are of what SMs ask for; ours have what other units read too, which is
-/// little. Cycles are an SM's, whose clock is that of its GPC.
+/// Metrics as sums of columns. L2 columns count SM requests only; the model's counters include the
+/// small rest. Cycles are an SM's, on the clock of its GPC.
 const SUMS: &[(&str, &[&str])] = &[
     ("gpc__cycles_elapsed.max", &["Elapsed_Cycles"]),
     ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", &["L1_RH", "L1_RM"]),
@@ -22,13 +23,13 @@ const SUMS: &[(&str, &[&str])] = &[
     ("dram__sectors_read.sum + dram__sectors_write.sum", &["DRAM_Rd", "DRAM_Wr"]),
 ];
 
-/// Rates in percent, and the columns of hits and of misses.
+/// Rates in per cent, from columns of hits and misses.
 const RATES: &[(&str, [&str; 2])] = &[
     ("l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", ["L1_RH", "L1_RM"]),
     ("lts__t_sector_op_read_hit_rate.pct", ["L2_RH", "L2_RM"]),
 ];
 
-/// The kernels of its rows, or the line of a short row and what is the matter.
+/// The kernels of the rows; an error holds the line and the reason.
 pub(super) fn read(heading: &[String], rows: &[Row]) -> Result<Vec<Launch>, (usize, String)> {
     rows.iter()
         .map(|row| {

@@ -1,4 +1,4 @@
-//! How far statistics are from a card's.
+//! Errors of statistics against a card.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use super::{Match, Program};
 
-/// How far one metric is.
+/// Error of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricError {
-    /// Nsight Compute's name.
+    /// Name in Nsight Compute.
     pub metric: String,
-    /// Launches compared: those in which the card's value is not 0, or of all of them for a percentage.
+    /// Launches compared: those with a card value other than 0; all of them for a percentage.
     pub launches: usize,
-    /// Mean over launches of the absolute error: in percent, of percentages in points.
+    /// Mean absolute error over launches, in per cent; for percentages, in points.
     pub per_launch: f64,
-    /// Mean over programs of the absolute error of the sum over a program's launches; of percentages of the mean.
+    /// Mean absolute error over programs of the sum over launches; for percentages, of the mean.
     pub per_program: f64,
-    /// Correlation of the logarithms; nothing with fewer than three launches or where all are alike.
+    /// Correlation of the logarithms; `None` below three launches or for equal values.
     pub correlation: Option<f64>,
-    /// Mean of the signed error.
+    /// Mean signed error.
     pub bias: f64,
 }
 
@@ -34,7 +34,7 @@ fn is_percentage(metric: &str) -> bool {
     metric.ends_with(".pct")
 }
 
-/// Our error against the card, in percent; in points for a percentage.
+/// Error against the card in per cent; for a percentage, in points.
 fn error(metric: &str, ours: f64, card: f64) -> Option<f64> {
     if is_percentage(metric) {
         return Some(ours - card);
@@ -46,7 +46,7 @@ fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Correlation of two series (Pearson).
+/// Pearson correlation of two series.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let [mean_a, mean_b] = [
         mean(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>()),
@@ -75,7 +75,7 @@ impl Comparison {
         &self.programs
     }
 
-    /// The same launches with what the card's table has in `column` in place of our values of `metric`.
+    /// A comparison in which the card table's `column` replaces the model's `metric`.
     pub fn predicted(&self, metric: &str, column: &str) -> Comparison {
         let mut programs = self.programs.clone();
         for launch in programs.iter_mut().flat_map(|program| &mut program.matches) {
@@ -85,7 +85,7 @@ impl Comparison {
         Comparison { programs }
     }
 
-    /// The compute capabilities of the modelled GPU and of the card, ten times, where they differ.
+    /// Compute capabilities times ten of model and card, if they differ.
     pub fn other_card(&self) -> Option<(u32, u32)> {
         let both = |launch: &Match| launch.ours.capability.zip(launch.card.capability);
         self.matches().filter_map(both).find(|(ours, card)| ours != card)
@@ -95,7 +95,7 @@ impl Comparison {
         self.programs.iter().flat_map(|program| &program.matches)
     }
 
-    /// Metrics that both sides have, with how far they are.
+    /// Errors of all metrics that both sides have.
     pub fn metrics(&self) -> Vec<MetricError> {
         let names: BTreeSet<&String> = self
             .matches()
@@ -106,7 +106,7 @@ impl Comparison {
         names.into_iter().filter_map(|metric| self.metric(metric)).collect()
     }
 
-    /// How far one metric is; nothing if no launch can be compared.
+    /// Error of one metric; `None` if no launch is comparable.
     pub fn metric(&self, metric: &str) -> Option<MetricError> {
         let pairs: Vec<(f64, f64)> = self.matches().filter_map(|launch| launch.values(metric)).collect();
         let errors: Vec<f64> = pairs.iter().filter_map(|(ours, card)| error(metric, *ours, *card)).collect();
@@ -130,13 +130,13 @@ impl Comparison {
         })
     }
 
-    /// For people: metrics, programs by one of them, launches that could not be matched.
+    /// Text for people: metrics, programs by one metric, unmatched launches.
     pub fn text(&self, metric: &str) -> String {
         let mut text = String::new();
         let _ = writeln!(
             text,
             "{:<68} {:>8} {:>10} {:>10} {:>8} {:>9}",
-            "metric (errors in %, of percentages in points)",
+            "metric (errors in %, for percentages in points)",
             "launches",
             "per launch",
             "per program",
@@ -154,7 +154,7 @@ impl Comparison {
         let _ = writeln!(
             text,
             "\n{:<24} {:>8} {:>14} {:>14} {:>9}",
-            "program", "launches", "ours", "card", "error %"
+            "program", "launches", "model", "card", "error %"
         );
         for program in &self.programs {
             let (ours, card) = sums(program, metric);
@@ -172,7 +172,7 @@ impl Comparison {
         text
     }
 
-    /// All of it.
+    /// All results.
     pub fn json(&self) -> Value {
         let metrics: Vec<Value> = self
             .metrics()
@@ -214,7 +214,7 @@ fn launch_json(launch: &Match) -> Value {
     json!({ "kernel": launch.ours.kernel, "grid": launch.ours.grid, "block": launch.ours.block, "metrics": metrics })
 }
 
-/// Sums over a program's launches, ours and the card's; of percentages the means.
+/// Sums over a program's launches, model then card; means for percentages.
 fn sums(program: &Program, metric: &str) -> (f64, f64) {
     let pairs: Vec<(f64, f64)> = program.matches.iter().filter_map(|launch| launch.values(metric)).collect();
     let count = if is_percentage(metric) { pairs.len().max(1) as f64 } else { 1.0 };

@@ -1,24 +1,24 @@
-//! Rows of CSV files: fields between commas, quoted where they hold some.
+//! CSV rows: fields between commas, with quotes around fields that hold commas.
 
 use std::collections::BTreeMap;
 
-/// A row: its line, from 1, and its fields.
+/// A row: its line from 1, and its fields.
 pub(super) type Row = (usize, Vec<String>);
 
-/// Rows that are no remarks of a profiler (`==`) or of a table (`#`), nor empty.
+/// Rows other than a profiler's remarks (`==`), a table's comments (`#`) and blank lines.
 pub(super) fn rows(text: &str) -> Vec<Row> {
     let remark = |line: &str| line.starts_with("==") || line.starts_with('#') || line.trim().is_empty();
     let lines = text.lines().enumerate().filter(|(_, line)| !remark(line));
     lines.map(|(index, line)| (index + 1, fields(line))).collect()
 }
 
-/// Fields of a row by the names of their columns; of a short row its line, and what is the matter.
+/// Fields of a row by column name. The error of a short row holds its line and the reason.
 pub(super) fn named<'a>(
     heading: &'a [String],
     (line, fields): &'a Row,
 ) -> Result<BTreeMap<&'a str, &'a str>, (usize, String)> {
     if fields.len() < heading.len() {
-        return Err((*line, "the row has fewer fields than there are columns".to_owned()));
+        return Err((*line, "the row has fewer fields than the heading".to_owned()));
     }
     Ok(heading.iter().zip(fields).map(|(name, field)| (name.as_str(), field.as_str())).collect())
 }
@@ -45,7 +45,7 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// A number, which may have commas between thousands, and the unit behind it: `12.5%`, `1.2GB/s`.
+/// A number, possibly with thousands separators, and the unit after it: `12.5%`, `1.2GB/s`.
 pub(super) fn quantity(field: &str) -> Option<(f64, &str)> {
     let field = field.trim();
     let is_unit = |letter: char| letter.is_alphabetic() || "%/".contains(letter);
@@ -55,7 +55,7 @@ pub(super) fn quantity(field: &str) -> Option<(f64, &str)> {
     Some((value, &field[digits.len()..]))
 }
 
-/// A number, which may have commas between thousands, or a percent sign.
+/// A number, possibly with thousands separators or a percent sign.
 pub(super) fn value(field: &str) -> Option<f64> {
     quantity(field).filter(|(_, unit)| matches!(*unit, "" | "%")).map(|(value, _)| value)
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_commas_and_percent_signs() {
+    fn numbers_allow_commas_and_percent_signs() {
         assert_eq!([value("1,234.5"), value("12.5%"), value("n/a")], [Some(1234.5), Some(12.5), None]);
         assert_eq!(quantity("1,234.5 GB/s"), Some((1234.5, "GB/s")));
         assert_eq!(quantity("7e3"), Some((7e3, "")));

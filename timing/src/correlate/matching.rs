@@ -1,5 +1,5 @@
-//! Which launch here is which there: the n-th of a kernel on one side is its n-th on the other, or one there is the mean of all
-//! here.
+//! Matches launches of model and card: the n-th of a kernel with the n-th, or a card's mean with
+//! the mean of all the model's.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,25 +12,25 @@ use super::kernel_name::same_kernel;
 /// A program's launches on both sides.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Program {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Ours beside the card's, in the card's order.
+    /// Matched launches, in the card's order.
     pub matches: Vec<Match>,
-    /// Launches that only one side has, and such as have another grid or block there.
+    /// Launches of one side only, or with another grid or block.
     pub unmatched: Vec<String>,
 }
 
 /// A launch on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
-    /// Ours.
+    /// The model's launch.
     pub ours: Launch,
-    /// The card's.
+    /// The card's launch.
     pub card: Launch,
 }
 
 impl Program {
-    /// Matches launches.
+    /// Matches the launches of a program.
     pub fn new(name: &str, ours: &[Launch], card: &[Launch]) -> Program {
         let mut program = Program { name: name.to_owned(), ..Program::default() };
         let mut taken = vec![false; ours.len()];
@@ -66,14 +66,14 @@ impl Program {
         for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
             *more.entry(base_name(&own.kernel)).or_default() += 1;
         }
-        program
-            .unmatched
-            .extend(more.iter().map(|(kernel, count)| format!("{count} more of {kernel} than on the card")));
+        program.unmatched.extend(more.iter().map(|(kernel, count)| {
+            format!("{count} launches of {kernel} without a counterpart on the card")
+        }));
         program
     }
 }
 
-/// A launch with the means of what all of these have; the rest is as in the first.
+/// The first launch, with the means of all launches' values.
 fn mean<'a>(launches: impl Iterator<Item = &'a Launch>) -> Launch {
     let launches: Vec<&Launch> = launches.collect();
     let mut mean = launches.first().map(|first| (*first).clone()).unwrap_or_default();

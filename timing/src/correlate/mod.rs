@@ -1,6 +1,7 @@
-//! Statistics of ours beside what a profiler counted on a card: launch by launch, metric by metric.
+//! Compares statistics with a profiler's counts on a card, launch by launch and metric by metric.
 //!
-//! Counters of ours name the profiler's metric that they equal, so whatever both have is compared.
+//! Each counter names the profiler metric that it equals; the comparison covers every metric that
+//! both sides have.
 
 mod accelwattch;
 mod comparison;
@@ -18,44 +19,44 @@ pub use matching::{Match, Program};
 pub use ours::read_statistics;
 pub use profiler::read_profiler;
 
-/// What was counted in a launch, on whichever side.
+/// Counts of one launch, from model or card.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Launch {
-    /// The program, where the file tells several apart; empty otherwise.
+    /// Program, if the file distinguishes programs; else empty.
     pub program: String,
-    /// Name of the kernel, as the file has it. Several possible ones are separated by ` / `.
+    /// Kernel name as in the file. ` / ` separates alternatives.
     pub kernel: String,
-    /// CTAs along x, y, z, if the file tells.
+    /// CTAs along x, y, z, if given.
     pub grid: Option<[u32; 3]>,
-    /// Threads of a CTA along x, y, z, if the file tells.
+    /// Threads of a CTA along x, y, z, if given.
     pub block: Option<[u32; 3]>,
-    /// Compute capability of the card or the modelled GPU, ten times, if the file tells.
+    /// Compute capability times ten of card or model, if given.
     pub capability: Option<u32>,
     /// The values are means over all launches of the kernel.
     pub mean: bool,
-    /// Values by Nsight Compute's names of their metrics, in the base units: ns, B, B/s, Hz, %.
+    /// Values by Nsight Compute's metric names, in base units: ns, B, B/s, Hz, %.
     pub values: BTreeMap<String, f64>,
 }
 
-/// Why a file cannot be compared.
+/// An error of a file to compare.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CorrelateError {
-    /// It is no JSON of ours.
-    #[error("{file}: these are no statistics of ours: {reason}")]
+    /// The file holds no statistics of Voltsim.
+    #[error("{file}: no statistics of Voltsim: {reason}")]
     Statistics {
         /// File.
         file: String,
-        /// What is the matter.
+        /// Violated rule.
         reason: String,
     },
-    /// It is no profiler's CSV.
+    /// The file is no profiler's CSV.
     #[error("{file}, line {line}: {reason}")]
     Profiler {
         /// File.
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What is the matter.
+        /// Violated rule.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Our statistics as values by the profiler's names.
+//! The model's statistics under the profiler's names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -14,10 +14,10 @@ use crate::statistics::{Counters, DERIVED};
 /// Bytes of a sector.
 const SECTOR_BYTES: f64 = 32.0;
 
-/// The duration of a launch.
+/// Duration of a launch.
 const DURATION: &str = "gpu__time_duration.sum";
 
-/// Metrics that are the core clock: cycles of a launch over its duration.
+/// Core clock metrics: a launch's cycles over its duration.
 const CORE_CLOCK: [&str; 2] = ["gpc__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second"];
 
 /// Metrics that are sums of others.
@@ -26,17 +26,17 @@ const SUMS: &[(&str, &[&str])] = &[(
     &["dram__sectors_read.sum", "dram__sectors_write.sum"],
 )];
 
-/// Metrics that are means over the SMs of others.
+/// Metrics that are means over SMs of other metrics.
 const MEANS: &[(&str, &str)] = &[("sm__cycles_active.avg", "sm__cycles_active.sum")];
 
-/// The launches of statistics that a run has written as JSON.
+/// The launches of statistics in JSON.
 ///
 /// # Errors
 /// The text is no such JSON.
 pub fn read_statistics(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateError> {
     let error = |reason: String| CorrelateError::Statistics { file: file.to_owned(), reason };
     let value: Value = serde_json::from_str(text).map_err(|reason| error(reason.to_string()))?;
-    let launches = value["launches"].as_array().ok_or_else(|| error("there are no `launches`".to_owned()))?;
+    let launches = value["launches"].as_array().ok_or_else(|| error("`launches` is missing".to_owned()))?;
     let names = metrics();
     let capability = value["gpu"].as_str().and_then(gpu::capability);
     let read = |(index, launch)| {
@@ -47,7 +47,7 @@ pub fn read_statistics(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateE
     (1..).zip(launches).map(read).collect()
 }
 
-/// Metrics and units by the names of our counters and of what they give.
+/// Metric and unit by the name of a counter or derived statistic.
 fn metrics() -> BTreeMap<String, (&'static str, &'static str)> {
     let mut names = BTreeMap::new();
     Totals::default().each(&mut |counter, _| {
@@ -60,7 +60,7 @@ fn metrics() -> BTreeMap<String, (&'static str, &'static str)> {
     names
 }
 
-/// Does a launch of ours have a metric?
+/// True if the model's launches have the metric.
 pub(super) fn is_ours(metric: &str) -> bool {
     static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
         let names = metrics();
@@ -75,18 +75,18 @@ pub(super) fn is_ours(metric: &str) -> bool {
     NAMES.contains(metric)
 }
 
-/// The metric with the bytes of a metric's sectors.
+/// Byte metric of a sector metric.
 fn bytes_of(metric: &str) -> Option<String> {
     let is_count = metric.ends_with(".sum") && metric.contains("_sectors");
     is_count.then(|| metric.replacen("_sectors", "_bytes", 1))
 }
 
-/// The metric with a second's share of a metric's bytes.
+/// Rate metric of a byte metric.
 fn rate_of(metric: &str) -> Option<String> {
     (metric.ends_with(".sum") && metric.contains("_bytes")).then(|| format!("{metric}.per_second"))
 }
 
-/// Adds bytes, bytes per second and the clock, which sectors, cycles and the duration give.
+/// Adds bytes, byte rates and the clock, computed from sectors, cycles and duration.
 fn add_bytes_and_rates(values: &mut BTreeMap<String, f64>) {
     let bytes = |(metric, sectors): (&String, &f64)| Some((bytes_of(metric)?, sectors * SECTOR_BYTES));
     let bytes: Vec<(String, f64)> = values.iter().filter_map(bytes).collect();
@@ -112,7 +112,8 @@ fn read_launch(launch: &Value, names: &BTreeMap<String, (&'static str, &'static 
         for (name, value) in object.as_object().into_iter().flatten() {
             if let (Some((metric, unit)), Some(value)) = (names.get(name), value.as_f64()) {
                 let value = converted(metric, value, unit, Kilo::Decimal).unwrap_or(value);
-                // Where several equal a metric, the first counts, as in the profiler's form.
+                // The first of several equal statistics supplies the metric, as in the profiler
+                // format.
                 values.entry((*metric).to_owned()).or_insert(value);
             }
         }

@@ -1,4 +1,5 @@
-//! What profilers write: Nsight Compute's CSV in both of its forms, nvprof's, tables with a row for each launch, AccelWattch's.
+//! Profiler files: both CSV forms of Nsight Compute, nvprof's, tables with a row per launch, and
+//! AccelWattch's.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use super::ours::is_ours;
 use super::unit::{Kilo, converted};
 use super::{CorrelateError, Launch, accelwattch};
 
-/// nvprof's metrics and Nsight Compute's that equal them (NVIDIA, Nsight Compute's "nvprof Transition Guide").
+/// nvprof metrics and the equal ones of Nsight Compute (NVIDIA, "nvprof Transition Guide").
 const NVPROF: &[(&str, &str)] = &[
     ("dram_read_transactions", "dram__sectors_read.sum"),
     ("dram_write_transactions", "dram__sectors_write.sum"),
@@ -28,7 +29,7 @@ const NVPROF: &[(&str, &str)] = &[
     ("l2_write_transactions", "lts__t_sectors_op_write.sum"),
 ];
 
-/// Names that Nsight Compute's details give metrics where they are not asked for by name.
+/// Labels of metrics on Nsight Compute's details page.
 const LABELS: &[(&str, &str)] = &[
     ("Duration", "gpu__time_duration.sum"),
     ("Elapsed Cycles", "gpc__cycles_elapsed.max"),
@@ -40,7 +41,7 @@ const LABELS: &[(&str, &str)] = &[
     ("Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"),
 ];
 
-/// Columns of tables with a row for each launch.
+/// Columns of tables with a row per launch.
 const TABLE: &[(&str, &str)] = &[
     ("hw_cycles_gpc_max", "gpc__cycles_elapsed.max"),
     ("hw_sm_active_cycles_avg", "sm__cycles_active.avg"),
@@ -61,12 +62,12 @@ const TABLE: &[(&str, &str)] = &[
     ("red_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"),
 ];
 
-/// What may be compared, for those who come with something else.
-const EXPECTED: &str = "what can be compared is CSV of Nsight Compute (`ncu --csv`, with `--page raw` or `--page details`), \
+/// Accepted files, for errors.
+const EXPECTED: &str = "the comparison reads CSV of Nsight Compute (`ncu --csv`, with `--page raw` or `--page details`), \
     of nvprof (`--csv --print-gpu-trace --metrics`), AccelWattch's hw_perf.csv, or a table with columns such as \
     `kernel_derived` and `hw_cycles_gpc_max`";
 
-/// Reads what a profiler has written, or a table with its columns.
+/// Reads a profiler's output or a table.
 ///
 /// # Errors
 /// The file has no row with known columns, or a row is short.
@@ -94,18 +95,17 @@ pub fn read_profiler(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateErr
     } else if has(&["kernel_derived"]) {
         table(heading, rows)
     } else {
-        return Err(error(*line, &format!("no profiler has such columns; {EXPECTED}")));
+        return Err(error(*line, &format!("unknown columns; {EXPECTED}")));
     };
     let launches = launches.map_err(|(line, reason)| error(line, &reason))?;
     if launches.iter().all(|launch| launch.values.is_empty()) {
-        let what =
-            if launches.is_empty() { "no launch below" } else { "no column is a metric that is known" };
+        let what = if launches.is_empty() { "no launch below" } else { "no column is a known metric" };
         return Err(error(*line, &format!("{what}; {EXPECTED}")));
     }
     Ok(launches)
 }
 
-/// Launches, or the line of a row and what is the matter with it.
+/// Launches, or the line and reason of an error.
 type Read = Result<Vec<Launch>, (usize, String)>;
 
 fn launch(kernel: &str, row: &BTreeMap<&str, &str>) -> Launch {
@@ -126,14 +126,14 @@ fn launch(kernel: &str, row: &BTreeMap<&str, &str>) -> Launch {
     }
 }
 
-/// A compute capability, ten times: 70 for `7.0`.
+/// Compute capability times ten: 70 for `7.0`.
 fn capability(text: &str) -> Option<u32> {
     let (major, minor) = text.trim().split_once('.')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (minor < 10).then(|| major.saturating_mul(10).saturating_add(minor))
 }
 
-/// A field as a value of a metric, in its base unit. A metric that is not compared stays as it is written.
+/// A field in its metric's base unit. Fields of uncompared metrics stay as written.
 fn measured(metric: &str, field: &str, unit: &str, kilo: Kilo) -> Result<Option<f64>, String> {
     let Some((value, suffix)) = quantity(field) else { return Ok(None) };
     let unit = if suffix.is_empty() { unit } else { suffix };
@@ -143,7 +143,7 @@ fn measured(metric: &str, field: &str, unit: &str, kilo: Kilo) -> Result<Option<
     }
 }
 
-/// Nsight Compute's `--page details`: a row for each launch and metric, with the metric's unit.
+/// Nsight Compute's `--page details`: a row per launch and metric, with units.
 fn details(heading: &[String], rows: &[Row]) -> Read {
     let mut launches: Vec<(String, Launch)> = Vec::new();
     for numbered in rows {
@@ -166,7 +166,7 @@ fn details(heading: &[String], rows: &[Row]) -> Read {
     Ok(launches.into_iter().map(|(_, launch)| launch).collect())
 }
 
-/// Nsight Compute's `--page raw`: a row for each launch, with a row of units before them.
+/// Nsight Compute's `--page raw`: a row per launch, after a row of units.
 fn raw(heading: &[String], rows: &[Row]) -> Read {
     let metrics: Vec<(&str, &str)> = heading
         .iter()
@@ -176,14 +176,15 @@ fn raw(heading: &[String], rows: &[Row]) -> Read {
     by_launch(heading, rows, "Kernel Name", &metrics, Kilo::Decimal)
 }
 
-/// nvprof's `--csv --print-gpu-trace`, with `--metrics` or without: a row for each launch, with a row of units before them.
+/// nvprof's `--csv --print-gpu-trace`, with or without `--metrics`: a row per launch, after a row
+/// of units.
 fn nvprof(heading: &[String], rows: &[Row], kernel: &str) -> Read {
     let metrics = [NVPROF, &[("Duration", "gpu__time_duration.sum")]].concat();
     let mut launches = by_launch(heading, rows, kernel, &metrics, Kilo::Binary)?;
-    // A trace has copies and fills too, as `[CUDA memcpy HtoD]`.
+    // A trace lists copies and fills too, as `[CUDA memcpy HtoD]`.
     launches.retain(|launch| !launch.kernel.starts_with("[CUDA"));
     for launch in &mut launches {
-        // A kernel's number follows its name: `vadd(float*) [127]`.
+        // nvprof appends a number to the name: `vadd(float*) [127]`.
         if let Some((name, number)) = launch.kernel.rsplit_once(" [")
             && number.trim_end_matches(']').parse::<u64>().is_ok()
         {
@@ -193,7 +194,8 @@ fn nvprof(heading: &[String], rows: &[Row], kernel: &str) -> Read {
     Ok(launches)
 }
 
-/// A row for each launch, with columns of metrics, their names there and ours. Rows of no kernel before the first launch hold units.
+/// A row per launch; columns of metrics by their names there and here. Rows without a kernel before
+/// the first launch hold units.
 fn by_launch(heading: &[String], rows: &[Row], kernel: &str, metrics: &[(&str, &str)], kilo: Kilo) -> Read {
     let mut units = BTreeMap::new();
     let mut launches = Vec::new();
@@ -217,7 +219,7 @@ fn by_launch(heading: &[String], rows: &[Row], kernel: &str, metrics: &[(&str, &
     Ok(launches)
 }
 
-/// A table with a row for each launch of several programs.
+/// A table with a row per launch of several programs.
 fn table(heading: &[String], rows: &[Row]) -> Read {
     let mut launches = Vec::new();
     for row in rows {

@@ -1,11 +1,12 @@
-//! Units of profilers: from the text of a unit to the factor that makes a value one of the metric's base unit.
+//! Units of profilers and their factors to base units.
 //!
-//! Base units are those of Nsight Compute's `--print-units base`: nanoseconds, hertz, bytes, bytes per second, per cent.
+//! Base units are those of Nsight Compute's `--print-units base`: nanoseconds, hertz, bytes, bytes
+//! per second, per cent.
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: f64 = 1e9;
 
-/// Prefixes of ten, as Nsight Compute and nvprof write them.
+/// Decimal prefixes, as Nsight Compute and nvprof write them.
 const DECIMAL: [(&str, f64); 11] = [
     ("n", 1e-9),
     ("u", 1e-6),
@@ -20,7 +21,7 @@ const DECIMAL: [(&str, f64); 11] = [
     ("P", 1e15),
 ];
 
-/// Prefixes of two.
+/// Binary prefixes.
 const BINARY: [(&str, f64); 6] = [
     ("Ki", 1024.0),
     ("ki", 1024.0),
@@ -30,7 +31,7 @@ const BINARY: [(&str, f64); 6] = [
     ("Pi", 1125899906842624.0),
 ];
 
-/// Things that are counted; a plural `s` may follow.
+/// Countable things; a plural `s` may follow.
 const COUNTED: &[&str] = &[
     "access",
     "accesses",
@@ -112,7 +113,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// The quantity that a metric of this name measures.
+    /// Quantity of a metric by its name.
     pub fn of_metric(metric: &str) -> Quantity {
         let per_second = metric.ends_with(".per_second");
         match metric {
@@ -127,7 +128,7 @@ impl Quantity {
         }
     }
 
-    /// The base unit, for messages.
+    /// Base unit, for messages.
     fn base(self) -> &'static str {
         match self {
             Quantity::Time => "nanoseconds",
@@ -140,26 +141,26 @@ impl Quantity {
     }
 }
 
-/// How large `kilo` and its like are before bytes.
+/// Size of `kilo` and larger prefixes before bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kilo {
-    /// 1,000, as Nsight Compute has it.
+    /// 1,000, as in Nsight Compute.
     Decimal,
-    /// 1,024, as nvprof has it.
+    /// 1,024, as in nvprof.
     Binary,
 }
 
-/// A unit: what it measures, and how many of the base unit it is.
+/// A unit: its quantity, and its size in base units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Unit {
     quantity: Quantity,
     factor: f64,
 }
 
-/// A value in the base unit of its metric.
+/// Converts a value to its metric's base unit.
 ///
 /// # Errors
-/// The unit is unknown, or measures something else than the metric.
+/// The unit is unknown or measures another quantity.
 pub(super) fn converted(metric: &str, value: f64, unit: &str, kilo: Kilo) -> Result<f64, String> {
     let unit = unit.trim();
     if unit.is_empty() {
@@ -168,17 +169,17 @@ pub(super) fn converted(metric: &str, value: f64, unit: &str, kilo: Kilo) -> Res
     let quantity = Quantity::of_metric(metric);
     let Some(found) = parse(unit, kilo) else {
         return Err(format!(
-            "{metric} is in the unknown unit `{unit}`; profile with `ncu --print-units base`, which gives {}",
+            "{metric} has the unknown unit `{unit}`; profile with `ncu --print-units base`, which gives {}",
             quantity.base()
         ));
     };
     match found.quantity == quantity {
         true => Ok(value * found.factor),
-        false => Err(format!("{metric} is in `{unit}`; {} are expected", quantity.base())),
+        false => Err(format!("{metric} is in `{unit}`; must be {}", quantity.base())),
     }
 }
 
-/// The parts of a unit: `inst/cycle`, `bytes per second`.
+/// Parses a unit: `inst/cycle`, `bytes per second`.
 fn parse(text: &str, kilo: Kilo) -> Option<Unit> {
     let text = text.replace(" per ", "/");
     let mut parts = text.split('/').map(str::trim);
@@ -189,7 +190,7 @@ fn parse(text: &str, kilo: Kilo) -> Option<Unit> {
     let quantity = match (first.quantity, second.quantity) {
         (Quantity::Bytes, Quantity::Time) => Quantity::ByteRate,
         (Quantity::Number, Quantity::Time) => Quantity::Frequency,
-        // Bytes of a block: of each thing that the second part names.
+        // Bytes per thing.
         (quantity, Quantity::Number) => quantity,
         _ => return None,
     };
@@ -201,7 +202,7 @@ fn single(text: &str, kilo: Kilo) -> Option<Unit> {
     if text == "%" {
         return Some(Unit { quantity: Quantity::Percentage, factor: 1.0 });
     }
-    // `core cycles`, `warps x cycles`: the last word says what is counted.
+    // The last word names the thing counted: `core cycles`, `warps x cycles`.
     let word = text.rsplit(' ').next().unwrap_or(text);
     if let Some(unit) = noun(word) {
         return Some(unit);
@@ -246,7 +247,7 @@ mod tests {
     const COUNT: &str = "smsp__inst_executed.sum";
 
     #[test]
-    fn each_unit_of_nsight_compute_is_that_many_base_units() {
+    fn nsight_compute_units_convert_to_base_units() {
         for (metric, unit, expected) in [
             (TIME, "nsecond", 1.0),
             (TIME, "ns", 1.0),
@@ -295,22 +296,22 @@ mod tests {
     }
 
     #[test]
-    fn kilo_of_nvprof_bytes_is_1024_and_of_seconds_1000() {
+    fn nvprof_kilo_is_1024_for_bytes_and_1000_for_time() {
         assert_eq!(converted(BYTES, 2.0, "KB", Kilo::Binary), Ok(2048.0));
         assert_eq!(converted(TIME, 2.0, "us", Kilo::Binary), Ok(2000.0));
     }
 
     #[test]
-    fn an_unknown_or_wrong_unit_is_an_error_that_names_it() {
+    fn unknown_or_wrong_unit_error_names_it() {
         for unit in ["fortnight", "usecondd", "x/y/z", "%%"] {
             assert!(converted(TIME, 1.0, unit, Kilo::Decimal).unwrap_err().contains(unit));
         }
         let wrong = converted(TIME, 1.0, "byte", Kilo::Decimal).unwrap_err();
-        assert_eq!(wrong, "gpu__time_duration.sum is in `byte`; nanoseconds are expected");
+        assert_eq!(wrong, "gpu__time_duration.sum is in `byte`; must be nanoseconds");
     }
 
     #[test]
-    fn units_of_written_statistics_are_read() {
+    fn units_of_own_statistics_parse() {
         for unit in
             ["core cycles", "L2 cycles", "CTAs", "warps x cycles", "passes", "slots", "lanes per instruction"]
         {

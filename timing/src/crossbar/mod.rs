@@ -17,11 +17,12 @@ use crate::specification::{Document, SpecificationError};
 pub const MAXIMUM_PORTS: u32 = 128;
 
 crate::choice! {
-    /// Which inputs send to which outputs in a cycle.
+    /// Arbitration between inputs that want the same output.
     pub enum Arbiter {
-        /// Inputs choose one after the other; who chooses first goes round.
+        /// Inputs choose an output in turn; a rotating pointer selects the first to choose.
         RoundRobin = "round-robin",
-        /// Outputs grant, inputs accept, both in turns that move on only by what was accepted (McKeown 1999).
+        /// iSLIP: outputs grant, inputs accept, and their round-robin pointers advance only past
+        /// accepted grants (McKeown 1999).
         Islip = "islip",
     }
 }
@@ -29,21 +30,22 @@ crate::choice! {
 crate::specification! {
     /// The crossbar.
     pub struct CrossbarSpec in "crossbar" {
-        /// SMs that share a port: 1, or those of a TPC or GPC.
+        /// SMs that share a port: 1, the SMs of a TPC, or those of a GPC.
         sms_per_port: u32 ["SMs"],
-        /// Bytes a port moves each cycle.
+        /// Bytes that a port moves each cycle.
         flit: u32 ["B"],
-        /// Bytes before a packet's data: address, kind, byte mask.
+        /// Header bytes of a packet: address, kind, byte mask.
         header: u32 ["B"],
-        /// From the start of a packet of one flit at an input until it is at its output.
+        /// Traversal time of a one-flit packet, from its start at an input to its arrival at the
+        /// output.
         latency: u32 ["crossbar cycles"],
-        /// Packets that an input holds.
+        /// Capacity of an input buffer.
         input_buffer: u32 ["packets"],
-        /// Packets that an output holds, for its slice or SM and on the way there.
+        /// Capacity of an output buffer, packets in flight to its slice or SM included.
         output_buffer: u32 ["packets"],
-        /// Who sends in a cycle.
+        /// Arbitration between inputs that want the same output.
         arbiter: Arbiter ["choice"],
-        /// Rounds of granting and accepting in a cycle (iSLIP).
+        /// Grant-and-accept rounds a cycle (iSLIP).
         iterations: u32 ["rounds"],
     }
 }
@@ -53,27 +55,27 @@ impl CrossbarSpec {
         let wrong = |name, reason| Err(document.wrong("crossbar", name, reason));
         let sms: u32 = document.get("chip", "sms", "SMs")?;
         if self.sms_per_port == 0 {
-            return wrong("sms_per_port", "there would be no ports");
+            return wrong("sms_per_port", "must be at least 1");
         }
         if sms.div_ceil(self.sms_per_port) > MAXIMUM_PORTS {
             let keys = [("crossbar", "sms_per_port"), ("chip", "sms")];
-            return Err(document.disagree(&keys, "there would be more than 128 ports"));
+            return Err(document.disagree(&keys, "the crossbar must have at most 128 ports"));
         }
         if self.latency == 0 {
-            return wrong("latency", "a message would arrive in the cycle in which it is sent");
+            return wrong("latency", "must be at least 1");
         }
         if self.flit == 0 {
-            return wrong("flit", "nothing would move");
+            return wrong("flit", "must be at least 1");
         }
         if self.input_buffer < self.sms_per_port {
             let keys = [("crossbar", "input_buffer"), ("crossbar", "sms_per_port")];
-            return Err(document.disagree(&keys, "an SM could never send"));
+            return Err(document.disagree(&keys, "the buffer must hold a packet for each SM of the port"));
         }
         if self.output_buffer == 0 {
-            return wrong("output_buffer", "nothing could arrive");
+            return wrong("output_buffer", "must be at least 1");
         }
         if self.iterations == 0 {
-            return wrong("iterations", "nothing would be sent");
+            return wrong("iterations", "must be at least 1");
         }
         Ok(())
     }
@@ -106,23 +108,23 @@ impl CrossbarSpec {
 }
 
 crate::counters! {
-    /// The crossbar's two networks.
+    /// The crossbar's request and reply networks.
     pub struct CrossbarCounters in "crossbar" {
-        /// Requests moved.
+        /// Request packets moved.
         request_packets: "packets" = "",
-        /// Flits of requests moved.
+        /// Request flits moved.
         request_flits: "flits" = "",
-        /// Packets of requests that lost arbitration, each cycle anew.
+        /// Cycles in which a request packet lost arbitration.
         request_conflicts: "packet cycles" = "",
-        /// Slices' ports that waited for room in the slice's buffer.
+        /// Cycles in which a slice's port waited for room in the slice's buffer.
         request_buffer_stalls: "port cycles" = "",
-        /// Replies moved.
+        /// Reply packets moved.
         reply_packets: "packets" = "",
-        /// Flits of replies moved.
+        /// Reply flits moved.
         reply_flits: "flits" = "",
-        /// Packets of replies that lost arbitration, each cycle anew.
+        /// Cycles in which a reply packet lost arbitration.
         reply_conflicts: "packet cycles" = "",
-        /// SMs' ports that waited for room in the SM's buffer.
+        /// Cycles in which an SM's port waited for room in the SM's buffer.
         reply_buffer_stalls: "port cycles" = "",
     }
 }

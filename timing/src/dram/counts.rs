@@ -1,5 +1,5 @@
-//! What each channel and each of its banks has counted. Channels have accesses that banks have not the same number of, and some
-//! kernels keep few of either busy, which sums do not show.
+//! Counts of each DRAM channel and bank. Sums over channels hide uneven load: some kernels keep
+//! only few channels or banks busy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,41 +7,41 @@ use super::{DramCounters, DramSpec};
 use crate::restore::{Fits, MOST_COUNTED, fits};
 use crate::statistics::Counter;
 
-/// A counter of DRAM.
+/// A DRAM counter that equals no profiler metric.
 const fn counter(name: &'static str, unit: &'static str, meaning: &'static str) -> Counter {
     Counter::sum("dram", name, unit, meaning)
 }
 
-/// What is counted of a bank.
+/// Counts of a bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BankCounts {
     /// Sectors read.
     pub reads: u64,
     /// Sectors written.
     pub writes: u64,
-    /// Those of both whose row was open when they came.
+    /// Reads and writes that hit the open row.
     pub row_hits: u64,
-    /// Rows opened.
+    /// Rows activated.
     pub activates: u64,
-    /// Cycles with accesses that wait for the bank, or with their data on the bus. DRAM cycles.
+    /// DRAM cycles with accesses waiting for the bank or with their data on the bus.
     pub busy_cycles: u64,
 }
 
 impl BankCounts {
-    /// What they mean, in the order of [`BankCounts::values`].
+    /// Descriptions, in the order of [`BankCounts::values`].
     pub const COUNTERS: [Counter; 5] = [
-        counter("bank.reads", "sectors", "Sectors that a bank has read, bank by bank, channel by channel."),
-        counter("bank.writes", "sectors", "Sectors that it has written."),
-        counter("bank.row_hits", "sectors", "Those of both whose row did not have to be opened for them."),
-        counter("bank.activates", "commands", "Rows that were opened."),
+        counter("bank.reads", "sectors", "Sectors read by each bank, channel by channel."),
+        counter("bank.writes", "sectors", "Sectors written by each bank."),
+        counter("bank.row_hits", "sectors", "Reads and writes of each bank that hit its open row."),
+        counter("bank.activates", "commands", "Rows activated in each bank."),
         counter(
             "bank.busy_cycles",
             "DRAM cycles",
-            "Cycles with accesses in the queues that are for the bank, or with their data on the bus.",
+            "Cycles of each bank with queued accesses or with their data on the bus.",
         ),
     ];
 
-    /// As numbers.
+    /// Counts in the order of [`BankCounts::COUNTERS`].
     pub fn values(&self) -> [u64; 5] {
         [self.reads, self.writes, self.row_hits, self.activates, self.busy_cycles]
     }
@@ -51,66 +51,62 @@ impl BankCounts {
     }
 }
 
-/// What is counted of a channel (of a pseudo-channel where there are some).
+/// Counts of a channel (pseudo-channel where channels have them).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChannelCounts {
     /// Sectors read.
     pub reads: u64,
     /// Sectors written.
     pub writes: u64,
-    /// Cycles in which data was on the bus. DRAM cycles.
+    /// DRAM cycles with data on the bus.
     pub bus_cycles: u64,
-    /// Cycles with accesses in the queues, or with data on the bus. DRAM cycles.
+    /// DRAM cycles with queued accesses or with data on the bus.
     pub busy_cycles: u64,
-    /// Of each of its banks.
+    /// Counts of each bank.
     pub banks: Vec<BankCounts>,
 }
 
 impl ChannelCounts {
-    /// What they mean, in the order of [`ChannelCounts::values`].
+    /// Descriptions, in the order of [`ChannelCounts::values`].
     pub const COUNTERS: [Counter; 4] = [
-        counter(
-            "channel.reads",
-            "sectors",
-            "Sectors that a channel has read, channel by channel, their pseudo-channels one after the other.",
-        ),
-        counter("channel.writes", "sectors", "Sectors that it has written."),
-        counter("channel.bus_cycles", "DRAM cycles", "Cycles in which data was on its bus."),
+        counter("channel.reads", "sectors", "Sectors read by each channel, pseudo-channels in order."),
+        counter("channel.writes", "sectors", "Sectors written by each channel."),
+        counter("channel.bus_cycles", "DRAM cycles", "Cycles of each channel with data on the bus."),
         counter(
             "channel.busy_cycles",
             "DRAM cycles",
-            "Cycles with accesses in its queues, or with data on its bus.",
+            "Cycles of each channel with queued accesses or with data on the bus.",
         ),
     ];
 
-    /// What these give of each channel, in per cent.
+    /// Derived rates of each channel, in per cent.
     pub const RATES: [Counter; 2] = [
-        counter("channel.utilisation", "%", "Cycles in which data was on a channel's bus."),
-        counter("channel.efficiency", "%", "The same, of those in which it had something to do."),
+        counter("channel.utilisation", "%", "Share of each channel's cycles with data on the bus."),
+        counter("channel.efficiency", "%", "Share of each channel's busy cycles with data on the bus."),
     ];
 
-    /// Of a channel with these banks.
+    /// Counts of a channel and its banks.
     pub fn new(counters: &DramCounters, banks: Vec<BankCounts>) -> ChannelCounts {
         let DramCounters { reads, writes, bus_cycles, busy_cycles, .. } = *counters;
         ChannelCounts { reads, writes, bus_cycles, busy_cycles, banks }
     }
 
-    /// As numbers, without the banks.
+    /// Counts in the order of [`ChannelCounts::COUNTERS`].
     pub fn values(&self) -> [u64; 4] {
         [self.reads, self.writes, self.bus_cycles, self.busy_cycles]
     }
 
-    /// Part of the cycles of a channel in which data was on the bus; nothing if there were none.
+    /// Share of `cycles` with data on the bus; `None` for no cycles.
     pub fn utilisation(&self, cycles: f64) -> Option<f64> {
         (cycles > 0.0).then(|| self.bus_cycles as f64 / cycles)
     }
 
-    /// The same, of those in which there was something to do.
+    /// Share of busy cycles with data on the bus.
     pub fn efficiency(&self) -> Option<f64> {
         self.utilisation(self.busy_cycles as f64)
     }
 
-    /// Each number made of its own and of that of another channel.
+    /// Combines each count with that of another channel.
     #[must_use]
     pub fn combined(&self, other: &ChannelCounts, combine: impl Fn(u64, u64) -> u64) -> ChannelCounts {
         let (own, others) = (self.values(), other.values());
@@ -125,7 +121,7 @@ impl ChannelCounts {
     }
 }
 
-/// Each channel combined with its counterpart; those of `channels` that have none with nothing.
+/// Combines each channel with its counterpart; a missing counterpart counts as zeros.
 pub fn combined(
     channels: &[ChannelCounts],
     others: &[ChannelCounts],
@@ -136,7 +132,7 @@ pub fn combined(
     channels.iter().zip(others).map(|(own, other)| own.combined(other, &combine)).collect()
 }
 
-/// Adds channels; what had none gets these.
+/// Adds counts channel by channel; the longer list sets the length.
 pub fn add(channels: &mut Vec<ChannelCounts>, others: &[ChannelCounts]) {
     if channels.len() < others.len() {
         *channels = combined(others, channels, |other, own| own + other);
@@ -145,21 +141,21 @@ pub fn add(channels: &mut Vec<ChannelCounts>, others: &[ChannelCounts]) {
     }
 }
 
-/// Whether counts that were read can be of so many channels, or none.
+/// Checks restored counts: all channels or none, and every value below the limit.
 pub(crate) fn check(channels: &[ChannelCounts], spec: &DramSpec, count: u32) -> Fits {
     let as_many = channels.is_empty() || channels.len() == (count * spec.pseudo_channels) as usize;
     let banks = channels.iter().all(|channel| channel.banks.len() == spec.banks as usize);
-    fits(as_many && banks, "another number of banks was counted")?;
+    fits(as_many && banks, "the counts are of another number of banks")?;
     let of_banks = |channel: &ChannelCounts| channel.banks.iter().flat_map(BankCounts::values).max();
     let mut most = channels.iter().flat_map(|channel| channel.values().into_iter().chain(of_banks(channel)));
     fits(most.all(|value| value < MOST_COUNTED), "a count is too large")
 }
 
-/// What a channel keeps of its banks.
+/// State that a channel keeps per bank.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct BankActivity {
     pub(super) counts: BankCounts,
-    /// Since when it is busy, or up to when it was.
+    /// Cycle since which the bank is busy, or until which it was.
     pub(super) busy_since: u64,
 }
 
@@ -182,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn efficiency_is_of_the_cycles_with_something_to_do() {
+    fn efficiency_is_the_bus_share_of_busy_cycles() {
         let channel = ChannelCounts { bus_cycles: 2, busy_cycles: 8, ..ChannelCounts::default() };
         assert_eq!((channel.utilisation(100.0), channel.efficiency()), (Some(0.02), Some(0.25)));
         assert_eq!(ChannelCounts::default().efficiency(), None);

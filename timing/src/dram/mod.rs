@@ -24,11 +24,13 @@ pub use crate::policy::dram_scheduler::Scheduler;
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// Where reads and writes wait.
+    /// Queues of reads and writes.
     pub enum Queues {
-        /// Each in a queue of their own: reads are served until there are too many writes, which then are served together.
+        /// Separate queues. The channel serves reads until writes reach the high mark, then drains
+        /// writes to the low mark.
         Apart = "apart",
-        /// In one queue: the direction is that of who is served next (GPGPU-Sim 3, or 4 without its write queue).
+        /// One queue. The access served next sets the bus direction (GPGPU-Sim 3, or 4 without its
+        /// write queue).
         One = "one",
     }
 }
@@ -44,89 +46,89 @@ impl Queues {
 }
 
 crate::choice! {
-    /// How rows are refreshed.
+    /// Refresh of rows.
     pub enum RefreshMode {
-        /// Not at all.
+        /// No refresh.
         None = "none",
         /// All banks at once.
         AllBank = "all-bank",
-        /// One bank after the other, while others work.
+        /// One bank at a time, while the others work.
         PerBank = "per-bank",
     }
 }
 
 crate::specification! {
-    /// DRAM channels. Timings are as JEDEC names them (tRCD is `rcd`).
+    /// DRAM channels. Timings carry their JEDEC names (tRCD is `rcd`).
     pub struct DramSpec in "dram" {
-        /// Parts of a channel with banks and data buses of their own, which share the command buses.
+        /// Pseudo-channels of a channel: separate banks and data buses, a shared command bus.
         pseudo_channels: u32 ["pseudo-channels"],
-        /// Bytes of the data bus (of a pseudo-channel).
+        /// Width of the data bus (of a pseudo-channel).
         bus: u32 ["B"],
         /// Beats of a burst.
         burst: u32 ["beats"],
-        /// Beats in a cycle of the command clock.
+        /// Data beats a command-clock cycle.
         beats_per_cycle: u32 ["beats"],
         /// Banks (of a pseudo-channel).
         banks: u32 ["banks"],
-        /// Groups of banks.
+        /// Bank groups.
         bank_groups: u32 ["groups"],
-        /// Bytes of a row.
+        /// Row size.
         row: u32 ["B"],
-        /// How rows are spread over banks.
+        /// Mapping of rows to banks.
         bank_hash: Hash ["choice"],
-        /// Row and column commands have buses of their own.
+        /// Row commands and column commands have separate buses.
         dual_command_bus: bool ["flag"],
-        /// Which access is served next.
+        /// DRAM scheduler: selects the access to serve next.
         scheduler: Scheduler ["choice"],
-        /// Accesses to an open row that pass an older access to another row, by the scheduler fr-fcfs-cap.
+        /// Row hits that may pass an older access to another row (scheduler `fr-fcfs-cap`).
         cap: u32 ["accesses"] = 4,
-        /// Neighbouring bytes that are one request where requests are served in the order of arrival.
+        /// Bytes that form one request under in-order scheduling.
         request: u32 ["B"],
-        /// Where reads and writes wait.
+        /// Queues of reads and writes.
         queues: Queues ["choice"],
-        /// Reads that a channel (pseudo-channel) holds; with one queue, all that it holds.
+        /// Read queue capacity of a channel (pseudo-channel); with one queue, its whole capacity.
         read_queue: u32 ["sectors"],
-        /// Writes that it holds in a queue of their own.
+        /// Write queue capacity, with separate queues.
         write_queue: u32 ["sectors"],
-        /// Writes from which on they are served before reads.
+        /// High mark: queued writes at which a write drain begins.
         write_high: u32 ["sectors"],
-        /// Writes down to which they then are.
+        /// Low mark: queued writes at which a write drain ends.
         write_low: u32 ["sectors"],
-        /// Fixed time from the end of a read's data on the bus to its arrival at the slice.
+        /// Fixed time from the end of a read's burst to the sector's arrival at the slice.
         latency: u32 ["core cycles"],
-        /// From a column command to the next in another bank group.
+        /// Column command to column command in another bank group.
         ccd_s: u32 ["DRAM cycles"],
-        /// From a column command to the next in the same bank group.
+        /// Column command to column command in the same bank group.
         ccd_l: u32 ["DRAM cycles"],
-        /// From activation to a column command.
+        /// Activation to column command.
         rcd: u32 ["DRAM cycles"],
-        /// From activation to precharge.
+        /// Activation to precharge.
         ras: u32 ["DRAM cycles"],
-        /// From precharge to activation.
+        /// Precharge to activation.
         rp: u32 ["DRAM cycles"],
-        /// From activation to activation of the same bank.
+        /// Activation to activation of the same bank.
         rc: u32 ["DRAM cycles"],
-        /// From activation to activation of another bank.
+        /// Activation to activation of another bank.
         rrd: u32 ["DRAM cycles"],
-        /// In which at most four rows are activated.
+        /// Window that holds at most four activations.
         faw: u32 ["DRAM cycles"],
-        /// From a read to its data.
+        /// Read command to data.
         cl: u32 ["DRAM cycles"],
-        /// From a write to its data.
+        /// Write command to data.
         wl: u32 ["DRAM cycles"],
-        /// From the end of a write's data to a read.
+        /// End of write data to read command.
         wtr: u32 ["DRAM cycles"],
-        /// From the end of a write's data to precharge.
+        /// End of write data to precharge.
         wr: u32 ["DRAM cycles"],
-        /// From a read to precharge.
+        /// Read command to precharge.
         rtp: u32 ["DRAM cycles"],
-        /// From a read's data to a write's on the bus.
+        /// End of read data to start of write data on the bus.
         turnaround: u32 ["DRAM cycles"],
-        /// How rows are refreshed.
+        /// Refresh of rows.
         refresh: RefreshMode ["choice"],
-        /// In which all banks are refreshed once.
+        /// Refresh interval: every bank is refreshed once in it.
         refi: u32 ["DRAM cycles"],
-        /// From a refresh to an activation: of all banks, or of one where it is per bank.
+        /// Refresh to activation: of all banks, or of one bank with per-bank refresh.
         rfc: u32 ["DRAM cycles"],
     }
 }
@@ -135,7 +137,7 @@ impl DramSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("dram", name, reason));
         if let Some((name, _)) = self.latencies().into_iter().find(|(_, cycles)| *cycles > 1 << 16) {
-            return wrong(name, "more than 65,536 cycles");
+            return wrong(name, "must be at most 65,536 cycles");
         }
         let positive = [
             ("pseudo_channels", self.pseudo_channels),
@@ -145,16 +147,16 @@ impl DramSpec {
             ("write_high", self.write_high),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
-            return wrong(name, "there is at least one");
+            return wrong(name, "must be at least 1");
         }
         if !(1..=64).contains(&self.banks) {
-            return wrong("banks", "there are 1 to 64");
+            return wrong("banks", "must be 1 to 64");
         }
         if self.row < 128 || !self.row.is_power_of_two() || self.row > 1 << 20 {
-            return wrong("row", "a power of two from 128 B to 1 MiB is needed");
+            return wrong("row", "must be a power of two from 128 B to 1 MiB");
         }
         if !self.request.is_power_of_two() || !(32..=128).contains(&self.request) {
-            return wrong("request", "32, 64 or 128 B are needed: a sector, or sectors of a line");
+            return wrong("request", "must be 32, 64 or 128 B");
         }
         self.check_together(document)
     }
@@ -177,33 +179,33 @@ impl DramSpec {
         };
         self.check_banks(document)?;
         if u64::from(self.bus) * u64::from(self.burst) != SECTOR_BYTES {
-            return disagree(&["burst", "bus"], "bus width times burst is not 32 B");
+            return disagree(&["burst", "bus"], "bus width times burst must be 32 B");
         }
         if !self.burst.is_multiple_of(self.beats_per_cycle) {
-            return disagree(&["beats_per_cycle", "burst"], "a burst is no whole number of cycles");
+            return disagree(&["beats_per_cycle", "burst"], "a burst must take a whole number of cycles");
         }
         if self.ccd_s < self.burst / self.beats_per_cycle {
-            return disagree(&["ccd_s", "burst", "beats_per_cycle"], "bursts would overlap");
+            return disagree(&["ccd_s", "burst", "beats_per_cycle"], "`ccd_s` must cover a burst");
         }
         if self.ccd_l < self.ccd_s {
-            return disagree(
-                &["ccd_l", "ccd_s"],
-                "columns of one bank group would be closer than those of two",
-            );
+            return disagree(&["ccd_l", "ccd_s"], "`ccd_l` must be at least `ccd_s`");
         }
         if self.write_high > self.write_queue {
-            return disagree(&["write_high", "write_queue"], "the queue is full before its high mark");
+            return disagree(
+                &["write_high", "write_queue"],
+                "the high mark must be at most the queue's capacity",
+            );
         }
         if self.write_low >= self.write_high {
-            return disagree(&["write_low", "write_high"], "the low mark is below the high one");
+            return disagree(&["write_low", "write_high"], "the low mark must be below the high mark");
         }
         if self.ras > self.rc {
-            return disagree(&["ras", "rc"], "a row would be closed after the next is opened");
+            return disagree(&["ras", "rc"], "`ras` must be at most `rc`");
         }
         let busy = u64::from(self.rfc) + u64::from(self.rp) + u64::from(self.ras);
         if self.refresh != RefreshMode::None && Timing::new(self).refresh_interval <= busy {
             let keys = ["refi", "rfc", "rp", "ras", "banks", "refresh"];
-            return disagree(&keys, "there would be no time but for refresh");
+            return disagree(&keys, "refresh must leave time for accesses");
         }
         Ok(())
     }
@@ -213,16 +215,17 @@ impl DramSpec {
         let slices: u32 = document.get("partition", "slices", "slices")?;
         if !slices.is_multiple_of(self.pseudo_channels) {
             let keys = [("dram", "pseudo_channels"), ("partition", "slices")];
-            return Err(document
-                .disagree(&keys, "the channel's slices have to be shared evenly among its pseudo-channels"));
+            return Err(
+                document.disagree(&keys, "the pseudo-channels must divide the channel's slices evenly")
+            );
         }
         if !self.banks.is_multiple_of(slices / self.pseudo_channels) {
             let keys = [("dram", "banks"), ("partition", "slices"), ("dram", "pseudo_channels")];
-            return Err(document.disagree(&keys, "each slice has the same number of banks"));
+            return Err(document.disagree(&keys, "the slices must divide the banks evenly"));
         }
         if !self.banks.is_multiple_of(self.bank_groups) {
             let keys = [("dram", "bank_groups"), ("dram", "banks")];
-            return Err(document.disagree(&keys, "each group has the same number of banks"));
+            return Err(document.disagree(&keys, "the bank groups must divide the banks evenly"));
         }
         Ok(())
     }
@@ -282,39 +285,40 @@ crate::counters! {
         reads: "sectors" = "dram__sectors_read.sum",
         /// Sectors written.
         writes: "sectors" = "dram__sectors_write.sum",
-        /// Reads answered from the write queue.
+        /// Reads served from the write queue.
         forwarded: "sectors" = "",
         /// Rows activated.
         activates: "commands" = "",
-        /// Rows closed.
+        /// Rows precharged.
         precharges: "commands" = "",
-        /// Refreshes.
+        /// Refresh commands.
         refreshes: "commands" = "",
-        /// Reads whose row was open when they arrived.
+        /// Reads whose row was open at arrival.
         read_row_hits: "sectors" = "",
-        /// Reads whose row had to be opened.
+        /// Reads whose row had to be activated.
         read_row_misses: "sectors" = "",
-        /// Writes whose row was open when they were served.
+        /// Writes whose row was open at service.
         write_row_hits: "sectors" = "",
-        /// Writes whose row had to be opened.
+        /// Writes whose row had to be activated.
         write_row_misses: "sectors" = "",
-        /// Cycles in which data was on the bus.
+        /// Cycles with data on the bus.
         bus_cycles: "DRAM cycles" = "dram__cycles_active.sum",
-        /// Cycles with accesses in the queues, or with data on the bus, which is taken to be there from the command on.
+        /// Cycles with queued accesses or with a burst pending or on the bus.
         busy_cycles: "DRAM cycles" = "",
-        /// Accesses in the read queue, summed over cycles.
+        /// Read queue occupancy, summed over cycles.
         read_queue_occupancy: "sector cycles" = "",
-        /// Accesses in the write queue, summed over cycles.
+        /// Write queue occupancy, summed over cycles.
         write_queue_occupancy: "sector cycles" = "",
-        /// Times that writes were served before reads because of the high mark.
+        /// Write drains begun because the queue reached the high mark.
         drains: "times" = "",
     } with {
-        /// Reads.
+        /// Read latencies.
         read_latencies: ReadLatencies,
     }
 }
 
 crate::latencies! {
-    /// Reads, those answered from the write queue among them, from their coming to the channel to the end of their data.
+    /// Read latency: arrival at the channel to end of data, reads served from the write queue
+    /// included.
     pub struct ReadLatencies in "dram" { read_requests: "sectors", read_latency: "DRAM cycles" }
 }

@@ -12,29 +12,29 @@ use crate::statistics::{Counter, Counters, Counts};
 crate::counters! {
     /// The GPU as a whole.
     pub struct GpuCounters in "gpu" {
-        /// Core cycles.
+        /// Core cycles of the launch.
         cycles: "core cycles" = "gpc__cycles_elapsed.max",
-        /// The same as time.
+        /// Duration of the launch.
         nanoseconds: "ns" = "gpu__time_duration.sum",
-        /// Core cycles of all SMs.
+        /// Core cycles, summed over SMs.
         sm_cycles: "core cycles" = "sm__cycles_elapsed.sum",
-        /// The same, each for all warps that an SM can hold.
+        /// Warp slots of all SMs, summed over core cycles.
         warp_slot_cycles: "warps x core cycles" = "",
-        /// L2 cycles of all slices.
+        /// L2 cycles, summed over slices.
         l2_cycles: "L2 cycles" = "lts__cycles_elapsed.sum",
-        /// DRAM cycles of all channels.
+        /// DRAM cycles, summed over channels.
         dram_cycles: "DRAM cycles" = "dram__cycles_elapsed.sum",
-        /// CTAs that were started.
+        /// CTAs started.
         ctas_started: "CTAs" = "sm__ctas_launched.sum",
-        /// CTAs that ended.
+        /// CTAs completed.
         ctas_ended: "CTAs" = "",
-        /// Requests that copy engines sent through L2.
+        /// Requests of copy engines to L2.
         copy_requests: "requests" = "",
-        /// Replies that copy engines got.
+        /// Replies of L2 to copy engines.
         copy_replies: "requests" = "",
-        /// Sectors that copy engines read from L2.
+        /// Sectors that copy engines read through L2.
         copy_sectors_read: "sectors" = "",
-        /// Sectors that copy engines wrote to L2.
+        /// Sectors that copy engines wrote through L2.
         copy_sectors_written: "sectors" = "",
     }
 }

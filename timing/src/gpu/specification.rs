@@ -1,15 +1,15 @@
-//! What launches, copies and fills cost beside their work.
+//! Costs of launches, copies and fills beside their work.
 
 use crate::specification::{Document, GpuSpec, SpecificationError};
 
 crate::specification! {
-    /// Launches.
+    /// Launch overhead.
     pub struct LaunchSpec in "launch" {
-        /// From the start of a launch to the start of its first CTA.
+        /// Start of a launch to start of its first CTA.
         launch: u32 ["core cycles"],
-        /// From the end of the last CTA to the end of the launch.
+        /// End of the last CTA to end of the launch.
         drain: u32 ["core cycles"],
-        /// All caches are empty when a launch starts, as under a profiler.
+        /// Caches are empty at every launch start, as under a profiler.
         cold: bool ["flag"],
     }
 }
@@ -18,10 +18,10 @@ impl LaunchSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self {
             LaunchSpec { launch, .. } if *launch > 1 << 24 => {
-                Err(document.wrong("launch", "launch", "more than 16,777,216 cycles"))
+                Err(document.wrong("launch", "launch", "must be at most 16,777,216 cycles"))
             }
             LaunchSpec { drain, .. } if *drain > 1 << 24 => {
-                Err(document.wrong("launch", "drain", "more than 16,777,216 cycles"))
+                Err(document.wrong("launch", "drain", "must be at most 16,777,216 cycles"))
             }
             _ => Ok(()),
         }
@@ -31,11 +31,11 @@ impl LaunchSpec {
 crate::specification! {
     /// Copy engines.
     pub struct CopySpec in "copy" {
-        /// Bytes a second between host and device.
+        /// Bandwidth between host and device.
         bandwidth: u32 ["MB/s"],
-        /// From the start of a copy to its first byte.
+        /// Start of a copy to its first byte.
         latency: u32 ["core cycles"],
-        /// Copies go through L2 and leave their lines there.
+        /// Copies pass through L2 and leave their lines there.
         through_l2: bool ["flag"],
     }
 }
@@ -43,7 +43,7 @@ crate::specification! {
 impl CopySpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self.bandwidth {
-            0 => Err(document.wrong("copy", "bandwidth", "no copy would end")),
+            0 => Err(document.wrong("copy", "bandwidth", "must be at least 1")),
             _ => Ok(()),
         }
     }
@@ -57,11 +57,12 @@ impl CopySpec {
 }
 
 crate::specification! {
-    /// Copies within the device, and fills: kernels of the driver, which begin and end like launches.
+    /// Copies within the device and fills. The driver runs them as kernels, so they begin and end
+    /// like launches.
     pub struct TransferSpec in "transfer" {
-        /// Lines under way, reads and writes, for each SM.
+        /// Outstanding lines per SM, reads and writes.
         lines: u32 ["lines"],
-        /// Bytes of lines that are read and written each cycle, at most, for each SM.
+        /// Bytes that a copy reads and writes each cycle per SM, at most.
         rate: u32 ["B"],
     }
 }
@@ -69,12 +70,8 @@ crate::specification! {
 impl TransferSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self {
-            TransferSpec { lines: 0, .. } => {
-                Err(document.wrong("transfer", "lines", "no copy or fill would end"))
-            }
-            TransferSpec { rate: 0, .. } => {
-                Err(document.wrong("transfer", "rate", "no copy or fill would end"))
-            }
+            TransferSpec { lines: 0, .. } => Err(document.wrong("transfer", "lines", "must be at least 1")),
+            TransferSpec { rate: 0, .. } => Err(document.wrong("transfer", "rate", "must be at least 1")),
             _ => Ok(()),
         }
     }

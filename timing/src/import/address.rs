@@ -1,15 +1,15 @@
 //! Address mappings of option files: `dramid@8;00000000.….RRRRRRRR.RBBBCCCB.CCCSSSSS`.
 
-/// What of a mapping our model has.
+/// Parts of a mapping that the model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mapping {
-    /// Consecutive bytes that belong to one channel.
+    /// Consecutive bytes of one channel.
     pub interleave: u32,
     /// Bytes of a row of a bank.
     pub row: u32,
 }
 
-/// Reads a mapping: the channel's bit, and a letter for each bit of the address below it and above.
+/// Parses a mapping: the channel's bit, then a letter for each address bit around it.
 pub(super) fn parse(text: &str) -> Option<Mapping> {
     let (channel, letters) = text.split_once(';')?;
     let bit: u32 = channel.strip_prefix("dramid@")?.parse().ok()?;
@@ -25,13 +25,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_and_bytes_of_a_burst_are_the_row() {
+    fn row_size_counts_column_and_burst_bits() {
         let text = "dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.RBBBCCCB.CCCSSSSS";
         assert_eq!(parse(text), Some(Mapping { interleave: 256, row: 2048 }));
     }
 
     #[test]
-    fn other_letters_are_an_error() {
+    fn unknown_letter_is_an_error() {
         assert_eq!(parse("dramid@8;RRRRXXXX"), None);
     }
 }

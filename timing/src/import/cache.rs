@@ -1,75 +1,77 @@
 //! Caches of option files: `S:4:128:64,L:T:m:L:L,A:512:8,16:0,32`.
 //!
-//! Kind, sets, bytes of a line, ways; replacement, writes, allocation, allocation by writes, set index; MSHRs with what
-//! they merge; miss queue with a FIFO of results; width of the data port. Older files leave the kind out. Those of GPGPU-Sim
-//! 3.1 have no set index, and those of 3.0 have policies behind the geometry: `64:128:8:L:B:m,A:32:8,8`.
+//! Fields: kind, sets, line bytes, ways; replacement, writes, allocation, write allocation, set
+//! index; MSHRs and merges; miss queue with a result FIFO; width of the data port. Older files omit
+//! the kind. GPGPU-Sim 3.1 omits the set index; 3.0 puts policies after the geometry:
+//! `64:128:8:L:B:m,A:32:8,8`.
 
 use super::ImportError;
 use super::options::Options;
 
-/// Letters and numbers of a cache.
+/// A cache as its option describes it.
 pub(super) struct Cache {
     /// Lines have sectors.
     pub sectored: bool,
     /// Sets.
     pub sets: u32,
-    /// Lines of a set.
+    /// Associativity.
     pub ways: u32,
     /// Replacement: `L` for LRU, `F` for FIFO.
     pub replacement: char,
-    /// Writes: `R` read-only, `B` back, `T` through, `E` evicting, `L` back where local and evicting where global.
+    /// Writes: `R` read-only, `B` write-back, `T` write-through, `E` evicting, `L` write-back for
+    /// local and evicting for global memory.
     pub writes: char,
     /// Allocation: `m` on a miss, `f` on a fill, `s` streaming.
     pub allocation: char,
-    /// What writes that miss do: `N` no allocation, `W` and `F` fetching, `L` lazily fetching on read.
+    /// Write misses: `N` no allocation, `W` and `F` fetch on write, `L` lazy fetch on read.
     pub write_allocation: char,
     /// Set index: `L` linear, `H` Fermi's hash, `P` IPOLY, `X` exclusive or.
     pub index: char,
     /// MSHRs.
     pub mshrs: u32,
-    /// Requests that an MSHR merges.
+    /// Requests that an MSHR may merge.
     pub merges: u32,
-    /// Requests that wait to leave.
+    /// Requests that may wait to leave.
     pub miss_queue: u32,
-    /// Bytes of the data port.
+    /// Width of the data port in bytes.
     pub port: Option<u32>,
 }
 
 impl Cache {
-    /// Bytes of a line; caches with others are refused.
+    /// Line size of the model's caches.
     pub const LINE: u32 = 128;
 
-    /// The cache of an option.
+    /// Reads the cache of an option.
     pub fn read(options: &mut Options, name: &str) -> Result<Option<Cache>, ImportError> {
         match Cache::read_with_line(options, name)? {
             Some((_, line)) if line != Cache::LINE => {
-                Err(options
-                    .error(name, "our caches have lines of 128 B; write the same size with such lines"))
+                Err(options.error(name, "the line must be 128 B; write the same size with such lines"))
             }
             found => Ok(found.map(|(cache, _)| cache)),
         }
     }
 
-    /// The cache of an option, and the bytes of its lines.
+    /// Reads the cache of an option with its line size.
     pub fn read_with_line(options: &mut Options, name: &str) -> Result<Option<(Cache, u32)>, ImportError> {
         let Some(text) = options.text(name)? else { return Ok(None) };
-        let shape = "a cache is kind:sets:line:ways,L:B:m:L:L,A:mshrs:merges,queue";
+        let shape = "must have the form kind:sets:line:ways,L:B:m:L:L,A:mshrs:merges,queue";
         parse(&text).map(Some).ok_or_else(|| options.error(name, shape))
     }
 
-    /// A cache of as many bytes and ways with lines of our size; nothing if its sets are no whole number then.
+    /// The cache with the same size and ways in lines of the model; `None` if the sets would be no
+    /// whole number.
     pub fn in_own_lines(self, line: u32) -> Option<Cache> {
         let bytes = self.sets.checked_mul(line)?;
         bytes.is_multiple_of(Cache::LINE).then_some(Cache { sets: bytes / Cache::LINE, ..self })
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub fn size(&self) -> u64 {
         u64::from(self.sets) * u64::from(self.ways) * u64::from(Cache::LINE)
     }
 }
 
-/// The parts of a cache's text that older versions write in other ways.
+/// Fields of a cache's text, whose order depends on the version.
 struct Parts<'a> {
     sectored: bool,
     geometry: [&'a str; 3],
@@ -89,7 +91,7 @@ impl<'a> Parts<'a> {
         }
         let policies = match geometry.len() {
             3 => parts.next()?,
-            // Policies behind the geometry, as in 3.0.
+            // Version 3.0 puts policies after the geometry.
             6 => geometry.split_off(3),
             _ => return None,
         };
@@ -100,7 +102,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The cache and the bytes of its lines.
+/// Parses a cache and its line size.
 fn parse(text: &str) -> Option<(Cache, u32)> {
     let Parts { sectored, geometry: [sets, line, ways], policies, mshrs, queues, port } = Parts::read(text)?;
     let (&replacement, &writes, &allocation) = (policies.first()?, policies.get(1)?, policies.get(2)?);
@@ -125,7 +127,7 @@ fn parse(text: &str) -> Option<(Cache, u32)> {
         miss_queue: queues.first()?.parse().ok()?,
         port,
     };
-    // Sets and ways for which there is no size.
+    // Reject sets and ways whose product overflows.
     cache.sets.checked_mul(cache.ways)?;
     Some((cache, line.parse().ok()?))
 }

@@ -1,16 +1,16 @@
-//! DRAM of an option file.
+//! DRAM options.
 
 use super::options::Options;
 use super::{ImportError, Made, address};
 
-/// Bytes of our model's bursts.
+/// Burst size of the model in bytes.
 const ATOM: u32 = 32;
 
-/// Timings in the order of the form without names.
+/// Order of timings in the unnamed form.
 const ORDER: [&str; 14] =
     ["nbk", "CCD", "RRD", "RCD", "RAS", "RP", "RC", "CL", "WL", "CDLR", "WR", "nbkgrp", "CCDL", "RTPL"];
 
-/// Timings that mean the same here, with our names.
+/// Timings with equal meaning: GPGPU-Sim's name and the model's.
 const SAME: [(&str, &str); 12] = [
     ("nbk", "banks"),
     ("nbkgrp", "bank_groups"),
@@ -26,7 +26,7 @@ const SAME: [(&str, &str); 12] = [
     ("RTPL", "rtp"),
 ];
 
-/// Reads what is known of DRAM.
+/// Imports DRAM options.
 pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     mapping(options, made)?;
     scheduler(options, made)?;
@@ -55,7 +55,7 @@ fn mapping(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let name = "gpgpu_mem_addr_mapping";
     let Some(text) = options.text(name)? else { return Ok(()) };
     let mapping =
-        address::parse(&text).ok_or_else(|| options.error(name, "a mapping is dramid@BIT;LETTERS"))?;
+        address::parse(&text).ok_or_else(|| options.error(name, "must have the form dramid@BIT;LETTERS"))?;
     for key in ["interleave", "slice_interleave"] {
         made.add("partition", key, mapping.interleave, options.source(name));
     }
@@ -69,7 +69,7 @@ fn scheduler(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
         None => {}
         Some(0) => made.choose("dram", "scheduler", "fcfs", options.source(name)),
         Some(1) => made.choose("dram", "scheduler", "fr-fcfs", options.source(name)),
-        Some(_) => return Err(options.error(name, "schedulers are 0 and 1")),
+        Some(_) => return Err(options.error(name, "must be 0 or 1")),
     }
     if let Some(size) = options.number("gpgpu_frfcfs_dram_sched_queue_size")? {
         made.add("dram", "read_queue", size, options.source("gpgpu_frfcfs_dram_sched_queue_size"));
@@ -83,7 +83,7 @@ fn scheduler(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
     let name = "dram_write_queue_size";
     let Some(sizes) = options.list::<u32>(name, ':')? else { return Ok(()) };
     let [size, high, low] = sizes[..] else {
-        return Err(options.error(name, "size, high and low mark are needed"));
+        return Err(options.error(name, "must list size, high and low mark"));
     };
     for (key, value) in [("write_queue", size), ("write_high", high), ("write_low", low)] {
         made.add("dram", key, value, options.source(name));
@@ -91,7 +91,8 @@ fn scheduler(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
     Ok(())
 }
 
-/// The data bus, with bursts of 32 B. Gives how many of them GPGPU-Sim's burst is, and the cycles of one.
+/// Imports the data bus with bursts of 32 B. Returns the number of these in GPGPU-Sim's burst, and
+/// the cycles of one.
 fn data_bus(options: &mut Options, made: &mut Made) -> Result<Option<(u32, u32)>, ImportError> {
     let name = "gpgpu_dram_buswidth";
     let chips = options.number("gpgpu_n_mem_per_ctrlr")?.unwrap_or(1);
@@ -103,7 +104,7 @@ fn data_bus(options: &mut Options, made: &mut Made) -> Result<Option<(u32, u32)>
     let bus = width.saturating_mul(chips);
     let bytes = bus.saturating_mul(burst);
     if bus == 0 || !ATOM.is_multiple_of(bus) || bytes == 0 || !bytes.is_multiple_of(ATOM) {
-        return Err(options.error(name, "our bursts have 32 B"));
+        return Err(options.error(name, "the burst must be a multiple of 32 B"));
     }
     made.add("dram", "bus", bus, format!("{}, {chips} chips a channel", options.source(name)));
     let source = format!("{}, as bursts of 32 B", options.source("gpgpu_dram_burst_length"));
@@ -112,7 +113,7 @@ fn data_bus(options: &mut Options, made: &mut Made) -> Result<Option<(u32, u32)>
     Ok(Some((bytes / ATOM, (ATOM / bus).div_ceil(beats))))
 }
 
-/// Timings; those between column commands are shorter where a burst has been cut.
+/// Imports timings. Column-to-column timings shrink where a burst is split.
 fn timings(options: &mut Options, made: &mut Made, bus: Option<(u32, u32)>) -> Result<(), ImportError> {
     let name = "gpgpu_dram_timing_opt";
     let Some(text) = options.text(name)? else { return Ok(()) };
@@ -142,11 +143,11 @@ fn timings(options: &mut Options, made: &mut Made, bus: Option<(u32, u32)>) -> R
     Ok(())
 }
 
-/// Timings with their names; both forms, `nbk=16:CCD=1` and `16:1`.
+/// Parses timings in both forms, `nbk=16:CCD=1` and `16:1`.
 fn parse(text: &str) -> Result<Vec<(&'static str, u32)>, String> {
     let parts: Vec<&str> = text.split(':').map(str::trim).filter(|part| !part.is_empty()).collect();
     if parts.len() > ORDER.len() {
-        return Err(format!("there are {} timings", ORDER.len()));
+        return Err(format!("must list {} timings", ORDER.len()));
     }
     let entry = |(position, part): (usize, &&str)| {
         let (name, value) = match part.split_once('=') {
@@ -154,8 +155,8 @@ fn parse(text: &str) -> Result<Vec<(&'static str, u32)>, String> {
             None => (ORDER[position], *part),
         };
         let known = ORDER.iter().find(|known| **known == name);
-        let known = known.ok_or_else(|| format!("no timing is called `{name}`"))?;
-        let value = value.trim().parse().map_err(|_| format!("`{part}` is no whole number of cycles"))?;
+        let known = known.ok_or_else(|| format!("unknown timing `{name}`"))?;
+        let value = value.trim().parse().map_err(|_| format!("`{part}` must be a whole number of cycles"))?;
         Ok((*known, value))
     };
     parts.iter().enumerate().map(entry).collect()

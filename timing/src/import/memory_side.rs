@@ -1,14 +1,14 @@
-//! Crossbar, partitions and L2 of an option file.
+//! Crossbar, partition and L2 options.
 
 use super::cache::Cache;
 use super::options::Options;
 use super::{ImportError, Made};
 use crate::message::LINE_BYTES;
 
-/// Requests that our L2's queue to DRAM has room for at least.
+/// Minimum entries of the L2's queue to DRAM.
 const SMALLEST_MISS_QUEUE: u32 = 8;
 
-/// Reads what is known of crossbar, partitions and L2.
+/// Imports crossbar, partition and L2 options.
 pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     crossbar(options, made)?;
     partition(options, made)?;
@@ -17,7 +17,12 @@ pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), Impor
 
 fn crossbar(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let no_option = |what: &str| format!("no option: {what}");
-    made.add("crossbar", "latency", 16, no_option("assumed: the rest of the way is in the latency of L2"));
+    made.add(
+        "crossbar",
+        "latency",
+        16,
+        no_option("assumed: the L2's latency covers the rest of the traversal"),
+    );
     made.add("crossbar", "iterations", 1, no_option("an arbiter has one round"));
     for (option, name) in [
         ("icnt_flit_size", "flit"),
@@ -38,7 +43,7 @@ fn crossbar(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
         None => {}
         Some(0) => made.choose("crossbar", "arbiter", "round-robin", options.source(name)),
         Some(1) => made.choose("crossbar", "arbiter", "islip", options.source(name)),
-        Some(_) => return Err(options.error(name, "arbiters are 0 and 1")),
+        Some(_) => return Err(options.error(name, "must be 0 or 1")),
     }
     Ok(())
 }
@@ -71,40 +76,41 @@ fn l2(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let cache = match cache.in_own_lines(line) {
         Some(cache) => cache,
         None => {
-            return Err(options
-                .error(name, "our caches have lines of 128 B, and these make no whole sets of such lines"));
+            return Err(
+                options.error(name, "lines must be of 128 B, and the cache a whole number of such sets")
+            );
         }
     };
     let source = options.source(name);
     if line != Cache::LINE {
-        made.note(format!("{source}: as many bytes and ways in lines of {} B", Cache::LINE));
+        made.note(format!("{source}: same size and ways in lines of {} B", Cache::LINE));
     }
     made.add("l2", "size", cache.size(), source.clone());
     made.add("l2", "ways", cache.ways, source.clone());
     let lines = cache.size() / LINE_BYTES;
-    made.add("l2", "modified", lines, "no option: every line may be".to_owned());
+    made.add("l2", "modified", lines, "no option: every line may be dirty".to_owned());
     match cache.replacement {
         'L' => made.choose("l2", "replacement", "lru", source.clone()),
         'F' => made.choose("l2", "replacement", "fifo", source.clone()),
-        _ => return Err(options.error(name, "replacement is `L` or `F`")),
+        _ => return Err(options.error(name, "replacement must be `L` or `F`")),
     }
     if cache.writes != 'B' {
-        return Err(options.error(name, "our L2 writes back (`B`)"));
+        return Err(options.error(name, "the L2 must write back (`B`)"));
     }
     match cache.write_allocation {
         'L' => made.choose("l2", "write_allocation", "lazy-fetch-on-read", source.clone()),
         'W' | 'F' => made.choose("l2", "write_allocation", "fetch-on-write", source.clone()),
-        _ => return Err(options.error(name, "our L2 allocates for writes (`L`, `W` or `F`)")),
+        _ => return Err(options.error(name, "the L2 must allocate on writes (`L`, `W` or `F`)")),
     }
     match cache.index {
         'L' => made.choose("l2", "set_hash", "consecutive", source.clone()),
         'X' => made.choose("l2", "set_hash", "xor", source.clone()),
         'P' => made.choose("l2", "set_hash", "ipoly", source.clone()),
-        _ => return Err(options.error(name, "our L2 has the set indices `L`, `X` and `P`")),
+        _ => return Err(options.error(name, "the L2's set index must be `L`, `X` or `P`")),
     }
     made.choose("l2", "fetch", if cache.sectored { "sector" } else { "line" }, source.clone());
     made.add("dram", "request", if cache.sectored { 32 } else { 128 }, source.clone());
-    // An MSHR of a cache with sectors is for a sector, otherwise for a line of four.
+    // An MSHR of a sectored cache is for one sector, else for a line of four.
     let sectors = if cache.sectored { 1 } else { 4 };
     made.add("l2", "mshrs", cache.mshrs.saturating_mul(sectors), source.clone());
     made.add("l2", "merges", cache.merges, source.clone());

@@ -1,7 +1,7 @@
-//! GPGPU-Sim's option files (`gpgpusim.config`) as GPU files of ours.
+//! Imports GPGPU-Sim option files (`gpgpusim.config`) as GPU files.
 //!
-//! What an option says becomes a value with the option as its source; what no option says comes from the base. Options
-//! that our model has no counterpart for are listed at the end of the file that is made.
+//! An option becomes a value with the option as its source. The base supplies values without an
+//! option. The end of the generated file lists options without a counterpart in the model.
 
 mod address;
 mod cache;
@@ -16,10 +16,10 @@ use std::fmt::Write as _;
 use self::options::Options;
 use crate::specification::{GpuSpec, Key};
 
-/// The file that imported ones build on.
+/// Base of imported files.
 const BASE: &str = "titan-v";
 
-/// What is wrong with an option file.
+/// An error of an option file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: `-{option} {value}`: {reason}")]
 pub struct ImportError {
@@ -29,16 +29,16 @@ pub struct ImportError {
     pub line: usize,
     /// The option, without its dash.
     pub option: String,
-    /// What stands there.
+    /// Value as written.
     pub value: String,
-    /// What is the matter.
+    /// Violated rule.
     pub reason: String,
 }
 
-/// The text of a GPU's file that says what an option file of GPGPU-Sim says.
+/// Converts a GPGPU-Sim option file to a GPU file.
 ///
 /// # Errors
-/// An option whose value GPGPU-Sim would not take, or that our model cannot have.
+/// An option whose value GPGPU-Sim would reject or the model does not support.
 pub fn gpgpusim(file: &str, text: &str) -> Result<String, ImportError> {
     let mut options = Options::read(file, text)?;
     let mut made = Made::default();
@@ -49,7 +49,7 @@ pub fn gpgpusim(file: &str, text: &str) -> Result<String, ImportError> {
     Ok(made.text(file, &options))
 }
 
-/// A value of the file that is made.
+/// A value of the generated file.
 struct Value {
     section: &'static str,
     name: &'static str,
@@ -57,26 +57,26 @@ struct Value {
     source: String,
 }
 
-/// What has been imported.
+/// Content of the generated file.
 #[derive(Default)]
 struct Made {
     values: Vec<Value>,
-    /// Options that were mapped in another way than their names say.
+    /// Remarks on options whose mapping their names do not show.
     notes: Vec<String>,
 }
 
 impl Made {
-    /// A value, written as in TOML, and where it comes from.
+    /// Adds a value in TOML syntax with its source.
     fn add(&mut self, section: &'static str, name: &'static str, value: impl ToString, source: String) {
         self.values.push(Value { section, name, value: value.to_string(), source });
     }
 
-    /// Something that a reader of the file should know.
+    /// Adds a remark.
     fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
-    /// A value that is a word.
+    /// Adds a word.
     fn choose(&mut self, section: &'static str, name: &'static str, word: &str, source: String) {
         self.add(section, name, format!("\"{word}\""), source);
     }
@@ -106,15 +106,13 @@ impl Made {
         }
         let absent: Vec<&String> = options.absent().collect();
         if !absent.is_empty() {
-            let _ = writeln!(
-                text,
-                "\n# Options that the file lacks; what they say is as in {BASE}, or as the values above say:"
-            );
+            let _ =
+                writeln!(text, "\n# Options absent from the file; {BASE} or the values above supply them:");
             absent.iter().for_each(|name| {
                 let _ = writeln!(text, "#   -{name}");
             });
         }
-        text.push_str("\n# Options without a counterpart, or whose value has none:\n");
+        text.push_str("\n# Options or values without a counterpart in the model:\n");
         for (name, option) in options.unused() {
             let _ =
                 writeln!(text, "#   line {}: {}", option.line, remark(&format!("-{name} {}", option.value)));
@@ -127,7 +125,7 @@ impl Made {
     }
 }
 
-/// A text as a comment of TOML may have it: without control characters.
+/// Text without control characters, for a TOML comment.
 fn remark(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
@@ -146,46 +144,46 @@ mod tests {
         GpuSpec::read(&document("imported.toml", &text).unwrap()).unwrap()
     }
 
-    /// What the importer says of an option file with one line changed.
+    /// Error for the Volta file with one text replaced.
     fn error(from: &str, to: &str) -> String {
         assert!(VOLTA.contains(from), "{from}");
         gpgpusim("gpgpusim.config", &VOLTA.replace(from, to)).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_sectored_l1_with_adaptive_size_keeps_its_geometry() {
+    fn adaptive_sectored_l1_keeps_its_geometry() {
         let l1 = import(VOLTA).l1;
         assert_eq!((l1.size, l1.unified, l1.sets, l1.misses, l1.merges), (128 << 10, true, 4, 512, 8));
     }
 
     #[test]
-    fn an_l1_beside_shared_memory_has_sets_times_ways_times_lines() {
+    fn separate_l1_size_is_sets_times_ways_times_lines() {
         let gpu = import(FERMI);
         assert_eq!((gpu.l1.size, gpu.l1.unified, gpu.shared.sizes), (16 << 10, false, vec![48 << 10]));
     }
 
     #[test]
-    fn the_peak_bandwidth_is_that_of_the_options() {
+    fn peak_bandwidth_follows_the_options() {
         // 24 channels x 16 B x 2 x 850 MHz; 6 channels of 2 chips x 4 B x 4 x 924 MHz.
         assert_eq!(import(VOLTA).peak_dram_bandwidth(), 652_800_000_000);
         assert_eq!(import(FERMI).peak_dram_bandwidth(), 177_408_000_000);
     }
 
     #[test]
-    fn timings_are_read_named_and_by_position() {
+    fn timings_parse_by_name_and_by_position() {
         let timings = |gpu: GpuSpec| (gpu.dram.rcd, gpu.dram.ras, gpu.dram.wtr, gpu.dram.rtp);
         assert_eq!(timings(import(VOLTA)), (12, 28, 3, 3));
         assert_eq!(timings(import(FERMI)), (12, 28, 5, 2));
     }
 
     #[test]
-    fn the_row_is_that_of_the_address_mapping() {
+    fn row_size_follows_the_address_mapping() {
         assert_eq!(import(VOLTA).dram.row, 2048);
         assert_eq!(import(FERMI).dram.row, 4096);
     }
 
     #[test]
-    fn what_is_said_of_an_sm_is_shared_out_among_its_sub_cores() {
+    fn sm_resources_divide_among_sub_cores() {
         let gpu = import(VOLTA);
         assert_eq!((gpu.execution.integer, gpu.execution.fp64, gpu.execution.special_function), (16, 8, 4));
         assert_eq!((gpu.operands.banks, gpu.operands.collectors, gpu.result_bus.slots), (4, 2, 2));
@@ -193,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn an_sm_sends_no_more_than_its_part_of_the_buffer_holds() {
+    fn credits_are_the_sms_share_of_the_buffer() {
         let gpu = import(VOLTA);
         assert_eq!(gpu.memory_pipeline.credits, gpu.crossbar.credits());
     }
 
     #[test]
-    fn a_warp_is_fetched_two_instructions_when_it_has_none_left_however_many_warps_are_fetched_for() {
+    fn empty_warp_buffer_fetches_two_instructions() {
         for turns in [1, 4, 8] {
             let fetch = |turns| format!("-gpgpu_inst_fetch_throughput {turns}");
             let front_end = import(&VOLTA.replace(&fetch(4), &fetch(turns))).front_end;
@@ -208,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn several_turns_of_fetch_a_cycle_decode_in_the_same_one() {
+    fn several_fetch_turns_decode_in_the_same_cycle() {
         assert_eq!([import(VOLTA), import(FERMI)].map(|gpu| gpu.front_end.latency), [1, 2]);
     }
 
     #[test]
-    fn turns_of_fetch_that_are_not_one_for_each_sub_core_are_listed() {
+    fn fetch_turns_other_than_sub_cores_are_listed() {
         let eight = VOLTA.replace("-gpgpu_inst_fetch_throughput 4", "-gpgpu_inst_fetch_throughput 8");
         let listed = |text: &str| {
             gpgpusim("file", text).unwrap().contains("#   line 29: -gpgpu_inst_fetch_throughput")
@@ -222,28 +220,28 @@ mod tests {
     }
 
     #[test]
-    fn latencies_of_operations_are_those_of_their_classes() {
+    fn operation_latencies_follow_their_classes() {
         let latency = import(VOLTA).latency;
         assert_eq!((latency.integer, latency.integer_extremum, latency.integer_multiply), (4, 13, 5));
         assert_eq!((latency.fp32, latency.fp64), (4, 8));
     }
 
     #[test]
-    fn launches_take_what_options_say_and_nothing_else() {
+    fn launch_overhead_follows_options_alone() {
         let times = |gpu: GpuSpec| (gpu.launch.launch, gpu.launch.drain, gpu.tlb.miss, gpu.tlb.walk);
         assert_eq!(times(import(VOLTA)), (5000, 0, 0, 0));
         assert_eq!(times(import(FERMI)), (0, 0, 0, 0));
     }
 
     #[test]
-    fn a_latency_that_the_model_cannot_have_is_left_to_the_base() {
+    fn unsupported_latency_comes_from_the_base() {
         let text = gpgpusim("volta.config", VOLTA).unwrap();
         assert!(text.contains("-ptx_opcode_latency_sfu 100\n"), "{text}");
         assert!(!text.contains("special_function = { value = 100"));
     }
 
     #[test]
-    fn every_value_names_its_option_and_line() {
+    fn value_names_its_option_and_line() {
         let text = gpgpusim("volta.config", VOLTA).unwrap();
         assert!(text.contains(r#"latency = { value = 20, unit = "core cycles", source = "line "#), "{text}");
     }
@@ -257,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn seven_widths_are_those_of_version_3() {
-        // The last of seven is EX_WB, two results an SM.
+    fn seven_pipeline_widths_are_of_version_3() {
+        // The seventh width is EX_WB, two results an SM.
         assert_eq!(import(FERMI_3).result_bus.slots, 1);
         let eight = FERMI_3.replace("2,1,1,2,1,1,2\n", "2,1,1,2,1,1,8\n");
         assert_eq!(import(&eight).result_bus.slots, 2);
@@ -269,15 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn a_fifth_clock_is_left_out_with_a_note() {
+    fn fifth_clock_is_omitted_with_a_note() {
         let gpu = import(FERMI_3);
         assert_eq!((gpu.clocks.core, gpu.clocks.dram), (700, 924));
         let text = gpgpusim("fermi.config", FERMI_3).unwrap();
-        assert!(text.contains("core, crossbar, L2 and DRAM; 1 more (PCIe) left out"), "{text}");
+        assert!(text.contains("core, crossbar, L2 and DRAM; 1 more (PCIe) omitted"), "{text}");
     }
 
     #[test]
-    fn caches_of_versions_3_0_and_3_1_are_read() {
+    fn caches_of_versions_3_0_and_3_1_parse() {
         let gpu = import(FERMI_3);
         assert_eq!((gpu.l1.size, gpu.l1.sets, gpu.l1.misses), (16 << 10, 32, 32));
         assert_eq!((gpu.l2.size, gpu.l2.ways), (64 << 10, 8));
@@ -285,16 +283,16 @@ mod tests {
     }
 
     #[test]
-    fn an_l2_with_other_lines_keeps_its_bytes_and_ways() {
+    fn l2_with_other_lines_keeps_size_and_ways() {
         let other = FERMI_3.replace("dl2 64:128:8,", "dl2 16:256:8,");
         let l2 = import(&other).l2;
         assert_eq!((l2.size, l2.ways), (32 << 10, 8));
         let text = gpgpusim("fermi.config", &other).unwrap();
-        assert!(text.contains("as many bytes and ways in lines of 128 B"), "{text}");
+        assert!(text.contains("same size and ways in lines of 128 B"), "{text}");
     }
 
     #[test]
-    fn units_of_version_3_execute_integers_and_doubles_too() {
+    fn version_3_units_also_run_integers_and_doubles() {
         let gpu = import(FERMI_3);
         // Two units of 32 lanes in four sub-cores; doubles take eight cycles.
         assert_eq!((gpu.execution.fp32, gpu.execution.integer, gpu.execution.fp64), (16, 16, 2));
@@ -302,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn renamed_options_are_read_and_absent_ones_named() {
+    fn renamed_options_parse_and_absent_ones_are_listed() {
         let gpu = import(FERMI_3);
         assert_eq!((gpu.l2.latency, gpu.dram.read_queue), (120, 16));
         let text = gpgpusim("fermi.config", FERMI_3).unwrap();
@@ -315,17 +313,17 @@ mod tests {
     }
 
     #[test]
-    fn malformed_options_are_errors_with_their_line() {
+    fn malformed_option_error_names_its_line() {
         for (from, to, expected) in [
             ("S:4:128:64,L:T", "S:4:128:x,L:T", "-gpgpu_cache:dl1"),
             ("S:4:128:64,L:T:m:L:L", "S:4:64:64,L:T:m:L:L", "lines of 128 B"),
-            ("S:4:128:64,L:T", "S:4294967295:128:4294967295,L:T", "a cache is kind:sets:line:ways"),
-            ("-gpgpu_n_mem 24", "-gpgpu_n_mem many", "a whole number is needed"),
+            ("S:4:128:64,L:T", "S:4294967295:128:4294967295,L:T", "must have the form kind:sets:line:ways"),
+            ("-gpgpu_n_mem 24", "-gpgpu_n_mem many", "must be a whole number"),
             ("1200.0:1200.0:1200.0:850.0", "1200.0:1200.0", "four frequencies"),
-            ("-gpgpu_scheduler gto", "-gpgpu_scheduler best", "schedulers are"),
-            ("nbk=16:CCD=1", "nbk=16:CCE=1", "no timing is called `CCE`"),
-            ("-gpgpu_n_mem 24", "-gpgpu_n_mem", "it has no value"),
-            ("-gpgpu_n_mem 24", "gpgpu_n_mem 24", "an option begins with a dash"),
+            ("-gpgpu_scheduler gto", "-gpgpu_scheduler best", "must be gto"),
+            ("nbk=16:CCD=1", "nbk=16:CCE=1", "unknown timing `CCE`"),
+            ("-gpgpu_n_mem 24", "-gpgpu_n_mem", "the value is missing"),
+            ("-gpgpu_n_mem 24", "gpgpu_n_mem 24", "an option must begin with a dash"),
         ] {
             let text = error(from, to);
             assert!(text.contains(expected) && text.starts_with("gpgpusim.config, line "), "{text}");

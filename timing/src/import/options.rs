@@ -1,19 +1,20 @@
-//! Option files: `-name value`, with comments from `#` to the end of a line and quotes around values with blanks.
+//! Option files: `-name value`, comments from `#` to the end of the line, quotes around values with
+//! blanks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use super::ImportError;
 
-/// What a file gives for an option.
+/// An option as given.
 pub(super) struct Given {
-    /// Its value, with single blanks between its words.
+    /// Value, with single blanks between words.
     pub value: String,
     /// Line, from 1.
     pub line: usize,
 }
 
-/// Options that older versions call otherwise: the name in GPGPU-Sim 4, and the older one.
+/// Renamed options: GPGPU-Sim 4's name and the older one.
 const RENAMED: &[(&str, &str)] = &[
     ("gpgpu_frfcfs_dram_sched_queue_size", "gpgpu_dram_sched_queue_size"),
     ("gpgpu_n_clusters", "gpgpu_n_shader"),
@@ -26,16 +27,16 @@ const RENAMED: &[(&str, &str)] = &[
     ("ptx_opcode_latency_tesnor", "ptx_opcode_latency_tensor"),
 ];
 
-/// Options of a file, and which of them have been asked for.
+/// Options of a file, with a record of those used.
 pub(super) struct Options {
     file: String,
     options: BTreeMap<String, Given>,
     used: BTreeSet<String>,
-    /// Options that were asked for and are not there.
+    /// Options looked up but not given.
     absent: BTreeSet<String>,
 }
 
-/// A word and its line. Quotes join what is between them, line ends left out.
+/// Splits text into words with lines. Quotes join words and drop line ends.
 fn words(text: &str) -> Vec<(usize, String)> {
     let mut words = Vec::new();
     let mut quoted: Option<(usize, String)> = None;
@@ -66,7 +67,7 @@ fn is_name(word: &str) -> bool {
 }
 
 impl Options {
-    /// Reads a file. Of an option that is there twice the last counts, as in GPGPU-Sim.
+    /// Parses a file. The last of repeated options counts, as in GPGPU-Sim.
     pub fn read(file: &str, text: &str) -> Result<Options, ImportError> {
         let mut options = BTreeMap::new();
         let mut name: Option<(usize, String)> = None;
@@ -91,7 +92,7 @@ impl Options {
                     line,
                     option: String::new(),
                     value: word,
-                    reason: "an option begins with a dash".to_owned(),
+                    reason: "an option must begin with a dash".to_owned(),
                 });
             }
         }
@@ -99,7 +100,7 @@ impl Options {
         Ok(Options { file: file.to_owned(), options, used: BTreeSet::new(), absent: BTreeSet::new() })
     }
 
-    /// The name that the file has for an option: that of an older version where only this is there.
+    /// Name of an option in the file: the older one if only that is given.
     fn renamed<'a>(&self, name: &'a str) -> &'a str {
         if self.options.contains_key(name) {
             return name;
@@ -108,7 +109,7 @@ impl Options {
         older.into_iter().find(|older| self.options.contains_key(*older)).unwrap_or(name)
     }
 
-    /// The card's compute capability, as `7.0`.
+    /// Compute capability of the card, as `7.0`.
     pub fn capability(&self) -> Option<String> {
         let value = |name: &str| self.options.get(name).and_then(|given| given.value.parse::<u32>().ok());
         let (major, minor) = match value("gpgpu_compute_capability_major") {
@@ -121,12 +122,12 @@ impl Options {
         (major < 100 && minor < 10).then(|| format!("{major}.{minor}"))
     }
 
-    /// Options that were looked for and are not in the file.
+    /// Options looked up but not given.
     pub fn absent(&self) -> impl Iterator<Item = &String> {
         self.absent.iter()
     }
 
-    /// The value of an option, which counts as used.
+    /// Value of an option, marked as used.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, ImportError> {
         let name = self.renamed(name);
         let Some(option) = self.options.get(name) else {
@@ -134,34 +135,34 @@ impl Options {
             return Ok(None);
         };
         if option.value.is_empty() {
-            return Err(self.error(name, "it has no value"));
+            return Err(self.error(name, "the value is missing"));
         }
         self.used.insert(name.to_owned());
         Ok(Some(option.value.clone()))
     }
 
-    /// The whole number that an option is, and its source.
+    /// Value of an option as a whole number.
     pub fn number(&mut self, name: &str) -> Result<Option<u32>, ImportError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| self.error(name, "a whole number is needed"))
+        text.parse().map(Some).map_err(|_| self.error(name, "must be a whole number"))
     }
 
-    /// The numbers that an option lists, separated by `separator`.
+    /// Value of an option as a list of numbers.
     pub fn list<T: FromStr>(&mut self, name: &str, separator: char) -> Result<Option<Vec<T>>, ImportError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let numbers: Result<Vec<T>, T::Err> = text.split(separator).map(|part| part.trim().parse()).collect();
         numbers
             .map(Some)
-            .map_err(|_| self.error(name, &format!("numbers separated by `{separator}` are needed")))
+            .map_err(|_| self.error(name, &format!("must be numbers separated by `{separator}`")))
     }
 
-    /// The value has no counterpart: the option counts as unused.
+    /// Marks an option as unused because its value has no counterpart.
     pub fn leave(&mut self, name: &str) {
         let name = self.renamed(name);
         self.used.remove(name);
     }
 
-    /// Where a value comes from that an option gives.
+    /// Source text of a value.
     pub fn source(&self, name: &str) -> String {
         let name = self.renamed(name);
         match self.options.get(name) {
@@ -183,7 +184,7 @@ impl Options {
         }
     }
 
-    /// Options that nothing has been made of.
+    /// Options without effect.
     pub fn unused(&self) -> impl Iterator<Item = (&String, &Given)> {
         self.options.iter().filter(|(name, _)| !self.used.contains(*name))
     }

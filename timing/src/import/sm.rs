@@ -1,10 +1,10 @@
-//! SMs and the chip of an option file: how many, clocks, coalescer, shared memory, L1.
+//! SM and chip options: count, clocks, coalescer, shared memory, L1.
 
 use super::cache::Cache;
 use super::options::Options;
 use super::{ImportError, Made};
 
-/// Reads what is known of SMs.
+/// Imports SM options.
 pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     chip(options, made)?;
     coalescer(options, made)?;
@@ -24,23 +24,23 @@ fn chip(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     clocks(options, made)
 }
 
-/// Core, crossbar, L2 and DRAM; a fifth clock is another unit's, which our model has not.
+/// Imports core, crossbar, L2 and DRAM clocks. The model has no unit with a fifth clock.
 fn clocks(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let name = "gpgpu_clock_domains";
     let Some(clocks) = options.list::<f64>(name, ':')? else { return Ok(()) };
     let [core, crossbar, l2, dram, ref more @ ..] = clocks[..] else {
-        return Err(options.error(name, "four frequencies are needed"));
+        return Err(options.error(name, "must list four frequencies"));
     };
     for (domain, frequency) in [("core", core), ("crossbar", crossbar), ("l2", l2), ("dram", dram)] {
         if !(0.5..1e6).contains(&frequency) {
-            return Err(options.error(name, "frequencies are in MHz"));
+            return Err(options.error(name, "frequencies must be in MHz"));
         }
         made.add("clocks", domain, frequency.round() as u32, options.source(name));
     }
     if !more.is_empty() {
         let source = options.source(name);
         made.note(format!(
-            "{source}: the first four clocks are core, crossbar, L2 and DRAM; {} more (PCIe) left out",
+            "{source}: the first four clocks are core, crossbar, L2 and DRAM; {} more (PCIe) omitted",
             more.len()
         ));
     }
@@ -67,7 +67,7 @@ fn shared(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// L1, and how much of it is shared memory.
+/// Imports L1 and its share for shared memory.
 fn l1(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let name = "gpgpu_cache:dl1";
     let Some(cache) = Cache::read(options, name)? else { return Ok(()) };
@@ -77,33 +77,33 @@ fn l1(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     match cache.replacement {
         'L' => made.choose("l1", "replacement", "lru", source.clone()),
         'F' => made.choose("l1", "replacement", "fifo", source.clone()),
-        _ => return Err(options.error(name, "replacement is `L` or `F`")),
+        _ => return Err(options.error(name, "replacement must be `L` or `F`")),
     }
     match cache.allocation {
         'm' => made.choose("l1", "allocation", "on-miss", source.clone()),
         'f' | 's' => made.choose("l1", "allocation", "on-fill", source.clone()),
-        _ => return Err(options.error(name, "allocation is `m`, `f` or `s`")),
+        _ => return Err(options.error(name, "allocation must be `m`, `f` or `s`")),
     }
     match cache.writes {
         'L' | 'E' => made.choose("l1", "store_hit", "evict", source.clone()),
-        // The L1 of 3.0 is read-only: a store goes past it, and removes the line.
+        // GPGPU-Sim 3.0's L1 is read-only: a store bypasses it and evicts the line.
         'R' => made.choose(
             "l1",
             "store_hit",
             "evict",
-            format!("{source}: a read-only L1 evicts lines that are written"),
+            format!("{source}: a read-only L1 evicts lines on a store"),
         ),
         'T' => made.choose("l1", "store_hit", "update", source.clone()),
         'B' => {
-            return Err(options.error(name, "our L1 never holds the only copy of a line that was written"));
+            return Err(options.error(name, "the L1 must not hold dirty lines"));
         }
-        _ => return Err(options.error(name, "writes are `L`, `E` or `T`")),
+        _ => return Err(options.error(name, "writes must be `L`, `E` or `T`")),
     }
     match cache.index {
         'L' => made.choose("l1", "set_hash", "linear", source.clone()),
         'H' => made.choose("l1", "set_hash", "fermi", source.clone()),
         'X' => made.choose("l1", "set_hash", "xor", source.clone()),
-        _ => return Err(options.error(name, "our L1 has the set indices `L`, `H` and `X`")),
+        _ => return Err(options.error(name, "the L1's set index must be `L`, `H` or `X`")),
     }
     made.choose("l1", "fetch", if cache.sectored { "sectors" } else { "line" }, source.clone());
     made.add("l1", "misses", cache.mshrs, source.clone());

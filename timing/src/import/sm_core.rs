@@ -1,21 +1,21 @@
-//! The core of an SM of an option file: front end, issue, operands, execution, CTA resources; launches and copies.
+//! SM core options: front end, issue, operands, execution, CTA resources, launches and copies.
 
 use super::cache::Cache;
 use super::options::Options;
 use super::{ImportError, Made};
 use crate::sm::memory::SUB_CORES;
 
-/// Sub-cores of our SMs, among which what an SM has is shared out.
+/// Sub-cores that share an SM's resources.
 const SHARES: u32 = SUB_CORES as u32;
 
-/// Instructions that GPGPU-Sim fetches at once, which is what a warp's buffer holds (`decode` and `IBUFFER_SIZE` of its
-/// `shader.cc` and `shader.h`).
+/// Instructions that GPGPU-Sim fetches at once: the size of a warp's buffer (`decode` in
+/// `shader.cc`, `IBUFFER_SIZE` in `shader.h`).
 const FETCHED: u32 = 2;
 
-/// Latencies that our model can have.
+/// Latencies that the model supports.
 const LATENCIES: std::ops::RangeInclusive<u32> = 3..=48;
 
-/// Options of latencies: the option, which of its numbers, and the class of operations.
+/// Latency options: option, index of its number, class of operations.
 const CLASSES: [(&str, usize, &str); 8] = [
     ("ptx_opcode_latency_int", 0, "integer"),
     ("ptx_opcode_latency_int", 1, "integer_extremum"),
@@ -27,7 +27,7 @@ const CLASSES: [(&str, usize, &str); 8] = [
     ("ptx_opcode_latency_tesnor", 0, "tensor"),
 ];
 
-/// Units: how many an SM has, how many cycles an instruction occupies one, and our name.
+/// Unit options: units per SM, initiation interval, and the model's name.
 const UNITS: [(&str, &str, &str); 4] = [
     ("gpgpu_num_int_units", "ptx_opcode_initiation_int", "integer"),
     ("gpgpu_num_sp_units", "ptx_opcode_initiation_fp", "fp32"),
@@ -35,7 +35,7 @@ const UNITS: [(&str, &str, &str); 4] = [
     ("gpgpu_num_sfu_units", "ptx_opcode_initiation_sfu", "special_function"),
 ];
 
-/// Reads what is known of cores.
+/// Imports core options.
 pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     front_end(options, made)?;
     issue(options, made)?;
@@ -50,8 +50,8 @@ pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), Impor
     Ok(())
 }
 
-/// What launches and requests take beside their work: nothing that no option says. Only a CTA keeps the base's start, as it
-/// has to be longer than an epoch.
+/// Overheads of launches and requests: 0 without an option. A CTA keeps the base's start, which
+/// must exceed an epoch.
 fn launches(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let name = "gpgpu_kernel_launch_latency";
     match options.number(name)? {
@@ -68,7 +68,7 @@ fn launches(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// What each sub-core has of what an SM has.
+/// A sub-core's share of an SM's resource.
 fn share(of_sm: u32) -> u32 {
     of_sm.div_ceil(SHARES).max(1)
 }
@@ -79,14 +79,14 @@ fn front_end(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
     made.choose("result_bus", "write_back", "slot", no_option("slots of a result bus only"));
     made.choose("memory_pipeline", "organisation", "per-sm", no_option("one memory pipeline in an SM"));
     for late in ["to_memory", "to_guard"] {
-        made.add("latency", late, 0, no_option("results that are there for all alike"));
+        made.add("latency", late, 0, no_option("the same result latency for every consumer"));
     }
-    made.add("constant", "parameters", 0, no_option("parameters that are there"));
+    made.add("constant", "parameters", 0, no_option("parameters without latency"));
     fetch(options, made)?;
     let name = "gpgpu_cache:il1";
     if let Some((cache, line)) = Cache::read_with_line(options, name)? {
         if line != Cache::LINE {
-            made.note(format!("{}: as many bytes in lines of {} B", options.source(name), Cache::LINE));
+            made.note(format!("{}: same size in lines of {} B", options.source(name), Cache::LINE));
         }
         let bytes = u64::from(cache.sets) * u64::from(cache.ways) * u64::from(line);
         made.add("front_end", "l1_size", bytes, options.source(name));
@@ -95,15 +95,15 @@ fn front_end(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
     Ok(())
 }
 
-/// Fetch and decode take turns, so many times a cycle as the option says; a turn is of one warp, and fills its empty buffer.
+/// Fetch and decode alternate, as often a cycle as the option says. A turn serves one warp and
+/// fills its empty buffer.
 fn fetch(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
-    let source =
-        "no option: GPGPU-Sim fetches two instructions into a warp's buffer of two when that is empty";
+    let source = "no option: GPGPU-Sim fetches two instructions into a warp's empty buffer of two";
     made.add("front_end", "width", FETCHED, source.to_owned());
     made.add("front_end", "buffer", FETCHED, source.to_owned());
     let name = "gpgpu_inst_fetch_throughput";
     let turns = options.number(name)?.unwrap_or(1);
-    // All but the last turn's instructions are decoded in the same cycle.
+    // All turns but the last decode their instructions in the same cycle.
     made.add("front_end", "latency", if turns > 1 { 1 } else { 2 }, options.source(name));
     if turns != SHARES {
         options.leave(name);
@@ -126,7 +126,7 @@ fn issue(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
                 made.choose("issue", "policy", "two-level", source.clone());
                 made.add("issue", "active_warps", active, source);
             }
-            _ => return Err(options.error(name, "schedulers are gto, lrr, old and two_level_active")),
+            _ => return Err(options.error(name, "must be gto, lrr, old or two_level_active")),
         }
     }
     if let Some(width) = options.number("gpgpu_max_insn_issue_per_warp")? {
@@ -149,13 +149,14 @@ fn operands(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     }
     let name = "gpgpu_pipeline_widths";
     let Some(widths) = options.list::<u32>(name, ',')? else { return Ok(()) };
-    // The latch of results: the last of 3.x's seven, and of nine with a unit of double precision; else the eleventh.
+    // EX_WB is the last of 3.x's seven widths, the ninth of nine with a double-precision unit, else
+    // the eleventh.
     let (place, version) = match widths.len() {
         7 => (6, " (the seventh of seven widths, as in GPGPU-Sim 3)"),
         9 => (8, " (the ninth of nine widths)"),
         _ => (10, ""),
     };
-    let shape = "seven, nine, eleven or more widths are needed";
+    let shape = "must list seven, nine, eleven or more widths";
     let results = widths.get(place).ok_or_else(|| options.error(name, shape))?;
     let source = format!("{}{version}", options.source(name));
     if !version.is_empty() {
@@ -165,7 +166,7 @@ fn operands(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Collectors of 3.x, which belong to a kind of units each.
+/// Operand collectors of 3.x, which belong to kinds of units.
 fn collectors_by_unit(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let names = ["sp", "sfu", "mem"].map(|unit| format!("gpgpu_operand_collector_num_units_{unit}"));
     let mut units = 0_u32;
@@ -177,15 +178,16 @@ fn collectors_by_unit(options: &mut Options, made: &mut Made) -> Result<(), Impo
         }
     }
     if units > 0 {
-        let source = format!("{}: together, as any instruction takes any of ours", sources.join("; "));
+        let source =
+            format!("{}: summed, since any instruction can use any collector here", sources.join("; "));
         made.note(source.clone());
         made.add("operands", "collectors", share(units), source);
     }
     Ok(())
 }
 
-/// Units that execute other operations too: single precision's in 3.x, and special functions' where a file has no unit of
-/// double precision (`-gpgpu_num_dp_units 0`).
+/// Units that also execute other operations: single precision in 3.x; special functions without a
+/// double-precision unit (`-gpgpu_num_dp_units 0`).
 fn shared_units(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     for (missing, interval, name) in [
         ("gpgpu_num_int_units", "ptx_opcode_initiation_int", "integer"),
@@ -248,9 +250,9 @@ fn latencies(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
 fn resources(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let name = "gpgpu_shader_core_pipeline";
     if let Some(threads) = options.list::<u32>(name, ':')? {
-        // Versions before 3.1 have the width of the pipeline too.
+        // Versions before 3.1 also list the pipeline width.
         let ([threads, 32] | [threads, 32, _]) = threads[..] else {
-            return Err(options.error(name, "threads and a warp of 32 are needed"));
+            return Err(options.error(name, "must list threads and a warp size of 32"));
         };
         made.add("cta", "warps", threads / 32, options.source(name));
     }

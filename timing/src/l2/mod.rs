@@ -19,23 +19,24 @@ use crate::policy::replacement::Replacement;
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// What a write to a sector that is not there does.
+    /// Behaviour of a write that misses its sector.
     pub enum WriteAllocation {
-        /// Marks the bytes; the sector is fetched when it is read before all of it was written (Khairy et al.).
+        /// Record the written bytes; fetch the sector when a read finds it incomplete (Khairy et
+        /// al.).
         LazyFetchOnRead = "lazy-fetch-on-read",
-        /// Fetches the line and merges.
+        /// Fetch the line and merge.
         FetchOnWrite = "fetch-on-write",
-        /// Marks the bytes and takes the sector for readable.
+        /// Record the written bytes and treat the sector as valid.
         WriteValidate = "write-validate",
     }
 }
 
 crate::choice! {
-    /// What a miss fetches.
+    /// Sectors that a miss fetches.
     pub enum Fetch {
-        /// The sectors that are missing.
+        /// The missing sectors.
         Sector = "sector",
-        /// The sectors that are missing, and those that share 64 B with them.
+        /// The missing sectors and their partners in the same 64 B.
         SectorPair = "sector-pair",
         /// All sectors of the line.
         Line = "line",
@@ -45,32 +46,32 @@ crate::choice! {
 crate::specification! {
     /// L2 slices.
     pub struct L2Spec in "l2" {
-        /// Bytes of a slice.
+        /// Size of a slice.
         size: u32 ["B"],
-        /// Lines of a set.
+        /// Associativity.
         ways: u32 ["lines"],
-        /// How lines are spread over sets.
+        /// Mapping of lines to sets.
         set_hash: Hash ["choice"],
-        /// Which line of a set makes room.
+        /// Replacement policy.
         replacement: Replacement ["choice"],
-        /// Modified lines of a slice from which on a write that makes one more writes one of its set back, the one that was not
-        /// used for longest, which stays.
+        /// Dirty lines of a slice at which a further write cleans its set's least recently used
+        /// dirty line. The cleaned line stays.
         modified: u32 ["lines"],
-        /// What writes to missing sectors do.
+        /// Behaviour of a write that misses its sector.
         write_allocation: WriteAllocation ["choice"],
-        /// What misses fetch.
+        /// Sectors that a miss fetches.
         fetch: Fetch ["choice"],
-        /// From the look-up of a sector, or from its arrival from DRAM, to the reply at the crossbar.
+        /// Lookup of a sector, or its arrival from DRAM, to the reply at the crossbar.
         latency: u32 ["L2 cycles"],
-        /// Sectors that may be on their way from DRAM.
+        /// MSHRs: sectors that may be outstanding to DRAM.
         mshrs: u32 ["sectors"],
-        /// Requests that may wait for such a sector.
+        /// Requests that may wait for one outstanding sector.
         merges: u32 ["requests"],
-        /// Accesses to DRAM that wait for room in the channel's queues.
+        /// DRAM accesses that may wait for room in the channel's queues.
         miss_queue: u32 ["sectors"],
-        /// Lanes of a request at one address whose atomic operations are combined to one.
+        /// Lanes at one address whose atomic operations combine into one.
         atomic_lanes: u32 ["lanes"],
-        /// Between atomic operations at one address.
+        /// Interval between atomic operations at one address.
         atomic_interval: u32 ["L2 cycles"],
     }
 }
@@ -79,32 +80,32 @@ impl L2Spec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("l2", name, reason));
         if let Some((name, _)) = [("ways", self.ways), ("size", self.size)].iter().find(|(_, of)| *of == 0) {
-            return wrong(name, "nothing could be held");
+            return wrong(name, "must be at least 1");
         }
         if !u64::from(self.size).is_multiple_of(u64::from(self.ways) * LINE_BYTES) {
             let keys = [("l2", "ways"), ("l2", "size")];
-            return Err(document.disagree(&keys, "the slice's lines are no whole number of sets"));
+            return Err(document.disagree(&keys, "the slice must hold a whole number of sets"));
         }
         if self.ways > tags::MOST_WAYS {
-            return wrong("ways", "more than 64");
+            return wrong("ways", "must be at most 64");
         }
         if self.size > 1 << 28 {
-            return wrong("size", "more than 256 MiB");
+            return wrong("size", "must be at most 256 MiB");
         }
         if self.modified == 0 {
-            return wrong("modified", "no line could be written to");
+            return wrong("modified", "must be at least 1");
         }
         if self.mshrs < 4 {
-            return wrong("mshrs", "a line has four sectors");
+            return wrong("mshrs", "must be at least 4, the sectors of a line");
         }
         if self.merges == 0 {
-            return wrong("merges", "no request could wait");
+            return wrong("merges", "must be at least 1");
         }
         if !(1..=32).contains(&self.atomic_lanes) {
-            return wrong("atomic_lanes", "a warp has 1 to 32");
+            return wrong("atomic_lanes", "must be 1 to 32");
         }
         if self.atomic_interval == 0 {
-            return wrong("atomic_interval", "at most one is performed a cycle");
+            return wrong("atomic_interval", "must be at least 1");
         }
         if self.miss_queue < 8 {
             return wrong("miss_queue", "four sectors to fetch and four to write back have to fit");
@@ -142,90 +143,93 @@ crate::counters! {
         sectors_read: "sectors" = "lts__t_sectors_op_read.sum",
         /// Sectors written.
         sectors_written: "sectors" = "lts__t_sectors_op_write.sum",
-        /// Sectors with atomic operations.
+        /// Sectors of atomic operations.
         sectors_atomic: "sectors" = "lts__t_sectors_op_atom.sum",
-        /// Sectors with reductions.
+        /// Sectors of reductions.
         sectors_reduction: "sectors" = "lts__t_sectors_op_red.sum",
-        /// Sectors read that were readable.
+        /// Read hits.
         read_hits: "sectors" = "lts__t_sectors_op_read_lookup_hit.sum",
-        /// Sectors written that were there or on their way.
+        /// Sectors written that were valid or outstanding.
         write_hits: "sectors" = "lts__t_sectors_op_write_lookup_hit.sum",
-        /// Sectors with atomic operations that were readable.
+        /// Atomic operations' sectors that hit.
         atomic_hits: "sectors" = "lts__t_sectors_op_atom_lookup_hit.sum",
-        /// Sectors with reductions that were readable.
+        /// Reductions' sectors that hit.
         reduction_hits: "sectors" = "lts__t_sectors_op_red_lookup_hit.sum",
-        /// Sectors that were there.
+        /// Sectors that hit.
         hits: "sectors" = "lts__t_sectors_lookup_hit.sum",
-        /// Sectors that were not.
+        /// Sectors that missed.
         misses: "sectors" = "lts__t_sectors_lookup_miss.sum",
-        /// Missed sectors that were on their way already.
+        /// Missed sectors that were already outstanding.
         pending_hits: "sectors" = "",
-        /// Requests whose line had its tag, whatever its sectors.
+        /// Requests whose line was allocated, whatever its sectors.
         tag_hits: "requests" = "lts__t_tag_requests_hit.sum",
-        /// Requests whose line had no tag.
+        /// Requests whose line was not allocated.
         tag_misses: "requests" = "lts__t_tag_requests_miss.sum",
         /// Sectors fetched from DRAM.
         fetches: "sectors" = "",
-        /// Sectors fetched of which some bytes had been written.
+        /// Sectors fetched to complete partly written ones.
         partial_fetches: "sectors" = "",
-        /// Lines that made room.
+        /// Lines evicted.
         evictions: "lines" = "",
-        /// Lines written back that stay.
+        /// Dirty lines written back that stay in the cache.
         cleanings: "lines" = "",
         /// Sectors written back to DRAM.
         write_backs: "sectors" = "",
-        /// Sectors written back of which not all bytes had been written.
+        /// Partly written sectors written back.
         partial_write_backs: "sectors" = "",
-        /// Sectors for global memory.
+        /// Sectors of global memory.
         sectors_global: "sectors" = "",
-        /// Sectors for local memory.
+        /// Sectors of local memory.
         sectors_local: "sectors" = "",
-        /// Sectors for textures and surfaces.
+        /// Sectors of textures and surfaces.
         sectors_texture: "sectors" = "",
-        /// Sectors for constants.
+        /// Sectors of constants.
         sectors_constant: "sectors" = "",
-        /// Sectors for instructions.
+        /// Sectors of instructions.
         sectors_instruction: "sectors" = "",
-        /// Sectors for copy engines.
+        /// Sectors of copy engines.
         sectors_copy: "sectors" = "",
-        /// Cycles in which the tags were used, one sector each.
+        /// Cycles of tag lookups, one a sector.
         tag_cycles: "L2 cycles" = "lts__t_sectors.sum",
-        /// Cycles of atomic units.
+        /// Busy cycles of atomic units.
         atomic_cycles: "L2 cycles" = "",
-        /// Operations of requests at an address beyond the first there.
+        /// Atomic operations of a request at an address beyond the first there.
         atomic_conflicts: "operations" = "",
-        /// Sectors on their way from DRAM, each of which has an MSHR, summed over cycles.
+        /// MSHRs in use, summed over cycles.
         mshr_occupancy: "sectors x L2 cycles" = "",
-        /// Cycles in which a slice has some.
+        /// Cycles in which a slice had an MSHR in use.
         mshr_cycles: "L2 cycles" = "",
-        /// MSHRs of a slice that were used at once.
+        /// Most MSHRs of a slice in use at once.
         most_mshrs: most "sectors" = "",
         /// Cycles in which requests waited for an MSHR.
         mshr_stalls: "L2 cycles" = "",
-        /// Cycles in which requests waited because too many waited for their sector.
+        /// Cycles in which requests waited because their sector had its maximum of waiting
+        /// requests.
         merge_stalls: "L2 cycles" = "",
-        /// Cycles in which requests waited because all lines of their set were on their way.
+        /// Cycles in which requests waited because every line of their set was outstanding.
         set_stalls: "L2 cycles" = "",
         /// Cycles in which requests waited for room on the way to DRAM.
         dram_stalls: "L2 cycles" = "",
-        /// Cycles in which requests waited for room for replies.
+        /// Cycles in which requests waited for room for their replies.
         reply_stalls: "L2 cycles" = "",
     } with {
-        /// Sectors by who asks for them.
+        /// Sectors by requester.
         sources: SourceCounters,
-        /// Requests that do not wait for DRAM.
+        /// Requests served without DRAM.
         request_hits: HitLatencies,
-        /// The others.
+        /// Requests that waited for DRAM.
         request_misses: MissLatencies,
     }
 }
 
 crate::latencies! {
-    /// Requests that do not wait for DRAM, writes among them, from their arrival at the slice to the reply's leaving it.
+    /// Latency of requests served without DRAM, writes included: arrival at the slice to departure
+    /// of the reply.
     pub struct HitLatencies in "l2" { request_hits: "requests", hit_latency: "L2 cycles" }
 }
 
 crate::latencies! {
-    /// Requests that wait for a sector from DRAM, from their arrival at the slice to the reply's leaving it.
+    /// Latency of requests that wait for a DRAM sector: arrival at the slice to departure of the
+    /// reply.
     pub struct MissLatencies in "l2" { request_misses: "requests", miss_latency: "L2 cycles" }
 }

@@ -1,4 +1,4 @@
-//! Sectors that are looked up in L2, by who asks for them and what for.
+//! L2 lookups by requester and kind of request.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +6,19 @@ use super::L2Counters;
 use crate::message::{Origin, RequestKind};
 use crate::statistics::{Counter, Counters};
 
-/// Who asks, as numbers of [`Origin`].
+/// Requesters, numbered as [`Origin`].
 const SOURCES: usize = 6;
-/// What for, as numbers of [`RequestKind`].
+/// Kinds of requests, numbered as [`RequestKind`].
 const KINDS: usize = 4;
-/// Kinds that are told of: atomic operations and reductions are one.
+/// Kinds reported: atomic operations and reductions count as one.
 const TOLD: usize = 3;
 
-/// Sectors that were looked up.
+/// Sectors looked up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lookups {
-    /// All.
+    /// All sectors.
     pub sectors: u64,
-    /// Those that were there; of writes also those on their way.
+    /// Valid sectors; for writes, outstanding ones too.
     pub hits: u64,
 }
 
@@ -28,20 +28,20 @@ impl Lookups {
     }
 }
 
-/// Sectors by who asks for them, and what for.
+/// Lookups by requester and kind of request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCounters([[Lookups; KINDS]; SOURCES]);
 
-/// The counters of all sources, each with its name and what it is.
+/// Declares the counters of all requesters by name and noun.
 macro_rules! sources {
     ($($source:literal, $what:literal;)*) => {
         &[$(
-            sources!(@ $source "_reads" "Sectors that are read for " $what),
-            sources!(@ $source "_read_hits" "Those of them that were there. Read for " $what),
-            sources!(@ $source "_writes" "Sectors that are written for " $what),
-            sources!(@ $source "_write_hits" "Those of them that were there or on their way. Written for " $what),
-            sources!(@ $source "_atomics" "Sectors with atomic operations and reductions for " $what),
-            sources!(@ $source "_atomic_hits" "Those of them that were there. With atomic operations for " $what),
+            sources!(@ $source "_reads" "Sectors read for " $what),
+            sources!(@ $source "_read_hits" "Read hits for " $what),
+            sources!(@ $source "_writes" "Sectors written for " $what),
+            sources!(@ $source "_write_hits" "Sectors written, valid or outstanding, for " $what),
+            sources!(@ $source "_atomics" "Sectors of atomic operations and reductions for " $what),
+            sources!(@ $source "_atomic_hits" "Hits of atomic operations and reductions for " $what),
         )*]
     };
     (@ $source:literal $name:literal $meaning:literal $what:literal) => {
@@ -49,7 +49,7 @@ macro_rules! sources {
     };
 }
 
-/// In the order of [`Origin`].
+/// Counters in the order of [`Origin`].
 static COUNTERS: &[Counter] = sources! {
     "global", "global memory";
     "local", "local memory";
@@ -60,7 +60,7 @@ static COUNTERS: &[Counter] = sources! {
 };
 
 impl SourceCounters {
-    /// Sectors are looked up.
+    /// Counts lookups.
     #[inline]
     pub(super) fn count(&mut self, origin: Origin, kind: RequestKind, sectors: u64, hits: u64) {
         let lookups = &mut self.0[origin as usize][kind as usize];
@@ -68,7 +68,7 @@ impl SourceCounters {
         lookups.hits += hits;
     }
 
-    /// What one asks for.
+    /// Lookups of a requester's kind of request.
     pub fn of(&self, origin: Origin, kind: RequestKind) -> Lookups {
         self.0[origin as usize][kind as usize]
     }
@@ -102,7 +102,7 @@ impl Counters for SourceCounters {
 }
 
 impl L2Counters {
-    /// The same with the sums that sources give.
+    /// The counters with the sums over requesters.
     pub(super) fn with_sums(self) -> L2Counters {
         let sources = &self.sources;
         let [read, write, atomic, reduction] =
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn each_source_has_its_sectors_and_hits_under_its_own_name() {
+    fn each_source_counts_under_its_own_name() {
         let mut counters = SourceCounters::default();
         counters.count(Origin::Global, RequestKind::Read, 4, 1);
         counters.count(Origin::Local, RequestKind::Write, 3, 2);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_of_all_sources_and_of_all_kinds() {
+    fn sums_cover_all_sources_and_kinds() {
         let mut counters = L2Counters::default();
         counters.sources.count(Origin::Global, RequestKind::Read, 4, 1);
         counters.sources.count(Origin::Copy, RequestKind::Read, 3, 2);

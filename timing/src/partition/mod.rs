@@ -18,13 +18,13 @@ pub use unit::{Clocks, Partition};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// How chunks are spread over slices, and banks and sets over lines.
+    /// Mapping of chunks to slices, of rows to banks, and of lines to sets.
     pub enum Hash {
-        /// One after the other.
+        /// Round robin: consecutive chunks go to consecutive targets.
         Consecutive = "consecutive",
-        /// Exclusive or with bits above.
+        /// Exclusive or with higher address bits.
         Xor = "xor",
-        /// Remainder of the bits above by an irreducible polynomial (Rau 1991).
+        /// Remainder of the higher bits by an irreducible polynomial (Rau 1991).
         Ipoly = "ipoly",
     }
 }
@@ -62,15 +62,15 @@ impl Hash {
 crate::specification! {
     /// Memory partitions: a DRAM channel with its L2 slices.
     pub struct PartitionSpec in "partition" {
-        /// Channels.
+        /// DRAM channels.
         channels: u32 ["channels"],
-        /// L2 slices of a channel.
+        /// L2 slices per channel.
         slices: u32 ["slices"],
-        /// Consecutive bytes that belong to one channel.
+        /// Consecutive bytes of one channel.
         interleave: u32 ["B"],
-        /// Consecutive bytes of what a channel has that belong to one of its slices.
+        /// Consecutive bytes of one slice within its channel.
         slice_interleave: u32 ["B"],
-        /// How chunks of so many bytes are spread over channels, and over their slices.
+        /// Mapping of these chunks to channels and to their slices.
         hash: Hash ["choice"],
     }
 }
@@ -79,18 +79,18 @@ impl PartitionSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("partition", name, reason));
         if self.channels == 0 || self.channels > 128 {
-            return wrong("channels", "there are 1 to 128");
+            return wrong("channels", "must be 1 to 128");
         }
         if self.slices == 0 {
-            return wrong("slices", "a channel has at least one");
+            return wrong("slices", "must be at least 1");
         }
         if self.slices.saturating_mul(self.channels) > crate::crossbar::MAXIMUM_PORTS {
             let keys = [("partition", "slices"), ("partition", "channels")];
-            return Err(document.disagree(&keys, "all channels together have 128 slices at most"));
+            return Err(document.disagree(&keys, "all channels together must have at most 128 slices"));
         }
         for (name, bytes) in [("interleave", self.interleave), ("slice_interleave", self.slice_interleave)] {
             if !bytes.is_power_of_two() || bytes < 128 {
-                return wrong(name, "a power of two is needed, a line at least");
+                return wrong(name, "must be a power of two of at least 128 B");
             }
         }
         Ok(())

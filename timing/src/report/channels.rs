@@ -1,4 +1,4 @@
-//! Channels of DRAM and their banks, in the forms that statistics have.
+//! DRAM channels and banks in every format of statistics.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use crate::dram::{BankCounts, ChannelCounts};
 use crate::statistics::{Counter, Counts, value};
 
-/// Names of the columns that a CSV file has of channels and banks.
+/// CSV columns of channels and banks.
 pub(super) fn columns() -> impl Iterator<Item = String> {
     let counters =
         ChannelCounts::COUNTERS.into_iter().chain(BankCounts::COUNTERS).chain(ChannelCounts::RATES);
     counters.map(|counter| format!("dram.{}", counter.name))
 }
 
-/// Their fields: a number for each channel, or for each bank of each channel, with spaces between.
+/// CSV fields of [`columns`]: one number per channel or bank, separated by spaces.
 pub(super) fn fields(channels: &[ChannelCounts], counters: &Counts) -> impl Iterator<Item = String> {
     let of_channels = (0..ChannelCounts::COUNTERS.len()).map(|place| list(values(channels, place)));
     let of_banks = (0..BankCounts::COUNTERS.len()).map(|place| list(values_of_banks(channels, place)));
@@ -23,7 +23,7 @@ pub(super) fn fields(channels: &[ChannelCounts], counters: &Counts) -> impl Iter
     of_channels.chain(of_banks).chain(rates)
 }
 
-/// A list of channels; of each its counts, its rates, and lists of counts of its banks.
+/// JSON list of channels: counts, rates, and lists of the banks' counts.
 pub(super) fn json(channels: &[ChannelCounts], counters: &Counts) -> Value {
     let [utilisation, efficiency] = rates(channels, counters);
     let object = |(channel, (utilisation, efficiency)): (&ChannelCounts, (Option<f64>, Option<f64>))| {
@@ -41,7 +41,7 @@ pub(super) fn json(channels: &[ChannelCounts], counters: &Counts) -> Value {
     channels.iter().zip(utilisation.into_iter().zip(efficiency)).map(object).collect()
 }
 
-/// The lowest, the mean and the highest of channels and of banks.
+/// Minimum, mean and maximum over channels and over banks.
 pub(super) fn text(text: &mut String, channels: &[ChannelCounts], counters: &Counts) {
     let mut line = |Counter { name, unit, .. }: &Counter, values: &[f64]| {
         let Some(mean) = mean(values) else { return };
@@ -63,7 +63,8 @@ pub(super) fn text(text: &mut String, channels: &[ChannelCounts], counters: &Cou
     }
 }
 
-/// A channel after the other as GPGPU-Sim prints them, without what is not counted, and what their banks have read and written.
+/// GPGPU-Sim's lines for each channel, for the values that the model counts, and the banks' reads
+/// and writes.
 pub(super) fn gpgpu_sim(text: &mut String, channels: &[ChannelCounts], counters: &Counts) {
     let cycles = cycles(channels, counters);
     banks_of_gpgpu_sim(text, "read", channels, |bank| bank.reads);
@@ -82,7 +83,7 @@ pub(super) fn gpgpu_sim(text: &mut String, channels: &[ChannelCounts], counters:
     }
 }
 
-/// A line for each channel with a number for each of its banks.
+/// A line per channel with a number per bank.
 fn banks_of_gpgpu_sim(
     text: &mut String,
     which: &str,
@@ -96,12 +97,12 @@ fn banks_of_gpgpu_sim(
     }
 }
 
-/// Cycles of one channel.
+/// DRAM cycles of one channel.
 fn cycles(channels: &[ChannelCounts], counters: &Counts) -> f64 {
     value(counters, "gpu.dram_cycles").unwrap_or(0) as f64 / channels.len().max(1) as f64
 }
 
-/// Utilisation and efficiency of each channel in per cent; nothing for one that had nothing to do.
+/// Utilisation and efficiency of each channel in per cent; `None` for an idle channel.
 fn rates(channels: &[ChannelCounts], counters: &Counts) -> [Vec<Option<f64>>; 2] {
     let cycles = cycles(channels, counters);
     let percent = |rate: Option<f64>| rate.map(|rate| 100.0 * rate);
@@ -119,7 +120,7 @@ fn values_of_banks(channels: &[ChannelCounts], place: usize) -> impl Iterator<It
     channels.iter().flat_map(|channel| &channel.banks).map(move |bank| bank.values()[place])
 }
 
-/// A counter's name without that of what it is of.
+/// Last component of a counter's name.
 fn last(counter: &Counter) -> &'static str {
     counter.name.rsplit('.').next().unwrap_or(counter.name)
 }
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_csv_file_has_lists_of_channels_and_of_banks() {
+    fn csv_lists_channels_and_banks() {
         let (channels, counters) = example();
         let named: Vec<(String, String)> = columns().zip(fields(&channels, &counters)).collect();
         let field = |name: &str| named.iter().find(|(column, _)| column == name).unwrap().1.as_str();
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_an_object_for_each_channel_with_lists_of_its_banks() {
+    fn json_has_an_object_per_channel_with_bank_lists() {
         let (channels, counters) = example();
         let value = json(&channels, &counters);
         assert_eq!(
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn gpgpu_sim_has_lines_for_each_channel() {
+    fn gpgpu_sim_format_has_lines_per_channel() {
         let (channels, counters) = example();
         let mut written = String::new();
         gpgpu_sim(&mut written, &channels, &counters);
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_the_mean_and_the_range() {
+    fn text_shows_mean_and_range() {
         let (channels, counters) = example();
         let mut written = String::new();
         text(&mut written, &channels, &counters);

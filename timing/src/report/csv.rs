@@ -1,5 +1,5 @@
-//! Statistics as CSV: a row for each launch, then one for each copy within the device and each fill, one for each stream, and
-//! one for all. Only launches have a number of one.
+//! Statistics as CSV: a row per launch, per device copy or fill, per stream, and one for the run.
+//! Launches alone have numbers.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,18 +12,18 @@ use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
 
-/// Columns before those of counters.
+/// Columns before the counters.
 const ABOUT: &str = "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,\
      simulated_cycles,launches,ctas_per_sm,occupancy_limit,theoretical_occupancy,ctas_by_warps,ctas_by_slots,\
      ctas_by_registers,ctas_by_shared_memory";
 
-/// The last column: the kernel's name in the PTX.
+/// Last column: the kernel's mangled name.
 const MANGLED: &str = ",mangled\n";
 
 pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let Sums { total, streams, .. } = &run.sums;
     let mut text = ABOUT.to_owned();
-    // Records have the same counters, as all sums.
+    // All records have the counters of the total.
     for (counter, _) in &total.counters {
         let _ = write!(text, ",{}.{}", counter.section, counter.name);
     }
@@ -62,7 +62,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     pass_on(&mut text, out)
 }
 
-/// Fields of a launch before those of counters.
+/// Fields of a launch before the counters.
 fn about(launch: &LaunchRecord) -> String {
     let LaunchRecord {
         launch: number,

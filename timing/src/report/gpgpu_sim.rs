@@ -1,5 +1,5 @@
-//! Statistics with GPGPU-Sim's names, as it prints them after each kernel: some of the kernel, most of all kernels so far. What it prints
-//! and the model has no counter for is left out.
+//! Statistics under GPGPU-Sim's names, as GPGPU-Sim prints them after each kernel: some of the
+//! kernel, most of all kernels so far. Lines without an equal counter here are left out.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,32 +8,32 @@ use super::{Run, Total, channels, pass_on};
 use crate::ratios;
 use crate::statistics::{Counts, Ratio, value};
 
-/// What it prints of the kernel, with what stands behind the number. The section is not printed.
+/// Lines of the kernel; the unit follows the number, the section is not printed.
 pub(super) const KERNEL: &[Ratio] = ratios! {
     /// Core cycles.
     gpgpu_sim.gpu_sim_cycle: "" = "", 1.0 * [gpu.cycles];
-    /// Instructions of threads.
+    /// Thread instructions.
     gpgpu_sim.gpu_sim_insn: "" = "", 1.0 * [sm.thread_instructions];
-    /// Instructions of threads in a cycle.
+    /// Thread instructions per cycle.
     gpgpu_sim.gpu_ipc: "" = "", 1.0 * [sm.thread_instructions] / [gpu.cycles];
-    /// Warps there, in per cent.
+    /// Resident warps in per cent of slots.
     gpgpu_sim.gpu_occupancy: "% " = "",
         100.0 * [sm.warp_cycles] * [gpu.sm_cycles] / [sm.active_cycles] * [gpu.warp_slot_cycles];
     /// GB/s.
     gpgpu_sim.L2_BW: " GB/Sec" = "", 32.0 * [crossbar.reply_packets] / [gpu.nanoseconds];
 };
 
-/// What it prints of all kernels so far.
+/// Lines of all kernels so far.
 pub(super) const TOTAL: &[Ratio] = ratios! {
     /// Core cycles.
     gpgpu_sim.gpu_tot_sim_cycle: "" = "", 1.0 * [gpu.cycles];
-    /// Instructions of threads.
+    /// Thread instructions.
     gpgpu_sim.gpu_tot_sim_insn: "" = "", 1.0 * [sm.thread_instructions];
-    /// Instructions of threads in a cycle.
+    /// Thread instructions per cycle.
     gpgpu_sim.gpu_tot_ipc: "" = "", 1.0 * [sm.thread_instructions] / [gpu.cycles];
     /// CTAs.
     gpgpu_sim.gpu_tot_issued_cta: "" = "", 1.0 * [gpu.ctas_started];
-    /// Warps there, in per cent.
+    /// Resident warps in per cent of slots.
     gpgpu_sim.gpu_tot_occupancy: "% " = "",
         100.0 * [sm.warp_cycles] * [gpu.sm_cycles] / [sm.active_cycles] * [gpu.warp_slot_cycles];
     /// GB/s.
@@ -42,7 +42,7 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.L1D_total_cache_accesses: "" = "", 1.0 * [l1.load_sectors, l1.store_sectors];
     /// Sectors.
     gpgpu_sim.L1D_total_cache_misses: "" = "", 1.0 * [l1.load_sector_misses, l1.store_sectors];
-    /// Misses of accesses.
+    /// Miss rate.
     gpgpu_sim.L1D_total_cache_miss_rate: "" = "",
         1.0 * [l1.load_sector_misses, l1.store_sectors] / [l1.load_sectors, l1.store_sectors];
     /// Sectors.
@@ -51,15 +51,15 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.L1D_total_cache_reservation_fails: "" = "",
         1.0 * [l1.line_reservation_failures, l1.miss_reservation_failures, l1.merge_reservation_failures,
                l1.queue_reservation_failures];
-    /// Distinct words of warps' accesses.
+    /// Distinct words of warp accesses.
     gpgpu_sim.L1C_total_cache_accesses: "" = "", 1.0 * [constant.requests];
-    /// Those whose line was not there.
+    /// Distinct words that missed.
     gpgpu_sim.L1C_total_cache_misses: "" = "", 1.0 * [constant.misses];
-    /// Misses of accesses.
+    /// Miss rate.
     gpgpu_sim.L1C_total_cache_miss_rate: "" = "", 1.0 * [constant.misses] / [constant.requests];
-    /// Instructions of warps.
+    /// Warp instructions.
     gpgpu_sim.gpgpu_n_tot_w_icount: "" = "", 1.0 * [sm.warp_instructions];
-    /// The same by 32, as GPGPU-Sim counts them.
+    /// Warp instructions times 32, as GPGPU-Sim counts.
     gpgpu_sim.gpgpu_n_tot_thrd_icount: "" = "", 32.0 * [sm.warp_instructions];
     /// Sectors.
     gpgpu_sim.gpgpu_n_mem_read_local: "" = "", 1.0 * [coalescer.local_load_sectors];
@@ -71,15 +71,15 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.gpgpu_n_mem_write_global: "" = "", 1.0 * [coalescer.global_store_sectors];
     /// Sectors.
     gpgpu_sim.gpgpu_n_mem_texture: "" = "", 1.0 * [coalescer.texture_sectors];
-    /// Instructions of threads, of global and local memory. Atomic operations are loads there.
+    /// Thread instructions of global and local memory. Atomic operations count as loads.
     gpgpu_sim.gpgpu_n_load_insn: "" = "", 1.0 * [coalescer.load_lanes, coalescer.atomic_lanes];
-    /// Instructions of threads, of global and local memory.
+    /// Thread instructions of global and local memory.
     gpgpu_sim.gpgpu_n_store_insn: "" = "", 1.0 * [coalescer.store_lanes];
-    /// Instructions of threads.
+    /// Thread instructions.
     gpgpu_sim.gpgpu_n_shmem_insn: "" = "", 1.0 * [shared.lanes];
-    /// Instructions of threads.
+    /// Thread instructions.
     gpgpu_sim.gpgpu_n_const_mem_insn: "" = "", 1.0 * [thread_instructions.load_constant];
-    /// Instructions of threads.
+    /// Thread instructions.
     gpgpu_sim.gpgpu_n_tex_insn: "" = "", 1.0 * [thread_instructions.texture];
     /// Passes.
     gpgpu_sim.gpgpu_n_shmem_bkconflict: "" = "",
@@ -87,13 +87,13 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     /// Passes.
     gpgpu_sim.gpgpu_n_l1cache_bkconflict: "" = "",
         1.0 * [l1.load_conflicts, l1.store_conflicts, l1.atomic_conflicts];
-    /// Cycles from a request to its reply.
+    /// Request to reply, in cycles.
     gpgpu_sim.averagemflatency: "" = "", 1.0 * [memory.latency] / [memory.replies];
     /// Sectors.
     gpgpu_sim.L2_total_cache_accesses: "" = "", 1.0 * [l2.hits, l2.misses];
     /// Sectors.
     gpgpu_sim.L2_total_cache_misses: "" = "", 1.0 * [l2.misses];
-    /// Misses of accesses.
+    /// Miss rate.
     gpgpu_sim.L2_total_cache_miss_rate: "" = "", 1.0 * [l2.misses] / [l2.hits, l2.misses];
     /// Sectors.
     gpgpu_sim.L2_total_cache_pending_hits: "" = "", 1.0 * [l2.pending_hits];
@@ -110,7 +110,8 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.icnt_total_pkts_simt_to_mem: "" = "", 1.0 * [crossbar.request_flits];
 };
 
-/// Sums of all kernels so far, whose names are no names of fields. Sectors, each of which GPGPU-Sim has as an access.
+/// Sums of all kernels so far whose names are no identifiers, in sectors; GPGPU-Sim counts each as
+/// an access.
 pub(super) const SUMS: &[(&str, &str)] = &[
     ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", "l1.global_load_sector_hits"),
     ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]", "l1.global_load_sectors_merged"),
@@ -145,7 +146,7 @@ pub(super) const SUMS: &[(&str, &str)] = &[
     ("total dram writes", "dram.writes"),
 ];
 
-/// Issue slots in which nothing was issued, under the names that they have in the line of warps' lanes.
+/// Issue slots without an instruction, under the names of the warp occupancy line.
 pub(super) const SLOTS: &[(&str, &[&str])] = &[
     ("Stall", &["issue.unit_busy", "issue.operand_conflict", "issue.memory_throttle"]),
     ("W0_Idle", &["issue.idle", "issue.instruction_fetch", "issue.barrier", "issue.sleep"]),
@@ -165,7 +166,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let all = TOTAL.iter().map(|ratio| (ratio, ratio.of(&total.counters)));
         for (ratio, value) in kernel.chain(all) {
             let (Ratio { name, unit, .. }, value) = (ratio, value.unwrap_or_default());
-            // Sums are whole, and are printed so.
+            // Sums are integers.
             let _ = match ratio.denominator {
                 [] => writeln!(text, "{name} = {value:.0}{unit}"),
                 _ => writeln!(text, "{name} = {value:.4}{unit}"),
@@ -178,14 +179,14 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         channels::gpgpu_sim(&mut text, &total.channels, &total.counters);
         pass_on(&mut text, out)?;
     }
-    // Scripts take a run without this line for one that has not come to its end.
+    // Accel-Sim's scripts treat a run without this line as incomplete.
     match run.partial {
         None => out.write_all(b"GPGPU-Sim: *** exit detected ***\n"),
         Some(cause) => writeln!(out, "partial: ended by {cause}"),
     }
 }
 
-/// Issue slots: those in which nothing was issued, and those of warps with so many lanes.
+/// Warp occupancy line: idle slots by reason, then instructions by active lanes.
 fn warps(text: &mut String, counters: &Counts) {
     let sum = |names: &[&str]| names.iter().filter_map(|name| value(counters, name)).sum::<u64>();
     let slots = SLOTS.iter().map(|(name, counters)| format!("{name}:{}", sum(counters)));

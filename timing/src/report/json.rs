@@ -14,7 +14,7 @@ use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
 
-/// Version of this form.
+/// Version of the format.
 const VERSION: u32 = 1;
 
 pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
@@ -22,7 +22,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A run as one object, whose records are made when they are written.
+/// A run as one object; each record is built when written.
 struct Document<'a>(&'a Run<'a>);
 
 impl Serialize for Document<'_> {
@@ -62,7 +62,7 @@ fn transfers(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
     run.transfers().map(|record| record.map(|record| transfer(&record)))
 }
 
-/// A list whose elements are made one after the other.
+/// A list that builds its elements one by one.
 struct Each<F>(F);
 
 impl<F: Fn() -> I, I: Iterator<Item = io::Result<Value>>> Serialize for Each<F> {
@@ -148,7 +148,7 @@ fn counts(counters: &Counts, dram: &[ChannelCounts]) -> Value {
     })
 }
 
-/// An object with the fields of two.
+/// Merges the fields of two objects.
 fn with(mut object: Value, other: Value) -> Value {
     if let (Value::Object(fields), Value::Object(more)) = (&mut object, other) {
         fields.extend(more);
@@ -156,7 +156,7 @@ fn with(mut object: Value, other: Value) -> Value {
     object
 }
 
-/// A line for each field of an object, so that lists of numbers, of which there are long ones, are in one.
+/// A formatter that gives each field a line and keeps lists of numbers in one.
 #[derive(Default)]
 struct Lines {
     depth: usize,

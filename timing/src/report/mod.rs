@@ -1,4 +1,4 @@
-//! What a run has counted, launch by launch, and how it is written.
+//! Statistics of a run, launch by launch, and their formats.
 
 mod channels;
 mod csv;
@@ -27,26 +27,27 @@ use sums::Sums;
 pub use sums::Total;
 pub use transfer::{TransferRecord, Transfers};
 
-/// How statistics are written.
+/// Format of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// An object with the launches, their counters and what these give; with sums by stream and of all.
+    /// An object with the launches, their counters and derived statistics, and sums by stream and
+    /// of the run.
     Json,
-    /// A row for each launch, stream and all, a column for each counter.
+    /// A row per launch, per stream and for the run; a column per counter.
     Csv,
-    /// For people: all counters of each launch.
+    /// All counters of each launch, for people.
     Text,
-    /// A row for each launch and metric, as Nsight Compute writes its details, with its names.
+    /// A row per launch and metric, in the form and with the names of Nsight Compute.
     Profiler,
-    /// Lines with GPGPU-Sim's names, for scripts that read its output.
+    /// GPGPU-Sim's lines, for scripts that read its output.
     GpgpuSim,
 }
 
 impl Format {
-    /// By the ending of a file's name; text for a name without one.
+    /// Format by a file's ending; text for a name without one.
     ///
     /// # Errors
-    /// No form has that ending.
+    /// The ending is unknown.
     pub fn of_file(path: &Path) -> Result<Format, UnknownEnding> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let endings = [
@@ -66,19 +67,19 @@ impl Format {
     }
 }
 
-/// A file whose ending is that of no form.
+/// A file ending without a format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "statistics have no form for the ending .{0}: .json, .csv, .ncu.csv and .gpgpusim have one, and .txt, .log or none is text"
+    "unknown ending .{0} of a statistics file: must be .json, .csv, .ncu.csv or .gpgpusim, or .txt, .log or none for text"
 )]
 pub struct UnknownEnding(String);
 
-/// What one launch has come to.
+/// Statistics of one launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchRecord {
     /// Number of the launch in the run, from 1.
     pub launch: u64,
-    /// Name of the kernel, as in the module (mangled).
+    /// Mangled name of the kernel.
     pub kernel: String,
     /// Number of the stream.
     pub stream: u64,
@@ -90,63 +91,65 @@ pub struct LaunchRecord {
     pub registers: u32,
     /// Bytes of shared memory of a CTA.
     pub shared_bytes: u32,
-    /// How many of its CTAs an SM can hold, and why no more.
+    /// CTAs that fit an SM, and the limiting resource.
     pub occupancy: Occupancy,
-    /// Core cycle at which it began.
+    /// Core cycle of the start.
     pub start: u64,
-    /// Core cycles that it took.
+    /// Duration in core cycles.
     pub cycles: u64,
-    /// Instructions that its warps issued.
+    /// Warp instructions issued.
     pub warp_instructions: u64,
-    /// Other launches, or transfers, ran at the same time: what was counted is of all of them, since the last of them that ended before.
+    /// Other launches or transfers ran at the same time; the counts then cover all of them since
+    /// the previous end.
     pub shared: bool,
-    /// What was simulated of it, if that was not all: cycles, instructions and counts are then those of the whole launch as
-    /// they were extrapolated.
+    /// Simulated part of an extrapolated launch. Cycles, instructions and counts are then
+    /// extrapolated to the whole launch.
     pub simulated: Option<Simulated>,
-    /// What was counted meanwhile, in the order of the units.
+    /// Counts during the launch, in the order of units.
     #[serde(with = "written")]
     pub counters: Counts,
-    /// What each channel of DRAM has counted, pseudo-channel by pseudo-channel; nothing if DRAM had nothing to do.
+    /// Counts of each DRAM channel, by pseudo-channel; empty if DRAM was idle.
     pub channels: Vec<ChannelCounts>,
 }
 
-/// The part of a launch that was simulated.
+/// Simulated part of an extrapolated launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Simulated {
-    /// CTAs, the first ones of the launch.
+    /// CTAs simulated, from the first.
     pub ctas: u64,
-    /// Core cycles that they took.
+    /// Core cycles simulated.
     pub cycles: u64,
-    /// Instructions that their warps issued.
+    /// Warp instructions issued.
     pub warp_instructions: u64,
-    /// Core cycles by which those of the whole launch may be off.
+    /// Error bound of the extrapolated core cycles.
     pub unsure: u64,
 }
 
 impl LaunchRecord {
-    /// Core cycles of it that were simulated.
+    /// Core cycles simulated.
     pub fn simulated_cycles(&self) -> u64 {
         self.simulated.map_or(self.cycles, |simulated| simulated.cycles)
     }
 
-    /// Core cycles by which it may be off.
+    /// Error bound of the core cycles.
     pub fn unsure_cycles(&self) -> u64 {
         self.simulated.map_or(0, |simulated| simulated.unsure)
     }
 }
 
-/// Programs whose results and statistics are the same bytes in every run with the same settings, whatever the number of threads.
+/// Programs whose results and statistics are byte-identical in every run with the same settings,
+/// for any number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SameBytes {
-    /// All: every launch is timed, or executed by one thread.
+    /// All programs: every launch is timed, or executed by one thread.
     #[default]
     AllPrograms,
-    /// Programs without races: some launches may be executed without time, by several threads.
+    /// Programs without races: several threads may execute untimed launches.
     ProgramsWithoutRaces,
 }
 
 impl SameBytes {
-    /// As statistics have it.
+    /// Name in statistics.
     pub fn name(self) -> &'static str {
         match self {
             SameBytes::AllPrograms => "all programs",
@@ -155,7 +158,8 @@ impl SameBytes {
     }
 }
 
-/// All launches, copies within the device and fills of a run. Memory holds their sums and the last of them.
+/// All launches, device copies and fills of a run. Memory holds their sums and the most recent
+/// records.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "Saved")]
 pub struct Report {
@@ -164,12 +168,12 @@ pub struct Report {
     transfers: Records<TransferRecord>,
     #[serde(skip)]
     sums: Sums,
-    /// Nobody asks for the records.
+    /// Records are dropped once summed.
     #[serde(skip)]
     has_sums_alone: bool,
 }
 
-/// A report as checkpoints have it.
+/// A report in a checkpoint.
 #[derive(Deserialize)]
 #[serde(rename = "Report")]
 struct Saved {
@@ -181,7 +185,7 @@ struct Saved {
 impl From<Saved> for Report {
     fn from(Saved { gpu, launches, transfers }: Saved) -> Self {
         let mut sums = Sums::default();
-        // Records that were just decoded can be read again.
+        // Records just decoded are readable.
         launches.iter().flatten().for_each(|launch| sums.add(&launch));
         transfers.iter().flatten().for_each(|transfer| sums.add_transfer(&transfer));
         Self { gpu, launches, transfers, sums, has_sums_alone: false }
@@ -189,18 +193,18 @@ impl From<Saved> for Report {
 }
 
 impl Report {
-    /// Of a run on a GPU of this name.
+    /// A report of a run on the named GPU.
     pub fn new(gpu: &str) -> Report {
         Report::in_folder(gpu, &env::temp_dir())
     }
 
-    /// Of a run on a GPU of this name; records that are too many for memory lie in a folder, in a file without a name.
+    /// A report that moves excess records into an unnamed file in a folder.
     pub fn in_folder(gpu: &str, folder: &Path) -> Report {
         let (launches, transfers) = (Records::new(folder.to_owned()), Records::new(folder.to_owned()));
         Report { gpu: gpu.to_owned(), launches, transfers, sums: Sums::default(), has_sums_alone: false }
     }
 
-    /// For a summary: the records are dropped when they are in the sums.
+    /// A report of sums only, for a summary.
     pub fn of_sums(gpu: &str) -> Report {
         Report { has_sums_alone: true, ..Report::new(gpu) }
     }
@@ -216,12 +220,12 @@ impl Report {
     /// The launches.
     ///
     /// # Errors
-    /// The temporary file with the older ones cannot be read.
+    /// The temporary file of older records is unreadable.
     pub fn launches(&self) -> impl Iterator<Item = io::Result<Cow<'_, LaunchRecord>>> {
         self.launches.iter()
     }
 
-    /// Adds a copy within the device, or a fill.
+    /// Adds a device copy or fill.
     pub fn add_transfer(&mut self, transfer: TransferRecord) {
         self.sums.add_transfer(&transfer);
         if !self.has_sums_alone {
@@ -229,30 +233,30 @@ impl Report {
         }
     }
 
-    /// The report has nothing.
+    /// True without launches and transfers.
     pub fn is_empty(&self) -> bool {
         self.has_no_launch() && self.sums.total.transfers.number == 0
     }
 
-    /// The report has no launch.
+    /// True without launches.
     pub fn has_no_launch(&self) -> bool {
         self.sums.total.launches == 0
     }
 
-    /// The sum of all.
+    /// Sum of all records.
     pub fn total(&self) -> &Total {
         &self.sums.total
     }
 
-    /// A line for each kernel, for a terminal.
+    /// A table of kernels for a terminal.
     pub fn summary(&self) -> String {
         Run::new(&self.gpu, &[self]).summary()
     }
 
-    /// All of it, written in a format, in memory.
+    /// The report in a format.
     ///
     /// # Errors
-    /// The temporary file with the older records cannot be read.
+    /// The temporary file of older records is unreadable.
     pub fn text(&self, format: Format) -> io::Result<String> {
         let mut bytes = Vec::new();
         Run::new(&self.gpu, &[self]).write(format, &mut bytes)?;
@@ -260,7 +264,7 @@ impl Report {
     }
 }
 
-/// Reports of the devices of a run, to be written.
+/// Reports of a run's devices, for output.
 pub struct Run<'a> {
     gpu: &'a str,
     reports: &'a [&'a Report],
@@ -270,44 +274,44 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A run whose devices have these reports, in their order.
+    /// A run with a report per device, in their order.
     pub fn new(gpu: &'a str, reports: &'a [&'a Report]) -> Self {
         let mut sums = Sums::default();
         reports.iter().for_each(|report| sums.join(&report.sums));
         Self { gpu, reports, sums, partial: None, same_bytes: SameBytes::default() }
     }
 
-    /// A run that gives the same bytes for these programs.
+    /// States the programs for which the run is deterministic.
     #[must_use]
     pub fn with_same_bytes(self, same_bytes: SameBytes) -> Self {
         Self { same_bytes, ..self }
     }
 
-    /// Says in all formats that something has ended the run before its time.
+    /// States in every format that `cause` ended the run early.
     #[must_use]
     pub fn ended_by(self, cause: Option<&'a str>) -> Self {
         Self { partial: cause, ..self }
     }
 
-    /// The report has nothing.
+    /// True without launches and transfers.
     pub fn is_empty(&self) -> bool {
         self.reports.iter().all(|report| report.is_empty())
     }
 
-    /// The report has no launch.
+    /// True without launches.
     pub fn has_no_launch(&self) -> bool {
         self.reports.iter().all(|report| report.has_no_launch())
     }
 
-    /// A line for each kernel, for a terminal.
+    /// A table of kernels for a terminal.
     pub fn summary(&self) -> String {
         summary::write(self)
     }
 
-    /// Writes all of it in a format, record by record.
+    /// Writes the run in a format, record by record.
     ///
     /// # Errors
-    /// Errors of the writer; the temporary file with the older records cannot be read.
+    /// The writer fails, or the temporary file of older records is unreadable.
     pub fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Json => json::write(self, out),
@@ -327,7 +331,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Passes a text on to where it is written, and begins the next.
+/// Writes the text out and clears it.
 fn pass_on(text: &mut String, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
     text.clear();
@@ -338,7 +342,7 @@ fn size([x, y, z]: [u32; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
-/// A text as a field of a CSV file.
+/// Text as a CSV field.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
@@ -403,13 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn the_json_form_has_each_counter_under_its_section_and_name() {
+    fn json_has_each_counter_under_section_and_name() {
         let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         assert_eq!(value["launches"][0]["counters"]["sm.warp_instructions"], 50);
     }
 
     #[test]
-    fn what_limits_ctas_is_in_all_forms_that_have_a_place_for_it() {
+    fn every_format_with_occupancy_names_its_limit() {
         let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         let occupancy = &value["launches"][0]["occupancy"];
         assert_eq!(
@@ -433,13 +437,13 @@ mod tests {
     }
 
     #[test]
-    fn the_json_form_has_what_counters_give() {
+    fn json_has_derived_statistics() {
         let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         assert_eq!(value["launches"][1]["derived"]["gpu.ipc"], 1.0);
     }
 
     #[test]
-    fn sums_are_by_stream_and_of_all() {
+    fn sums_cover_each_stream_and_the_run() {
         let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         assert_eq!(value["streams"][0]["counters"]["sm.warp_instructions"], 200);
         assert_eq!(value["streams"][1]["stream"], 7);
@@ -448,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_was_extrapolated_says_so_with_both_numbers_of_cycles() {
+    fn extrapolated_launch_shows_both_cycle_counts() {
         let mut report = Report::new("tiny");
         let simulated = Some(Simulated { ctas: 1, cycles: 60, warp_instructions: 25, unsure: 3 });
         report.add(LaunchRecord { simulated, ..launch(1, 0) });
@@ -462,14 +466,14 @@ mod tests {
         assert!(report.text(Format::Csv).unwrap().contains(",100,50,false,60,1,"));
         let text = report.text(Format::Text).unwrap();
         assert!(
-            text.contains(": 100 cycles, 3 more or less, extrapolated from 60 of its first 1 CTAs\n"),
+            text.contains(": 100 cycles (within 3), extrapolated from 60 cycles of the first 1 CTAs\n"),
             "{text}"
         );
         assert!(report.summary().contains("100 cycles (60 simulated)"), "{}", report.summary());
     }
 
     #[test]
-    fn the_csv_form_has_a_row_for_each_launch() {
+    fn csv_has_a_row_per_launch() {
         let text = report().text(Format::Csv).unwrap();
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows[0].starts_with(
@@ -482,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn the_csv_form_ends_with_a_row_for_each_stream_and_one_for_all() {
+    fn csv_ends_with_rows_of_streams_and_the_run() {
         let text = report().text(Format::Csv).unwrap();
         let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
@@ -499,20 +503,20 @@ mod tests {
     }
 
     #[test]
-    fn the_profiler_form_has_a_row_for_each_launch_and_metric() {
+    fn profiler_format_has_a_row_per_launch_and_metric() {
         let text = report().text(Format::Profiler).unwrap();
         assert!(text.contains("\"0\",\"sum\"\"<int>\",\"0\",\"(2, 1, 1)\",\"(32, 1, 1)\",\"smsp__inst_executed.sum\",\"instructions\",\"50\"\n"));
     }
 
     #[test]
-    fn the_form_of_gpgpu_sim_adds_up_what_its_totals_add_up() {
+    fn gpgpu_sim_totals_add_up() {
         let text = report().text(Format::GpgpuSim).unwrap();
         let last = |name: &str| text.lines().rfind(|line| line.starts_with(name)).map(str::to_owned);
         assert_eq!(last("gpu_sim_cycle").unwrap(), "gpu_sim_cycle = 100");
         assert_eq!(last("gpu_tot_sim_cycle").unwrap(), "gpu_tot_sim_cycle = 300");
     }
 
-    /// The metrics that were measured on a GV100 (HyFiSS, MICRO 2024).
+    /// Metrics measured on a GV100 (HyFiSS, MICRO 2024).
     const MEASURED: &[&str] = &[
         "l1tex__t_sector_hit_rate.pct",
         "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
@@ -535,7 +539,7 @@ mod tests {
         "lts__t_requests_srcunit_tex.sum",
     ];
 
-    /// Counters of a whole GPU, each 1.
+    /// Every counter of a GPU with the value 1.
     fn ones() -> Counts {
         let mut counters = Counts::new();
         Totals::default().each(&mut |counter, _| counters.push((counter, 1)));
@@ -543,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profiler_form_has_all_metrics_that_were_measured() {
+    fn profiler_format_has_all_measured_metrics() {
         let mut report = Report::new("tiny");
         report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
         let text = report.text(Format::Profiler).unwrap();
@@ -553,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_counters_give_names_counters_that_there_are() {
+    fn derived_statistics_name_existing_counters() {
         let all = DERIVED.iter().chain(gpgpu_sim::KERNEL).chain(gpgpu_sim::TOTAL);
         for ratio in all {
             assert!(ratio.of(&ones()).is_some(), "{}.{}", ratio.section, ratio.name);
@@ -565,11 +569,11 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_gpgpu_sim_has_what_accel_sims_scripts_look_for() {
+    fn gpgpu_sim_format_serves_accel_sims_scripts() {
         let mut report = Report::new("tiny");
         report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
         let text = report.text(Format::GpgpuSim).unwrap();
-        // By get_stats.py with its example_stats.yml, but for times of the host.
+        // Expressions of get_stats.py with example_stats.yml, except host times.
         for line in [
             "gpu_tot_sim_insn = 1\n",
             "gpu_occupancy = 100.0000% \n",
@@ -596,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_has_a_line_for_each_kernel_those_that_took_longest_first() {
+    fn summary_lists_kernels_longest_first() {
         let mut report = Report::new("tiny");
         report.add(LaunchRecord { counters: ones(), kernel: "_Z5shortPf".to_owned(), ..launch(1, 0) });
         report.add(LaunchRecord { counters: ones(), kernel: "_Z4longPf".to_owned(), ..launch(2, 0) });
@@ -606,12 +610,12 @@ mod tests {
         assert_eq!(lines[0], ["tiny:", "3", "launches,", "300", "cycles,", "0.0", "us"]);
         assert_eq!(lines[2][..4], ["long", "2", "0.0", "66.7"]);
         assert_eq!(lines[3][..4], ["short", "1", "0.0", "33.3"]);
-        // Each counter is 1: a tenth of the slots each.
+        // Every counter is 1: a tenth of the slots each.
         assert!(text.ends_with("10 % issue, 10 % wait for results, 10 % wait for memory\n"), "{text}");
     }
 
     #[test]
-    fn launches_beyond_those_in_memory_are_in_all_forms() {
+    fn formats_include_launches_beyond_those_in_memory() {
         let mut report = Report::new("tiny");
         for number in 1..=100 {
             report.add(LaunchRecord { counters: ones(), ..launch(number, number % 3) });
@@ -632,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_several_devices_are_one_run_with_their_sums() {
+    fn reports_of_several_devices_sum_to_one_run() {
         let (one, other) = (report(), report());
         let reports = [&one, &other];
         let run = Run::new("tiny", &reports);
@@ -645,7 +649,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_ended_says_so_in_all_forms() {
+    fn every_format_states_an_early_end() {
         let report = report();
         let reports = [&report];
         let run = Run::new("tiny", &reports).ended_by(Some("SIGTERM"));
@@ -659,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_of_a_file_chooses_the_format() {
+    fn file_ending_selects_the_format() {
         let formats = ["a.json", "a.csv", "a.ncu.csv", "a.gpgpusim", "a", "b.json/a", "a.txt", "a.log"]
             .map(|name| Format::of_file(Path::new(name)).unwrap());
         let text = Format::Text;

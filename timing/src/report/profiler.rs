@@ -1,4 +1,4 @@
-//! Statistics as Nsight Compute writes them with `--csv`: a row for each launch and metric.
+//! Statistics in the form of Nsight Compute's `--csv`: a row per launch and metric.
 
 use std::fmt::Write as _;
 use std::io;
@@ -22,7 +22,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     ];
     let mut text = String::new();
     if let Some(cause) = run.partial {
-        // The profiler has its messages before the table.
+        // The profiler prints its messages before the table.
         let _ = writeln!(text, "==WARNING== Partial: ended by {cause}");
     }
     text += &(columns.map(quoted).join(",") + "\n");
@@ -45,7 +45,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     pass_on(&mut text, out)
 }
 
-/// The profiler's metrics, with units and values. Where several equal one, it is that of the first.
+/// Profiler metrics with units and values; the first statistic that equals a metric supplies it.
 fn metrics(launch: &LaunchRecord) -> Vec<(&'static str, &'static str, String)> {
     let derived = DERIVED.iter().filter_map(|ratio| {
         let value = ratio.of(&launch.counters)?;

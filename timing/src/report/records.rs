@@ -1,4 +1,5 @@
-//! Records of a run, of which memory holds only the last ones: the others are compressed, and in a temporary file when they are many.
+//! Records of a run. Memory holds recent ones uncompressed and older ones compressed; a large
+//! history moves to a temporary file.
 
 use std::borrow::Cow;
 use std::env;
@@ -14,21 +15,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use voltsim_checkpoint::codec;
 use voltsim_checkpoint::journal::JournalWriter;
 
-/// Records that are kept as they are.
+/// Records kept uncompressed.
 const RECENT: usize = 32;
-/// Bytes that a record may take in memory.
+/// Bytes of compressed records kept in memory.
 const LIMIT: usize = 1 << 28;
 
-/// Records in their order.
+/// A sequence of records.
 pub(super) struct Records<T> {
-    /// Where the temporary file lies if one is needed.
+    /// Folder of the temporary file, if one is needed.
     folder: PathBuf,
     older: Option<JournalWriter>,
     recent: Vec<T>,
 }
 
 impl<T: Clone + Serialize + DeserializeOwned> Records<T> {
-    /// No records yet. Their temporary file will lie in `folder`.
+    /// An empty sequence; a temporary file would be created in `folder`.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder, older: None, recent: Vec::new() }
     }
@@ -40,29 +41,29 @@ impl<T: Clone + Serialize + DeserializeOwned> Records<T> {
         }
     }
 
-    /// Records so far.
+    /// Number of records.
     pub(super) fn len(&self) -> usize {
         let older = self.older.as_ref().map_or(0, JournalWriter::records);
         usize::try_from(older).unwrap_or(usize::MAX).saturating_add(self.recent.len())
     }
 
-    /// Moves the recent records out of the way; all of them stay if one cannot be encoded.
+    /// Compresses the recent records; all stay if one cannot be encoded.
     fn put_away(&mut self) {
         let Ok(encoded) = self.recent.iter().map(codec::encode).collect::<Result<Vec<_>, _>>() else {
             return;
         };
         let older = self.older.get_or_insert_with(|| JournalWriter::new(mem::take(&mut self.folder)));
         for record in encoded {
-            // A journal whose temporary file cannot be written keeps its records in memory.
+            // A journal that cannot write its temporary file keeps its records in memory.
             let _ = older.push(&record);
         }
         self.recent.clear();
     }
 
-    /// The records, in their order.
+    /// The records in their order.
     ///
     /// # Errors
-    /// The temporary file cannot be read.
+    /// The temporary file is unreadable.
     pub(super) fn iter(&self) -> impl Iterator<Item = io::Result<Cow<'_, T>>> {
         let older = self.older.iter().flat_map(|older| older.read());
         let older = older.map(|record| {
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_back_in_their_order_however_many() {
+    fn records_return_in_order() {
         for count in [0, 1, RECENT as u64, RECENT as u64 + 1, 1000] {
             let mut kept = Records::default();
             records(count).into_iter().for_each(|record| kept.add(record));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_encoded_as_a_list() {
+    fn records_encode_as_a_list() {
         let mut kept = Records::default();
         records(100).into_iter().for_each(|record| kept.add(record));
         let bytes = codec::encode(&kept).unwrap();

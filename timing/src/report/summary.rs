@@ -1,4 +1,4 @@
-//! What a run has come to, for a terminal: a line for each kernel with its time and what its warps waited for.
+//! Summary for a terminal: a line per kernel with its time and the main stall reasons of its warps.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use super::sums::Sums;
 use super::{Run, Total};
 use crate::statistics::{DERIVED, value};
 
-/// Kernels that are shown, those that took longest.
+/// Kernels shown: the longest.
 const SHOWN: usize = 20;
-/// Characters of a kernel's name that are shown.
+/// Characters of a kernel's name shown.
 const NAME: usize = 40;
 
-/// What became of issue slots: the counter, and how it is called here.
+/// Issue slot counters and their names in the summary.
 const SLOTS: [(&str, &str); 10] = [
     ("issue.issued", ""),
     ("issue.scoreboard", "results"),
@@ -30,7 +30,7 @@ const SLOTS: [(&str, &str); 10] = [
 pub(super) fn write(run: &Run<'_>) -> String {
     let Sums { total: all, kernels, transfers, simulated_cycles, .. } = &run.sums;
     let mut kernels: Vec<(&str, &Total)> = kernels.iter().chain(transfers.iter()).collect();
-    // Stable: those that took the same time stay in the order of the program.
+    // A stable sort keeps equal kernels in program order.
     kernels.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.cycles));
     let mut text = String::new();
     let simulated = simulated_cycles + all.transfers.cycles;
@@ -46,7 +46,7 @@ pub(super) fn write(run: &Run<'_>) -> String {
     let shown = kernels.iter().take(SHOWN).map(|(name, sum)| row(name, sum, all));
     write_table(&mut text, std::iter::once(HEADING.map(str::to_owned)).chain(shown).collect());
     if kernels.len() > SHOWN {
-        let _ = writeln!(text, "and {} kernels that took less", kernels.len() - SHOWN);
+        let _ = writeln!(text, "and {} shorter kernels", kernels.len() - SHOWN);
     }
     text
 }
@@ -75,7 +75,7 @@ fn row(name: &str, sum: &Total, all: &Total) -> [String; 10] {
     ]
 }
 
-/// In which an instruction was issued, and what the others waited for most.
+/// Share of slots that issued, and the main stall reasons of the others.
 fn slots(sum: &Total) -> String {
     let counts = SLOTS.map(|(counter, _)| value(&sum.counters, counter).unwrap_or(0));
     let all: u64 = counts.iter().sum();
@@ -100,7 +100,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// Text to the left, numbers to the right.
+/// Text aligned left, numbers right.
 fn write_table(text: &mut String, rows: Vec<[String; 10]>) {
     let widths: [usize; 10] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));

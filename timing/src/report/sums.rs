@@ -1,4 +1,4 @@
-//! Sums over records, kept while records come.
+//! Sums over records, updated as records arrive.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,14 +6,14 @@ use super::{LaunchRecord, TransferRecord, Transfers};
 use crate::dram::{ChannelCounts, counts};
 use crate::statistics::Counts;
 
-/// Sums over launches, copies within the device and fills.
+/// Sums over launches, device copies and fills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many launches.
+    /// Launches.
     pub launches: u64,
-    /// Copies within the device and fills, of which all else is in these sums too.
+    /// Device copies and fills; their other values are part of these sums too.
     pub transfers: Transfers,
-    /// Core cycles that all took, each for itself.
+    /// Core cycles of all records; concurrent ones count each.
     pub cycles: u64,
     /// Counts.
     pub counters: Counts,
@@ -35,7 +35,7 @@ impl Total {
             self.counters.clone_from(counters);
             return;
         }
-        // All records have the same counters: those of the units.
+        // All records have the same counters in the same order.
         for ((counter, sum), (_, value)) in self.counters.iter_mut().zip(counters) {
             *sum = counter.kind.joined(*sum, *value);
         }
@@ -52,15 +52,15 @@ impl Total {
     }
 }
 
-/// Sums of a run, for all that is written behind its records.
+/// Sums of a run, written after its records.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sums {
     pub(super) total: Total,
-    /// By the streams' numbers.
+    /// Sums by stream number.
     pub(super) streams: BTreeMap<u64, Total>,
-    /// By name, in the order of their first launches.
+    /// Sums by kernel, in the order of first launches.
     pub(super) kernels: Named,
-    /// Copies within the device and fills, in the order of the first of each.
+    /// Sums of copies and fills, in the order of first occurrence.
     pub(super) transfers: Named,
     /// Core cycles of launches that were simulated.
     pub(super) simulated_cycles: u64,
@@ -91,7 +91,7 @@ impl Sums {
     }
 }
 
-/// Sums by name, in the order in which the names came.
+/// Sums by name, in the order of first occurrence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named {
     totals: Vec<(String, Total)>,

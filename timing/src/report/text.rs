@@ -15,9 +15,9 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     for launch in run.launches() {
         let launch = launch?;
         let (grid, block) = (size(launch.grid), size(launch.block));
-        let beside = if launch.shared { ", beside others" } else { "" };
+        let beside = if launch.shared { ", concurrent with others" } else { "" };
         let from = launch.simulated.map_or_else(String::new, |Simulated { ctas, cycles, unsure, .. }| {
-            format!(", {unsure} more or less, extrapolated from {cycles} of its first {ctas} CTAs")
+            format!(" (within {unsure}), extrapolated from {cycles} cycles of the first {ctas} CTAs")
         });
         let _ = writeln!(
             text,
@@ -34,7 +34,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     }
     for transfer in run.transfers() {
         let transfer = transfer?;
-        let beside = if transfer.shared { ", beside others" } else { "" };
+        let beside = if transfer.shared { ", concurrent with others" } else { "" };
         let TransferRecord { stream, bytes, cycles, .. } = &*transfer;
         let _ = writeln!(text, "{} stream {stream}, {bytes} bytes: {cycles} cycles{beside}", transfer.name());
         counts(&mut text, &transfer.counters);
@@ -47,14 +47,14 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let and = match sum.transfers {
             Transfers { number: 0, .. } => String::new(),
             Transfers { number, bytes, cycles } => {
-                format!(", {cycles} of them of {number} copies within the device and fills ({bytes} bytes)")
+                format!(", of which {cycles} in {number} copies within the device and fills ({bytes} bytes)")
             }
         };
         let _ = writeln!(text, "{name}: {} launches, {} cycles{and}", sum.launches, sum.cycles);
         counts(&mut text, &sum.counters);
         channels::text(&mut text, &sum.channels, &sum.counters);
     }
-    let _ = writeln!(text, "same bytes in every run, with any number of threads: {}", run.same_bytes.name());
+    let _ = writeln!(text, "deterministic for any number of threads: {}", run.same_bytes.name());
     if let Some(cause) = run.partial {
         let _ = writeln!(text, "partial: ended by {cause} after {} launches", total.launches);
     }
@@ -63,7 +63,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
 
 fn occupancy(text: &mut String, occupancy: &Occupancy) {
     let Occupancy { ctas, limit, warps, warp_slots, by_warps, by_ctas, by_registers, by_shared } = occupancy;
-    let shared = by_shared.map_or_else(|| "as many as you like".to_owned(), |ctas| ctas.to_string());
+    let shared = by_shared.map_or_else(|| "no limit".to_owned(), |ctas| ctas.to_string());
     let _ = writeln!(
         text,
         "  {ctas} CTAs with {warps} of {warp_slots} warps fit an SM, limited by {} (warps allow {by_warps}, CTA slots {by_ctas}, \

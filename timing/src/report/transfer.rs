@@ -1,4 +1,4 @@
-//! What copies within the device, and fills, have come to.
+//! Statistics of device copies and fills.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,48 +6,48 @@ use super::{Total, written};
 use crate::dram::ChannelCounts;
 use crate::statistics::Counts;
 
-/// What one copy within the device, or fill, has come to.
+/// Statistics of one device copy or fill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferRecord {
-    /// It fills.
+    /// True for a fill.
     pub is_fill: bool,
     /// Number of the stream.
     pub stream: u64,
-    /// Bytes that it has written.
+    /// Bytes written.
     pub bytes: u64,
-    /// Core cycle at which it began.
+    /// Core cycle of the start.
     pub start: u64,
-    /// Core cycles that it took.
+    /// Duration in core cycles.
     pub cycles: u64,
-    /// Launches, or others of its kind, ran at the same time: what was counted is of all of them.
+    /// Launches or other transfers ran at the same time; the counts cover all of them.
     pub shared: bool,
-    /// What was counted meanwhile, in the order of the units.
+    /// Counts during the transfer, in the order of units.
     #[serde(with = "written")]
     pub counters: Counts,
-    /// What each channel of DRAM has counted; nothing if DRAM had nothing to do.
+    /// Counts of each DRAM channel; empty if DRAM was idle.
     pub channels: Vec<ChannelCounts>,
 }
 
 /// Sums over transfers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// How many.
+    /// Transfers.
     pub number: u64,
-    /// Bytes that they have written.
+    /// Bytes written.
     pub bytes: u64,
-    /// Core cycles that they took, each for itself.
+    /// Core cycles of all transfers; concurrent ones count each.
     pub cycles: u64,
 }
 
 impl TransferRecord {
-    /// How it is called where kernels have their names.
+    /// Name in the kernel column.
     pub fn name(&self) -> &'static str {
         if self.is_fill { "[fill]" } else { "[copy within the device]" }
     }
 }
 
 impl Total {
-    /// Adds a copy within the device, or a fill.
+    /// Adds a device copy or fill.
     pub fn add_transfer(&mut self, transfer: &TransferRecord) {
         let TransferRecord { bytes, cycles, counters, channels, .. } = transfer;
         self.transfers.number += 1;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_json_form_has_them_beside_launches_and_in_the_sums() {
+    fn json_has_transfers_beside_launches_and_in_sums() {
         let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         let second = &value["transfers"][1];
         assert_eq!((&second["kind"], &second["bytes"]), (&Value::from("copy"), &Value::from(4096)));
@@ -107,12 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn without_them_the_json_form_does_not_name_them() {
+    fn json_without_transfers_has_no_transfers_field() {
         assert!(!Report::new("tiny").text(Format::Json).unwrap().contains("transfers"));
     }
 
     #[test]
-    fn the_csv_form_has_a_row_for_each_without_the_number_of_a_launch() {
+    fn csv_row_of_a_transfer_has_no_launch_number() {
         let text = report().text(Format::Csv).unwrap();
         let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
@@ -122,10 +122,10 @@ mod tests {
     }
 
     #[test]
-    fn texts_for_people_tell_them_with_bytes_and_cycles() {
+    fn text_and_summary_show_bytes_and_cycles_of_transfers() {
         let text = report().text(Format::Text).unwrap();
         assert!(text.contains("[fill] stream 0, 4096 bytes: 900 cycles\n"), "{text}");
-        let sum = "all: 0 launches, 2700 cycles, 2700 of them of 3 copies within the device and fills (12288 bytes)\n";
+        let sum = "all: 0 launches, 2700 cycles, of which 2700 in 3 copies within the device and fills (12288 bytes)\n";
         assert!(text.contains(sum), "{text}");
         let summary = report().summary();
         let rows: Vec<&str> = summary.lines().map(str::trim_start).collect();

@@ -11,45 +11,45 @@ use crate::statistics::{Counter, Counters};
 crate::counters! {
     /// An SM as a whole.
     pub struct ActivityCounters in "sm" {
-        /// Cycles in which it has a CTA.
+        /// Cycles in which the SM had a CTA.
         active_cycles: "cycles" = "sm__cycles_active.sum",
-        /// Warps that are there, summed over cycles.
+        /// Resident warps, summed over cycles.
         warp_cycles: "warps x cycles" = "sm__warps_active.sum",
-        /// CTAs that began.
+        /// CTAs started.
         ctas: "CTAs" = "sm__ctas_launched.sum",
-        /// Warps that began.
+        /// Warps started.
         warps: "warps" = "sm__warps_launched.sum",
-        /// Instructions of warps.
+        /// Warp instructions executed.
         warp_instructions: "instructions" = "smsp__inst_executed.sum",
-        /// Instructions of PTX that took effect with them; what was no PTX has none.
+        /// PTX instructions covered by the executed warp instructions; code without PTX adds none.
         ptx_instructions: "instructions" = "",
-        /// The same, counted for each lane that takes part.
+        /// Thread instructions: warp instructions times their active lanes.
         thread_instructions: "instructions" = "smsp__thread_inst_executed_pred_on.sum",
     }
 }
 
 crate::counters! {
-    /// What became of the slots in which sub-cores with a CTA on their SM could issue an instruction.
+    /// Issue slots of sub-cores whose SM had a CTA, by outcome.
     pub struct IssueCounters in "issue" {
         /// An instruction was issued.
         issued: "slots" = "smsp__inst_issued.sum",
-        /// Each warp that has instructions waits for a result of a fixed latency.
+        /// Every warp with instructions waited for a fixed-latency result.
         scoreboard: "slots" = "",
-        /// Each waits for memory.
+        /// Every warp with instructions waited for memory.
         long_scoreboard: "slots" = "",
-        /// Warps wait for instructions, or for a branch.
+        /// Warps waited for instructions or for a branch.
         instruction_fetch: "slots" = "",
-        /// A warp could go, but for its unit.
+        /// A warp was ready, but its execution unit was busy.
         unit_busy: "slots" = "",
-        /// A warp could go, but for operand collectors.
+        /// A warp was ready, but no operand collector was free.
         operand_conflict: "slots" = "",
-        /// Warps wait for others.
+        /// Warps waited at a barrier.
         barrier: "slots" = "",
-        /// A warp could go, but for the queue to the memory pipeline.
+        /// A warp was ready, but the queue to the memory pipeline was full.
         memory_throttle: "slots" = "",
-        /// Warps rest.
+        /// Warps slept.
         sleep: "slots" = "",
-        /// There is no warp.
+        /// No warp was resident.
         idle: "slots" = "",
     }
 }

@@ -3,13 +3,13 @@
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// What lanes of a warp do that have parted.
+    /// Order in which diverged lanes of a warp run.
     pub enum Divergence {
-        /// All make progress; they meet again where their ways do, if they do not wait for one another (independent thread
-        /// scheduling).
+        /// All lanes make progress and reconverge where their paths meet, unless they wait for one
+        /// another (independent thread scheduling).
         Independent = "independent",
-        /// One side after the other goes to where the ways meet, and those that are there wait (a SIMT stack). Lanes that spin
-        /// for others of their warp never end.
+        /// One path runs to the reconvergence point after the other (a SIMT stack). Lanes that spin
+        /// on lanes of their warp never end.
         Stack = "stack",
     }
 }
@@ -17,7 +17,7 @@ crate::choice! {
 crate::specification! {
     /// An SM as a whole.
     pub struct SmSpec in "sm" {
-        /// What lanes of a warp do that have parted, where warps are executed and not read from a file.
+        /// Order in which diverged lanes run, for executed warps; recorded warps keep their order.
         divergence: Divergence ["choice"],
     }
 }

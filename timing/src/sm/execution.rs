@@ -13,17 +13,17 @@ const MINIMUM_LATENCY: u32 = 3;
 crate::specification! {
     /// Execution units of a sub-core.
     pub struct ExecutionSpec in "execution" {
-        /// Integer and logic.
+        /// Integer and logic units.
         integer: u32 ["lanes"],
-        /// Single precision.
+        /// Single-precision units.
         fp32: u32 ["lanes"],
-        /// Double precision.
+        /// Double-precision units.
         fp64: u32 ["lanes"],
-        /// Special functions.
+        /// Special-function units.
         special_function: u32 ["lanes"],
-        /// Matrices.
+        /// Tensor units.
         tensor: u32 ["lanes"],
-        /// Loads, stores, atomic operations, textures.
+        /// Load/store and texture units.
         memory: u32 ["lanes"],
     }
 }
@@ -39,7 +39,7 @@ impl ExecutionSpec {
             ("memory", self.memory),
         ];
         match units.iter().find(|(_, lanes)| *lanes == 0) {
-            Some((name, _)) => Err(document.wrong("execution", name, "nothing could ever be done")),
+            Some((name, _)) => Err(document.wrong("execution", name, "must be at least 1")),
             None => Ok(()),
         }
     }
@@ -60,58 +60,59 @@ impl ExecutionSpec {
 }
 
 crate::specification! {
-    /// From the issue of an instruction to that of one that needs its result; of control instructions, to the warp's next
-    /// one. Those of memory are in the sections of its structures.
+    /// Issue of an instruction to issue of one that needs its result; for control instructions, to
+    /// the warp's next instruction. Memory latencies are in the sections of the memory structures.
     pub struct LatencySpec in "latency" {
-        /// Sums, logic, shifts, selection, comparison of integers.
+        /// Integer additions, logic, shifts, selections, comparisons.
         integer: u32 ["core cycles"],
-        /// Moves between registers.
+        /// Register moves.
         mov: u32 ["core cycles"],
-        /// Products of integers.
+        /// Integer multiplications.
         integer_multiply: u32 ["core cycles"],
-        /// Extrema of integers.
+        /// Integer minimum and maximum.
         integer_extremum: u32 ["core cycles"],
         /// Dot products of bytes and half words.
         dot_product: u32 ["core cycles"],
         /// Population count.
         population_count: u32 ["core cycles"],
-        /// Leading one, bit reversal.
+        /// Find leading one, bit reversal.
         bit_search: u32 ["core cycles"],
-        /// Single-precision sums and products.
+        /// Single-precision additions and multiplications.
         fp32: u32 ["core cycles"],
-        /// Single-precision comparison and extrema.
+        /// Single-precision comparisons, minimum and maximum.
         fp32_compare: u32 ["core cycles"],
-        /// Half precision.
+        /// Half-precision arithmetic.
         half: u32 ["core cycles"],
-        /// Double-precision sums and products.
+        /// Double-precision additions and multiplications.
         fp64: u32 ["core cycles"],
-        /// Double-precision comparison.
+        /// Double-precision comparisons.
         fp64_compare: u32 ["core cycles"],
         /// Special functions.
         special_function: u32 ["core cycles"],
-        /// Conversions within 32 bits.
+        /// Conversions between types of up to 32 bits.
         conversion: u32 ["core cycles"],
-        /// Conversions from or to 64 bits.
+        /// Conversions from or to 64-bit types.
         wide_conversion: u32 ["core cycles"],
-        /// Products of matrices of floating-point numbers.
+        /// Floating-point matrix multiplications.
         tensor: u32 ["core cycles"],
-        /// Products of matrices of integers.
+        /// Integer matrix multiplications.
         tensor_integer: u32 ["core cycles"],
-        /// Votes.
+        /// Warp votes.
         vote: u32 ["core cycles"],
-        /// Reads of special registers.
+        /// Special-register reads.
         special_register: u32 ["core cycles"],
-        /// Branches, calls.
+        /// Branches and calls.
         branch: u32 ["core cycles"],
-        /// Barriers of CTAs: from the last warp's arrival.
+        /// CTA barriers, from the last warp's arrival.
         barrier: u32 ["core cycles"],
-        /// Barriers of warps.
+        /// Warp barriers.
         warp_barrier: u32 ["core cycles"],
-        /// Fences, when the warp's accesses have ended.
+        /// Fences, from the end of the warp's accesses.
         fence: u32 ["core cycles"],
-        /// At least, if the result is an address or datum of a memory instruction or of a shuffle.
+        /// Minimum latency of a result that is an address or datum of a memory instruction or
+        /// shuffle.
         to_memory: u32 ["core cycles"],
-        /// At least, if the result is a predicate that decides whether an instruction is executed.
+        /// Minimum latency of a predicate that guards an instruction.
         to_guard: u32 ["core cycles"],
     }
 }
@@ -125,7 +126,7 @@ impl LatencySpec {
         let late = [("to_memory", self.to_memory), ("to_guard", self.to_guard)];
         let wrong = wrong.or(late.into_iter().find(|(_, cycles)| *cycles > MAXIMUM_LATENCY));
         match wrong {
-            Some((name, _)) => Err(document.wrong("latency", name, "there are 3 to 48 cycles")),
+            Some((name, _)) => Err(document.wrong("latency", name, "must be 3 to 48 cycles")),
             None => Ok(()),
         }
     }

@@ -17,21 +17,21 @@ const MAXIMUM_CTAS: u32 = 128;
 const MAXIMUM_START: u32 = 1 << 16;
 
 crate::specification! {
-    /// What an SM has for CTAs.
+    /// Resources of an SM for CTAs.
     pub struct CtaSpec in "cta" {
-        /// Warps that an SM holds.
+        /// Warp slots of an SM.
         warps: u32 ["warps"],
-        /// CTAs that an SM holds.
+        /// CTA slots of an SM.
         ctas: u32 ["CTAs"],
-        /// Registers of an SM; a sub-core has its part of them.
+        /// Registers of an SM, shared evenly by its sub-cores.
         registers: u32 ["registers"],
-        /// Registers are given to a warp in multiples of this.
+        /// Register allocation granularity of a warp.
         register_unit: u32 ["registers"],
-        /// Shared memory is given to a CTA in multiples of this.
+        /// Shared-memory allocation granularity of a CTA.
         shared_unit: u32 ["B"],
-        /// From the end of the CTA before it, or the dispatch of the first ones, to a CTA's first fetch.
+        /// End of the previous CTA in the slot, or dispatch of the first, to a CTA's first fetch.
         start: u32 ["core cycles"],
-        /// From a store's leaving for the memory pipeline until its CTA's slot can be given back.
+        /// Departure of a store to the memory pipeline until its CTA's slot can be released.
         store: u32 ["core cycles"],
     }
 }
@@ -40,10 +40,10 @@ impl CtaSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("cta", name, reason));
         if self.warps == 0 || self.warps > MAXIMUM_WARPS || !self.warps.is_multiple_of(SUB_CORES as u32) {
-            return wrong("warps", "there is a multiple of 4, up to 128");
+            return wrong("warps", "must be a multiple of 4, at most 128");
         }
         if self.ctas > MAXIMUM_CTAS {
-            return wrong("ctas", "there are 1 to 128");
+            return wrong("ctas", "must be 1 to 128");
         }
         let positive = [
             ("ctas", self.ctas),
@@ -53,11 +53,11 @@ impl CtaSpec {
         ];
         for (name, cycles) in [("start", self.start), ("store", self.store)] {
             if cycles > MAXIMUM_START {
-                return wrong(name, "more than 65,536 cycles");
+                return wrong(name, "must be at most 65,536 cycles");
             }
         }
         match positive.iter().find(|(_, value)| *value == 0) {
-            Some((name, _)) => wrong(name, "no CTA would ever run"),
+            Some((name, _)) => wrong(name, "must be at least 1"),
             None => Ok(()),
         }
     }

@@ -27,13 +27,13 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 crate::specification! {
     /// Register file and operand collectors of a sub-core.
     pub struct OperandSpec in "operands" {
-        /// Banks; the register's number chooses.
+        /// Register banks; the register number selects one.
         banks: u32 ["banks"],
-        /// Registers that a bank reads a cycle, and as many that it writes.
+        /// Read ports of a bank, and as many write ports.
         ports: u32 ["registers per core cycle"],
-        /// Collectors.
+        /// Operand collectors.
         collectors: u32 ["instructions"],
-        /// Whether operands that the instruction before has read are kept for the next one of its warp.
+        /// Operands of an instruction are kept for the next instruction of its warp.
         reuse: bool [""],
     }
 }
@@ -42,13 +42,13 @@ impl OperandSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("operands", name, reason));
         if !(1..=MAXIMUM_BANKS).contains(&self.banks) {
-            return wrong("banks", "there are 1 to 8");
+            return wrong("banks", "must be 1 to 8");
         }
         if !(1..=64).contains(&self.ports) {
-            return wrong("ports", "there are 1 to 64");
+            return wrong("ports", "must be 1 to 64");
         }
         if !(1..=64).contains(&self.collectors) {
-            return wrong("collectors", "there are 1 to 64");
+            return wrong("collectors", "must be 1 to 64");
         }
         Ok(())
     }
@@ -64,13 +64,13 @@ crate::counters! {
     pub struct OperandCounters in "operands" {
         /// Registers read.
         reads: "registers" = "",
-        /// Registers that were kept from the instruction before.
+        /// Registers reused from the previous instruction.
         reused: "registers" = "",
         /// Registers written.
         writes: "registers" = "",
-        /// Cycles that instructions wait longer for operands because ports are busy.
+        /// Cycles added to instructions because read ports are busy.
         read_conflicts: "cycles" = "",
-        /// Cycles that results wait because slots of the bus or ports are busy.
+        /// Cycles that results wait because bus slots or write ports are busy.
         write_conflicts: "cycles" = "",
     }
 }

@@ -11,11 +11,11 @@ const PATIENCE: u64 = 12;
 const STAGES: u64 = 3;
 
 crate::choice! {
-    /// What a result needs in the cycle in which it is there.
+    /// Resources that a result needs in the cycle in which it is ready.
     pub enum WriteBack {
-        /// A slot of the bus, and a port of each bank that it is written to (Huerta et al., section 2.2).
+        /// A bus slot and a write port of each destination bank (Huerta et al., section 2.2).
         SlotAndPort = "slot-and-port",
-        /// A slot of the bus, as in Accel-Sim.
+        /// A bus slot, as in Accel-Sim.
         Slot = "slot",
     }
 }
@@ -25,7 +25,7 @@ crate::specification! {
     pub struct ResultBusSpec in "result_bus" {
         /// Results a cycle.
         slots: u32 ["results per core cycle"],
-        /// What a result needs.
+        /// Resources that a result needs.
         write_back: WriteBack [""],
     }
 }
@@ -33,7 +33,7 @@ crate::specification! {
 impl ResultBusSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self.slots {
-            0 => Err(document.wrong("result_bus", "slots", "nothing could ever be done")),
+            0 => Err(document.wrong("result_bus", "slots", "must be at least 1")),
             _ => Ok(()),
         }
     }

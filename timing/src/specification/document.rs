@@ -1,55 +1,55 @@
-//! The values of a GPU's file, before anybody knows what they mean.
+//! A GPU's file as keys and values, before units interpret them.
 
 use std::collections::BTreeMap;
 
 use super::{Key, Place, SpecificationError, Value, written};
 
-/// Files that build on one another, at most.
+/// Longest chain of files that build on one another.
 const MAXIMUM_BASES: usize = 8;
 
-/// Layer of values that an option changed.
+/// Layer of values changed by an option.
 const CHANGED: usize = 0;
 
-/// Layer of the file that no other builds on.
+/// Layer of the outermost file.
 const FIRST_FILE: usize = 1;
 
 /// A value of a GPU's file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The value.
+    /// Value as written.
     pub value: toml::Value,
-    /// Its unit.
+    /// Unit as written.
     pub unit: String,
-    /// Where it comes from: a document, a measurement, a fit.
+    /// Origin: a document, a measurement, a fit.
     pub source: String,
-    /// Where it stands.
+    /// Position in its file or option.
     pub place: Place,
-    /// 0 if an option changed it; of files the first, which builds on the others, has 1.
+    /// 0 for values changed by an option, 1 for the outermost file, higher for its bases.
     pub(super) layer: usize,
 }
 
-/// The values of a GPU's file and of those it builds on.
+/// Values of a GPU's file and of its bases.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     file: String,
-    /// Compute capability of the card, ten times.
+    /// Compute capability times ten.
     capability: Option<u32>,
     entries: BTreeMap<(String, String), Entry>,
 }
 
 impl Document {
-    /// Reads a file that builds on no other one.
+    /// Reads a file that has no base.
     ///
     /// # Errors
-    /// It is malformed, or has a base.
+    /// The file is malformed or has a base.
     pub fn parse(file: &str, text: &str) -> Result<Document, SpecificationError> {
         Document::with_bases(file, text, &|_| None)
     }
 
-    /// Reads a file; `find` gives the texts of those it builds on by their names.
+    /// Reads a file and its bases; `find` returns the text of a base by name.
     ///
     /// # Errors
-    /// It or a base is malformed or not there, or they build on one another without end.
+    /// A file is malformed, a base is missing, or the chain of bases is too long.
     pub fn with_bases(
         file: &str,
         text: &str,
@@ -66,7 +66,11 @@ impl Document {
             }
             if let Some(base) = written.base {
                 let Some(text) = find(&base) else {
-                    return Err(SpecificationError::Base { file, base, reason: "there is none".to_owned() });
+                    return Err(SpecificationError::Base {
+                        file,
+                        base,
+                        reason: "no such GPU file is built in".to_owned(),
+                    });
                 };
                 next = Some((base, text));
             }
@@ -76,39 +80,39 @@ impl Document {
             Some((base, _)) => Err(SpecificationError::Base {
                 file: file.to_owned(),
                 base,
-                reason: format!("more than {MAXIMUM_BASES} files build on one another"),
+                reason: format!("the chain of bases is longer than {MAXIMUM_BASES} files"),
             }),
         }
     }
 
-    /// Compute capability of the card, ten times, if the file or one it builds on tells.
+    /// Compute capability times ten, if the file or one of its bases states it.
     pub fn capability(&self) -> Option<u32> {
         self.capability
     }
 
-    /// A value, in the unit that its reader counts in.
+    /// A key's value, converted to `unit`.
     ///
     /// # Errors
-    /// It is missing, of another kind, or in another unit.
+    /// The key is missing, or its value has the wrong type or unit.
     pub fn get<T: Value>(&self, section: &str, name: &str, unit: &str) -> Result<T, SpecificationError> {
         let entry = self.entry(section, name).ok_or_else(|| SpecificationError::Missing {
             file: self.file.clone(),
             key: format!("{section}.{name}"),
         })?;
         let Some(factor) = factor(&entry.unit, unit) else {
-            let reason = format!("the unit is `{}`, and `{unit}` is wanted", entry.unit);
+            let reason = format!("the unit is `{}`; must be `{unit}`", entry.unit);
             return Err(self.wrong(section, name, &reason));
         };
         T::read(&entry.value).and_then(|value| value.scaled(factor)).ok_or_else(|| match T::CHOICES {
-            [] => self.wrong(section, name, "it is of another kind, or out of range"),
-            choices => self.wrong(section, name, &format!("possible are {}", choices.join(", "))),
+            [] => self.wrong(section, name, "the value has the wrong type or is out of range"),
+            choices => self.wrong(section, name, &format!("must be one of {}", choices.join(", "))),
         })
     }
 
-    /// A value, in the unit that its reader counts in, or the default where no file has the key.
+    /// A key's value, converted to `unit`, or the default if no file has the key.
     ///
     /// # Errors
-    /// The value is of another kind, or in another unit.
+    /// The value has the wrong type or unit.
     pub fn get_or<T: Value>(
         &self,
         section: &str,
@@ -119,29 +123,29 @@ impl Document {
         if self.entry(section, name).is_some() { self.get(section, name, unit) } else { Ok(default) }
     }
 
-    /// Replaces a value, or adds one; `by` says who does: the option of a command.
+    /// Replaces or adds a value; `by` names the option that does so.
     pub fn set(&mut self, section: &str, name: &str, value: toml::Value, unit: &str, by: &str) {
         let place = Place { file: by.to_owned(), line: None };
         let entry = Entry { value, unit: unit.to_owned(), source: by.to_owned(), place, layer: CHANGED };
         self.entries.insert((section.to_owned(), name.to_owned()), entry);
     }
 
-    /// What stands at a key.
+    /// Entry of a key.
     pub fn entry(&self, section: &str, name: &str) -> Option<&Entry> {
         self.entries.get(&(section.to_owned(), name.to_owned()))
     }
 
-    /// An error about the value at a key.
+    /// An error about one key's value.
     pub fn wrong(&self, section: &str, name: &str, reason: &str) -> SpecificationError {
         self.disagree(&[(section, name)], reason)
     }
 
-    /// An error about values that cannot be together, each with section and name. It blames the one that was given last: by
-    /// an option, then by the file that builds on the others; of those the first.
+    /// An error about values that contradict one another, given as section and name. Blames the
+    /// most recent layer: an option, then the outermost file; within a layer the first key listed.
     pub fn disagree(&self, keys: &[(&str, &str)], reason: &str) -> SpecificationError {
         let entry = |(section, name): &(&str, &str)| self.entry(section, name);
         let mut keys = keys.to_vec();
-        // Stable: of those given together the first stays so.
+        // A stable sort keeps the listed order within a layer.
         keys.sort_by_key(|key| entry(key).map_or(usize::MAX, |entry| entry.layer));
         let place = keys.first().and_then(entry).map(|entry| entry.place.clone());
         let named = |key: &(&str, &str)| {
@@ -155,10 +159,10 @@ impl Document {
         }
     }
 
-    /// Checks that units know all keys.
+    /// Checks that every key is known.
     ///
     /// # Errors
-    /// The first key that none of them knows.
+    /// The first unknown key.
     pub fn check_keys(&self, known: &[Key]) -> Result<(), SpecificationError> {
         let unknown = self
             .entries
@@ -175,14 +179,14 @@ impl Document {
     }
 }
 
-/// The key, `section.name`, that is spelt most like a text; nothing if none is.
+/// The known key (`section.name`) closest in spelling, if any is close.
 pub(super) fn closest(key: &str, known: &[Key]) -> Option<String> {
     let candidates = known.iter().map(|key| format!("{}.{}", key.section, key.name));
     let closest = candidates.map(|other| (distance(key, &other), other)).min();
     closest.filter(|(distance, _)| *distance <= key.len() / 2).map(|(_, key)| key)
 }
 
-/// How many of the wanted unit a unit is; nothing if they measure different things.
+/// Size of a unit in the wanted unit; `None` if the units measure different things.
 fn factor(unit: &str, wanted: &str) -> Option<u64> {
     match (unit, wanted) {
         _ if unit == wanted => Some(1),
@@ -194,7 +198,7 @@ fn factor(unit: &str, wanted: &str) -> Option<u64> {
     }
 }
 
-/// Letters to change, add or leave out to make one word of the other (Levenshtein).
+/// Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -228,20 +232,20 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_with_file_line_and_the_closest_key() {
+    fn unknown_key_error_names_line_and_closest_key() {
         let document = parse("[l1]\nlatancy = { value = 1, unit = \"cycles\", source = \"\" }");
         let error = document.check_keys(KEYS).unwrap_err();
-        let text = "gpu.toml, line 2: `l1.latancy = 1`: no unit has such a key; is `l1.latency` meant?";
+        let text = "gpu.toml, line 2: `l1.latancy = 1`: unknown key; did you mean `l1.latency`?";
         assert_eq!(error.to_string(), text);
     }
 
-    /// What is said of a file with these lines, of which the first is the section's head.
+    /// Error text for a file of these lines; the first line is the section's head.
     fn refused(lines: &[&str]) -> String {
         Document::parse("gpu.toml", &lines.join("\n")).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_part_of_a_key_that_is_missing_is_named_with_the_key_and_its_value() {
+    fn missing_unit_or_source_is_named_with_key_and_value() {
         for (written, shown, missing) in [
             ("{ value = 28, source = \"\" }", "28", "unit"),
             ("{ value = 28, unit = \"cycles\" }", "28", "source"),
@@ -254,59 +258,59 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_an_error_that_shows_how_to_write_it() {
+    fn bare_number_error_shows_the_full_form() {
         assert_eq!(
             refused(&["[l1]", "latency = 28"]),
-            "gpu.toml, line 2: `l1.latency = 28`: it has no unit and no source; \
+            "gpu.toml, line 2: `l1.latency = 28`: unit and source are missing; \
              write { value = 28, unit = \"…\", source = \"…\" }"
         );
     }
 
     #[test]
-    fn another_part_of_a_key_is_an_error_that_names_it() {
+    fn unknown_part_of_a_key_is_named() {
         assert_eq!(
             refused(&["[l1]", "latency = { value = 28, unit = \"cycles\", sauce = \"\" }"]),
-            "gpu.toml, line 2: `l1.latency = 28`: a key has a value, a unit and a source, and no `sauce`"
+            "gpu.toml, line 2: `l1.latency = 28`: unknown part `sauce`; a key has value, unit and source"
         );
     }
 
     #[test]
-    fn a_unit_that_is_no_text_is_an_error() {
+    fn unit_must_be_text() {
         assert_eq!(
             refused(&["[l1]", "latency = { value = 28, unit = 1, source = \"\" }"]),
-            "gpu.toml, line 2: `l1.latency = 28`: the unit is no text in quotes"
+            "gpu.toml, line 2: `l1.latency = 28`: the unit must be text in quotes"
         );
     }
 
     #[test]
-    fn a_value_outside_of_sections_is_an_error() {
+    fn value_outside_sections_is_an_error() {
         assert_eq!(
             refused(&["# remark", "latency = 28"]),
-            "gpu.toml, line 2: `latency = 28`: keys stand in sections: [section], and name = { value, unit, source } below"
+            "gpu.toml, line 2: `latency = 28`: keys belong in sections: [section], then name = { value, unit, source }"
         );
         assert_eq!(
             refused(&["base = 7"]),
-            "gpu.toml, line 1: `base = 7`: it is the name of a GPU that is part of the program"
+            "gpu.toml, line 1: `base = 7`: must be the name of a built-in GPU"
         );
     }
 
     #[test]
-    fn a_line_that_is_no_toml_is_shown_with_its_number() {
+    fn malformed_line_is_shown_with_its_number() {
         let text = refused(&["[l1]", "  latency = { value 28 }"]);
         let shown = text.strip_prefix("gpu.toml, line 2: `latency = { value 28 }`: ").unwrap();
         assert!(!shown.contains('\n') && !shown.contains("line 1"), "{shown}");
     }
 
     #[test]
-    fn a_value_of_another_kind_is_an_error() {
+    fn value_of_the_wrong_type_is_an_error() {
         let document = parse("[l1]\nlatency = { value = \"28\", unit = \"cycles\", source = \"\" }");
         assert_eq!(
             document.get::<u32>("l1", "latency", "cycles").unwrap_err().to_string(),
-            "gpu.toml, line 2: `l1.latency = \"28\"`: it is of another kind, or out of range"
+            "gpu.toml, line 2: `l1.latency = \"28\"`: the value has the wrong type or is out of range"
         );
     }
 
-    /// A file over another one, with these values of `l1.size` and `l1.sets`.
+    /// A file over a base, with these values of `l1.size` and `l1.sets`.
     fn layered(size: &str, sets: &str, base: &str) -> Document {
         let line = |name: &str, value: &str| match value {
             "" => String::new(),
@@ -317,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn of_values_that_cannot_be_together_the_one_that_was_given_last_is_blamed() {
+    fn contradiction_blames_the_most_recent_layer() {
         let base = "[l1]\nsize = { value = 8, unit = \"\", source = \"\" }\nsets = { value = 4, unit = \"\", source = \"\" }";
         let keys = [("l1", "size"), ("l1", "sets")];
         let said = |document: Document| document.disagree(&keys, "no").to_string();
@@ -333,23 +337,23 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_another_unit_is_an_error_that_names_both() {
+    fn wrong_unit_error_names_both_units() {
         let document = parse("[l1]\nlatency = { value = 1, unit = \"ns\", source = \"\" }");
         let error = document.get::<u32>("l1", "latency", "cycles").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "gpu.toml, line 2: `l1.latency = 1`: the unit is `ns`, and `cycles` is wanted"
+            "gpu.toml, line 2: `l1.latency = 1`: the unit is `ns`; must be `cycles`"
         );
     }
 
     #[test]
-    fn kibibytes_are_read_as_bytes() {
+    fn kibibytes_convert_to_bytes() {
         let document = parse("[l1]\nsize = { value = 128, unit = \"KiB\", source = \"\" }");
         assert_eq!(document.get::<u32>("l1", "size", "B"), Ok(128 << 10));
     }
 
     #[test]
-    fn a_value_that_is_too_large_for_its_unit_is_an_error() {
+    fn value_too_large_for_its_unit_is_an_error() {
         let document = parse("[l1]\nsize = { value = 4294967295, unit = \"KiB\", source = \"\" }");
         assert!(document.get::<u32>("l1", "size", "B").is_err());
     }
@@ -361,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_what_differs_from_its_base() {
+    fn file_overrides_values_of_its_base() {
         let entry = |value: u32| format!("{{ value = {value}, unit = \"cycles\", source = \"\" }}");
         let base = format!("[l1]\nlatency = {}\nwidth = {}", entry(1), entry(2));
         let text = format!("base = \"old\"\n[l1]\nlatency = {}", entry(3));
@@ -372,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_build_on_one_another_without_end_are_an_error() {
+    fn endless_chain_of_bases_is_an_error() {
         let error = Document::with_bases("a.toml", "base = \"a\"", &|_| Some("base = \"a\"".to_owned()));
         assert!(matches!(error, Err(SpecificationError::Base { .. })));
     }

@@ -1,14 +1,14 @@
-//! What is wrong with a GPU's file: file, line, key and value.
+//! Errors of GPU files, with file, line, key and value.
 
 use std::fmt::{self, Write as _};
 use std::iter::repeat;
 
-/// Where a value stands.
+/// Position of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// File, or the option of the command that gave the value.
+    /// File, or the option that gave the value.
     pub file: String,
-    /// Line, from 1; none in an option.
+    /// Line, from 1; `None` for an option.
     pub line: Option<usize>,
 }
 
@@ -19,32 +19,32 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a GPU's file.
+/// An error of a GPU's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecificationError {
-    /// It is no TOML.
+    /// Invalid TOML.
     #[error("{place}: `{text}`: {message}")]
     Malformed {
-        /// Where.
+        /// Position.
         place: Place,
-        /// The line as it stands there.
+        /// The line's text.
         text: String,
-        /// What the reader says.
+        /// The parser's message.
         message: String,
     },
-    /// A key that no unit knows.
-    #[error("{place}: `{key} = {value}`: no unit has such a key{}", near(closest))]
+    /// Unknown key.
+    #[error("{place}: `{key} = {value}`: unknown key{}", near(closest))]
     Unknown {
-        /// Where.
+        /// Position.
         place: Place,
         /// `section.name`.
         key: String,
-        /// What stands there.
+        /// Value as written.
         value: String,
-        /// The key that is spelt most alike.
+        /// Known key closest in spelling.
         closest: Option<String>,
     },
-    /// A key that is needed and not there.
+    /// Missing key.
     #[error("{file}: `{key}` is missing")]
     Missing {
         /// File.
@@ -52,41 +52,41 @@ pub enum SpecificationError {
         /// `section.name`.
         key: String,
     },
-    /// A value without its unit, of another kind, in another unit, or one that makes no sense beside others.
+    /// A value without its unit, of the wrong type or unit, or in contradiction to other values.
     #[error("{place}: {}: {reason}", together(values))]
     Wrong {
-        /// Where.
+        /// Position.
         place: Place,
-        /// Key (`section.name`) and what stands there, and then those of others that it makes no sense beside.
+        /// The key (`section.name`) with its value, then the keys that it contradicts.
         values: Vec<(String, String)>,
-        /// What is the matter.
+        /// Violated rule.
         reason: String,
     },
-    /// A file that cannot be read.
+    /// Unreadable file.
     #[error("{file}: {reason}")]
     Unreadable {
         /// File.
         file: String,
-        /// Why.
+        /// The system's message.
         reason: String,
     },
-    /// A change of a value that cannot be made.
+    /// Invalid `--set`.
     #[error("{0}")]
     Change(String),
-    /// A base that is not there, or files that build on one another without end.
+    /// Missing base, or too long a chain of bases.
     #[error("{file}: base `{base}`: {reason}")]
     Base {
         /// File.
         file: String,
-        /// The base.
+        /// Name of the base.
         base: String,
-        /// What is the matter.
+        /// Violated rule.
         reason: String,
     },
 }
 
 fn near(closest: &Option<String>) -> String {
-    closest.as_ref().map(|key| format!("; is `{key}` meant?")).unwrap_or_default()
+    closest.as_ref().map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
 }
 
 fn together(values: &[(String, String)]) -> String {

@@ -1,4 +1,4 @@
-//! A whole GPU: the specifications of all its units, and the files that come with the program.
+//! The whole GPU: specifications of all its units, and the built-in GPU files.
 
 use warp_stream::Moment;
 
@@ -25,10 +25,10 @@ use crate::sm::occupancy::CtaSpec;
 use crate::sm::operands::OperandSpec;
 use crate::sm::result_bus::ResultBusSpec;
 
-/// Core cycles of an epoch, at most. CTAs and launches take longer than that to start.
+/// Longest epoch in core cycles: shorter than the start of a CTA or launch.
 const LONGEST_EPOCH: u64 = 128;
 
-/// GPU files that are part of the program.
+/// Built-in GPU files.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("titan-v", include_str!("../../configs/titan-v.toml")),
     ("titan-v-old", include_str!("../../configs/titan-v-old.toml")),
@@ -45,20 +45,20 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("tiny", include_str!("../../configs/tiny.toml")),
 ];
 
-/// Declares which units a GPU consists of.
+/// Declares the units of a GPU.
 macro_rules! gpu {
     ($($(#[doc = $about:literal])* $unit:ident: $spec:ty,)*) => {
-        /// What a GPU is.
+        /// Specification of a GPU.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct GpuSpec {
             $($(#[doc = $about])* pub $unit: $spec,)*
         }
 
         impl GpuSpec {
-            /// Reads all units' sections.
+            /// Reads the sections of all units.
             ///
             /// # Errors
-            /// A key that no unit knows, that is missing, or whose value a unit refuses.
+            /// A key that is unknown or missing, or whose value its unit rejects.
             pub fn read(document: &Document) -> Result<GpuSpec, SpecificationError> {
                 document.check_keys(&GpuSpec::keys())?;
                 let gpu = GpuSpec { $($unit: <$spec>::read(document)?,)* };
@@ -66,7 +66,7 @@ macro_rules! gpu {
                 Ok(gpu)
             }
 
-            /// The values of all units as text, by key: two GPUs are the same if these are.
+            /// Values of all units as text, by key. Equal values mean equal GPUs.
             pub fn values(&self) -> Vec<(String, String)> {
                 [$(self.$unit.values(),)*].concat()
             }
@@ -104,7 +104,7 @@ gpu! {
     latency: LatencySpec,
     /// Result bus of an SM.
     result_bus: ResultBusSpec,
-    /// What an SM has for CTAs.
+    /// Resources of an SM for CTAs.
     cta: CtaSpec,
     /// Memory pipelines of an SM.
     memory_pipeline: MemoryPipelineSpec,
@@ -133,10 +133,10 @@ gpu! {
 }
 
 impl GpuSpec {
-    /// A GPU by its name or file ([`named`]), with some values changed ([`change`]).
+    /// A GPU by its name or file ([`named`]), with values changed ([`change`]).
     ///
     /// # Errors
-    /// What is wrong with the file, with a change, or with the values together.
+    /// The file or a change is invalid, or values contradict one another.
     pub fn changed<'a>(
         name: &str,
         changes: impl IntoIterator<Item = &'a str>,
@@ -146,38 +146,39 @@ impl GpuSpec {
         GpuSpec::read(&document)
     }
 
-    /// A GPU that is part of the program, by name.
+    /// A built-in GPU by name.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// The name is unknown.
     pub fn built_in(name: &str) -> Result<GpuSpec, SpecificationError> {
         GpuSpec::read(&built_in(name)?)
     }
 
-    /// Cycles of the core clock that SMs and memory side run on their own before they exchange messages: no longer than a
-    /// reply takes from when L2 knows it until it is at its SM. Longer ones let the host's caches serve an SM for longer, but
-    /// the less its cores share.
+    /// Core cycles that SMs and memory side simulate before they exchange messages. An epoch is at
+    /// most the time that L2 knows of a reply before the reply reaches its SM. Longer epochs serve
+    /// the host's caches; shorter ones share work among more cores.
     pub fn epoch(&self) -> u64 {
         (self.crossbar_cycles() + self.l2_cycles()).clamp(1, LONGEST_EPOCH)
     }
 
-    /// Core cycles that replies have to be run ahead of all else, so that none comes in the epoch in which it is found.
+    /// Core cycles by which replies are simulated ahead, so that no reply arrives in the epoch that
+    /// finds it.
     pub fn reply_lead(&self) -> u64 {
         self.epoch().saturating_sub(self.crossbar_cycles())
     }
 
-    /// Core cycles of a way through the crossbar, at least.
+    /// Minimum core cycles of a traversal of the crossbar.
     fn crossbar_cycles(&self) -> u64 {
         u64::from(self.crossbar.latency) * u64::from(self.clocks.core)
             / u64::from(self.clocks.crossbar.max(1))
     }
 
-    /// Core cycles that a slice knows before that a reply will leave it.
+    /// Core cycles between a slice's decision to reply and the reply's departure.
     fn l2_cycles(&self) -> u64 {
         u64::from(self.l2.latency) * u64::from(self.clocks.core) / u64::from(self.clocks.l2.max(1))
     }
 
-    /// Core cycles that banks of the DRAM are refreshed at a time.
+    /// Core cycles that one refresh keeps DRAM banks busy.
     pub fn refresh_cycles(&self) -> u64 {
         match self.dram.refresh {
             RefreshMode::None => 0,
@@ -185,7 +186,7 @@ impl GpuSpec {
         }
     }
 
-    /// What the DRAM's data buses move at most, as data sheets give it. Bytes per second.
+    /// Peak bandwidth of the DRAM's data buses, as in data sheets. Bytes per second.
     pub fn peak_dram_bandwidth(&self) -> u64 {
         let DramSpec { pseudo_channels, bus, burst, ccd_s, .. } = self.dram;
         let buses = u64::from(self.partition.channels) * u64::from(pseudo_channels);
@@ -194,18 +195,18 @@ impl GpuSpec {
     }
 }
 
-/// The GPU that is taken where none is named.
+/// GPU of runs that name none.
 pub const DEFAULT: &str = "titan-v";
 
-/// Does the name of a GPU say that it is one in a file?
+/// True if a GPU's name refers to a file.
 pub fn is_file(name: &str) -> bool {
     name.ends_with(".toml")
 }
 
-/// The document of a GPU: that in a file if the name ends in `.toml`, else one that is part of the program.
+/// Document of a GPU: a file if the name ends in `.toml`, else a built-in GPU.
 ///
 /// # Errors
-/// There is none of that name, or the file cannot be read, is malformed, or its base is not there.
+/// The name is unknown, or the file is unreadable, malformed or has a missing base.
 pub fn named(name: &str) -> Result<Document, SpecificationError> {
     if !is_file(name) {
         return built_in(name);
@@ -217,29 +218,29 @@ pub fn named(name: &str) -> Result<Document, SpecificationError> {
     document(name, &text)
 }
 
-/// The document of a GPU that is part of the program, by name.
+/// Document of a built-in GPU.
 ///
 /// # Errors
-/// There is none of that name.
+/// The name is unknown.
 pub fn built_in(name: &str) -> Result<Document, SpecificationError> {
     let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
     let text = find(name).ok_or_else(|| SpecificationError::Base {
         file: "--gpu".to_owned(),
         base: name.to_owned(),
-        reason: format!("there are {}, and files ending in .toml", names.join(", ")),
+        reason: format!("must be one of {}, or a file ending in .toml", names.join(", ")),
     })?;
     document(&format!("{name}.toml"), &text)
 }
 
-/// The document of a GPU's file, which may start from one that is part of the program.
+/// Document of a GPU's file, on top of its built-in base if the file names one.
 ///
 /// # Errors
-/// It is malformed, or its base is not there.
+/// The file is malformed or its base is missing.
 pub fn document(file: &str, text: &str) -> Result<Document, SpecificationError> {
     Document::with_bases(file, text, &find)
 }
 
-/// Compute capability of a GPU, ten times, by its name or file; nothing if the file does not tell or is not there.
+/// Compute capability times ten of a GPU by name or file, if its file states one.
 pub fn capability(name: &str) -> Option<u32> {
     named(name).ok()?.capability()
 }
@@ -248,20 +249,21 @@ fn find(name: &str) -> Option<String> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
 }
 
-/// Changes a value: `section.key=value`, in the unit that the key has or with one (`l1.size=32KiB`).
+/// Applies a change `section.key=value`; the value may carry a unit (`l1.size=32KiB`) or is in the
+/// key's unit.
 ///
 /// # Errors
-/// What is wrong with the change.
+/// The text is malformed, the key unknown or the value unsuitable.
 pub fn change(document: &mut Document, text: &str) -> Result<(), SpecificationError> {
     let wrong = SpecificationError::Change;
-    let shape = || wrong(format!("`{text}` is no change; write section.key=value"));
+    let shape = || wrong(format!("`{text}`: must be written as section.key=value"));
     let (key, value) = text.split_once('=').ok_or_else(shape)?;
     let (section, name) = key.trim().split_once('.').ok_or_else(shape)?;
     let known = GpuSpec::keys().into_iter().find(|known| known.section == section && known.name == name);
     let known = known.ok_or_else(|| {
         let near = closest(key.trim(), &GpuSpec::keys());
-        let near = near.map_or_else(String::new, |key| format!("; is `{key}` meant?"));
-        wrong(format!("no unit has a key `{}`{near}", key.trim()))
+        let near = near.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+        wrong(format!("unknown key `{}`{near}", key.trim()))
     })?;
     let value = quantity::read(value.trim(), known.unit)
         .map_err(|reason| wrong(format!("`{}`: {reason}", text.trim())))?;
@@ -280,7 +282,7 @@ crate::specification! {
 impl ChipSpec {
     fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self.sms {
-            0 => Err(document.wrong("chip", "sms", "a GPU has at least one")),
+            0 => Err(document.wrong("chip", "sms", "must be at least 1")),
             _ => Ok(()),
         }
     }
@@ -305,12 +307,12 @@ impl ClockSpec {
         let domains =
             [("core", self.core), ("crossbar", self.crossbar), ("l2", self.l2), ("dram", self.dram)];
         match domains.iter().find(|(_, frequency)| *frequency == 0) {
-            Some((name, _)) => Err(document.wrong("clocks", name, "a clock has to run")),
+            Some((name, _)) => Err(document.wrong("clocks", name, "must be at least 1")),
             None => Ok(()),
         }
     }
 
-    /// The moment at which a core cycle starts.
+    /// Moment at which a core cycle starts.
     pub fn moment(&self, cycle: u64) -> Moment {
         if let Some(thousand) = cycle.checked_mul(1000) {
             return Moment { cycle, nanoseconds: thousand / u64::from(self.core) };
@@ -319,7 +321,7 @@ impl ClockSpec {
         Moment { cycle, nanoseconds: u64::try_from(nanoseconds).unwrap_or(u64::MAX) }
     }
 
-    /// The first core cycle that starts at a time or after it.
+    /// First core cycle that starts at or after a time.
     pub fn cycle_at(&self, nanoseconds: u64) -> u64 {
         let cycle = (u128::from(nanoseconds) * u128::from(self.core)).div_ceil(1000);
         u64::try_from(cycle).unwrap_or(u64::MAX)
@@ -331,14 +333,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_gpu_of_the_program_is_read() {
+    fn every_built_in_gpu_is_readable() {
         for (name, _) in BUILT_IN {
             GpuSpec::built_in(name).unwrap();
         }
     }
 
     #[test]
-    fn the_cycle_at_a_moment_is_the_first_that_is_not_before_it() {
+    fn cycle_at_is_the_first_cycle_not_before_the_time() {
         let clocks = GpuSpec::built_in("titan-v").unwrap().clocks;
         for cycle in [0, 1, 2, 1199, 1200, 1 << 40, u64::MAX >> 12] {
             let nanoseconds = clocks.moment(cycle).nanoseconds;
@@ -348,19 +350,19 @@ mod tests {
     }
 
     #[test]
-    fn a_change_replaces_a_value_in_the_unit_of_its_key() {
+    fn change_replaces_a_value_in_the_unit_of_its_key() {
         let mut document = built_in("titan-v").unwrap();
         change(&mut document, "chip.sms=4").unwrap();
         assert_eq!(GpuSpec::read(&document).unwrap().chip.sms, 4);
     }
 
     #[test]
-    fn a_change_of_an_unknown_key_is_an_error() {
+    fn change_of_an_unknown_key_is_an_error() {
         let mut document = built_in("titan-v").unwrap();
         assert!(change(&mut document, "chip.smz=4").is_err());
     }
 
-    /// What is said of a TITAN V with a value of a file of one's own, in the unit of its key.
+    /// Error text of a TITAN V whose file sets a key to a value in the key's unit.
     fn refused(key: &str, value: &str) -> String {
         let (section, name) = key.split_once('.').unwrap();
         let unit = GpuSpec::keys().into_iter().find(|key| key.section == section && key.name == name);
@@ -371,61 +373,69 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_geometry_names_the_key_of_the_file_that_makes_it_impossible() {
+    fn impossible_geometry_names_the_offending_key() {
         for (key, value, rest) in [
-            ("chip.sms", "0", ": a GPU has at least one"),
-            ("chip.sms", "500", " with `crossbar.sms_per_port = 1`: there would be more than 128 ports"),
-            ("clocks.l2", "0", ": a clock has to run"),
-            ("launch.drain", "20000000", ": more than 16,777,216 cycles"),
-            ("copy.bandwidth", "0", ": no copy would end"),
-            ("transfer.lines", "0", ": no copy or fill would end"),
-            ("transfer.rate", "0", ": no copy or fill would end"),
-            ("front_end.width", "8", " with `front_end.buffer = 4`: what is fetched at once has no room"),
-            ("issue.width", "0", ": nothing could ever be issued"),
-            ("operands.banks", "9", ": there are 1 to 8"),
-            ("execution.fp64", "0", ": nothing could ever be done"),
-            ("latency.mov", "2", ": there are 3 to 48 cycles"),
-            ("cta.warps", "63", ": there is a multiple of 4, up to 128"),
-            ("shared.banks", "33", ": there are 1 to 32"),
-            ("l1.sets", "7", " with `l1.size = 128`: the size is no multiple of sets times 128 B"),
-            ("l1.size", "1000", " with `l1.sets = 4`: the size is no multiple of sets times 128 B"),
+            ("chip.sms", "0", ": must be at least 1"),
+            (
+                "chip.sms",
+                "500",
+                " with `crossbar.sms_per_port = 1`: the crossbar must have at most 128 ports",
+            ),
+            ("clocks.l2", "0", ": must be at least 1"),
+            ("launch.drain", "20000000", ": must be at most 16,777,216 cycles"),
+            ("copy.bandwidth", "0", ": must be at least 1"),
+            ("transfer.lines", "0", ": must be at least 1"),
+            ("transfer.rate", "0", ": must be at least 1"),
+            ("front_end.width", "8", " with `front_end.buffer = 4`: the buffer must hold at least one fetch"),
+            ("issue.width", "0", ": must be at least 1"),
+            ("operands.banks", "9", ": must be 1 to 8"),
+            ("execution.fp64", "0", ": must be at least 1"),
+            ("latency.mov", "2", ": must be 3 to 48 cycles"),
+            ("cta.warps", "63", ": must be a multiple of 4, at most 128"),
+            ("shared.banks", "33", ": must be 1 to 32"),
+            ("l1.sets", "7", " with `l1.size = 128`: the size must be a multiple of sets times 128 B"),
+            ("l1.size", "1000", " with `l1.sets = 4`: the size must be a multiple of sets times 128 B"),
             (
                 "l1.misses",
                 "70000",
-                " with `l1.size = 128`: lines that are there or on their way are to be fewer than 65,535",
+                " with `l1.size = 128`: resident and outstanding lines together must be fewer than 65,535",
             ),
-            ("constant.latency", "85", " with `constant.l1_5_latency = 84`: a miss takes longer than a hit"),
+            (
+                "constant.latency",
+                "85",
+                " with `constant.l1_5_latency = 84`: a miss must take longer than a hit",
+            ),
             (
                 "constant.ways",
                 "4294967295",
-                " with `constant.size = 2`, `constant.line = 64`: the cache's lines are no whole number of sets",
+                " with `constant.size = 2`, `constant.line = 64`: the cache must hold a whole number of sets",
             ),
-            ("tlb.page", "3000", ": a page is a power of two, and has lines"),
+            ("tlb.page", "3000", ": must be a power of two of at least 128 B"),
             (
                 "atomic.interval",
                 "77",
-                " with `atomic.interval_of_warp = 76`: more lanes would take less time",
+                " with `atomic.interval_of_warp = 76`: the interval of a warp must be at least that of a lane",
             ),
-            ("crossbar.latency", "0", ": a message would arrive in the cycle in which it is sent"),
+            ("crossbar.latency", "0", ": must be at least 1"),
             (
                 "partition.channels",
                 "100",
-                " with `partition.slices = 2`: all channels together have 128 slices at most",
+                " with `partition.slices = 2`: all channels together must have at most 128 slices",
             ),
-            ("l2.size", "1000", " with `l2.ways = 24`: the slice's lines are no whole number of sets"),
-            ("dram.rfc", "900000", ": more than 65,536 cycles"),
-            ("dram.bus", "16", " with `dram.burst = 4`: bus width times burst is not 32 B"),
-            ("dram.rc", "20", " with `dram.ras = 29`: a row would be closed after the next is opened"),
+            ("l2.size", "1000", " with `l2.ways = 24`: the slice must hold a whole number of sets"),
+            ("dram.rfc", "900000", ": must be at most 65,536 cycles"),
+            ("dram.bus", "16", " with `dram.burst = 4`: bus width times burst must be 32 B"),
+            ("dram.rc", "20", " with `dram.ras = 29`: `ras` must be at most `rc`"),
             (
                 "dram.rfc",
                 "1000",
                 " with `dram.refi = 3315`, `dram.rp = 12`, `dram.ras = 29`, `dram.banks = 16`, \
-                 `dram.refresh = \"per-bank\"`: there would be no time but for refresh",
+                 `dram.refresh = \"per-bank\"`: refresh must leave time for accesses",
             ),
             (
                 "partition.slices",
                 "1",
-                " with `dram.pseudo_channels = 2`: the channel's slices have to be shared evenly among its pseudo-channels",
+                " with `dram.pseudo_channels = 2`: the pseudo-channels must divide the channel's slices evenly",
             ),
         ] {
             assert_eq!(refused(key, value), format!("mine.toml, line 3: `{key} = {value}`{rest}"));
@@ -433,16 +443,16 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_change_is_an_error_of_the_option_that_makes_it() {
+    fn impossible_change_is_an_error_of_its_option() {
         let said = GpuSpec::changed("titan-v", ["chip.sms=500"]).unwrap_err().to_string();
         assert_eq!(
             said,
-            "--set: `chip.sms = 500` with `crossbar.sms_per_port = 1`: there would be more than 128 ports"
+            "--set: `chip.sms = 500` with `crossbar.sms_per_port = 1`: the crossbar must have at most 128 ports"
         );
     }
 
     #[test]
-    fn a_gpu_that_there_is_not_is_an_error_that_names_those_there_are() {
+    fn unknown_gpu_error_names_the_built_in_gpus() {
         assert!(GpuSpec::built_in("titan-w").unwrap_err().to_string().contains("titan-v"));
     }
 }

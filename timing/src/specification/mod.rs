@@ -1,7 +1,10 @@
-//! What a GPU is, as data: each unit's specification, read from a file where every value has its unit and its source.
+//! GPUs as data: each unit's specification, read from a file that gives every value a unit and a
+//! source.
 //!
-//! A unit declares its part with [`specification!`]; that makes the structure, what reads it from a [`Document`], and the
-//! list of its keys for `voltsim explain`. A file may start from another one with `base = "NAME"` and change what differs.
+//! A unit declares its section with [`specification!`], which makes the structure, its reader from
+//! a [`Document`] and the keys for `voltsim explain`. A file may start from another with `base =
+//! "NAME"` and
+//! override values.
 
 mod document;
 mod error;
@@ -18,24 +21,24 @@ pub use value::Value;
 /// A key of a GPU's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// Section, named as the unit.
+    /// Section: the unit's name.
     pub section: &'static str,
     /// Name within the section.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning, as `explain` shows it.
     pub meaning: &'static str,
-    /// Its unit; files may use larger ones (`KiB` where this is `B`).
+    /// Unit. Files may use larger ones (`KiB` for `B`).
     pub unit: &'static str,
-    /// What may stand there, for keys that are a choice.
+    /// Accepted words of a choice.
     pub choices: &'static [&'static str],
-    /// Meaning of each choice.
+    /// Meaning of each word.
     pub meanings: &'static [&'static str],
-    /// The value of files without the key; nothing if every file needs the key.
+    /// Value for files without the key; `None` if every file must have it.
     pub default: Option<&'static str>,
 }
 
-/// Declares a unit's part of a GPU's file: a structure, each field with its unit, and where files may leave the key out
-/// with the value that then holds (`cap: u32 ["accesses"] = 4`).
+/// Declares a unit's section of a GPU's file: a structure whose fields have units. A field with a
+/// default (`cap: u32 ["accesses"] = 4`) may be absent from files.
 ///
 /// ```
 /// timing::specification! {
@@ -43,7 +46,7 @@ pub struct Key {
 ///     pub struct ExampleSpec in "example" {
 ///         /// Bytes of a line.
 ///         line: u32 ["B"],
-///         /// From the request to the answer.
+/// Request to reply.
 ///         latency: u32 ["cycles"],
 ///     }
 /// }
@@ -73,10 +76,10 @@ macro_rules! specification {
         }
 
         impl $name {
-            /// The section's name in a GPU's file.
+            /// Name of the section.
             pub const SECTION: &'static str = $section;
 
-            /// The keys of its section.
+            /// Keys of the section.
             pub const KEYS: &'static [$crate::specification::Key] = &[
                 $($crate::specification::Key {
                     section: $section,
@@ -89,7 +92,7 @@ macro_rules! specification {
                 },)*
             ];
 
-            /// Its values as text, by key.
+            /// Values as text, by key.
             pub fn values(&self) -> Vec<(String, String)> {
                 vec![$((
                     concat!($section, ".", stringify!($field)).to_owned(),
@@ -100,7 +103,7 @@ macro_rules! specification {
             /// Reads the section.
             ///
             /// # Errors
-            /// A key that is missing, or has another unit or a value of another kind.
+            /// A key is missing, or its value has the wrong type or unit.
             pub fn read(
                 document: &$crate::specification::Document,
             ) -> Result<$name, $crate::specification::SpecificationError> {
@@ -114,15 +117,15 @@ macro_rules! specification {
     (@first $first:expr $(, $rest:expr)?) => { $first };
 }
 
-/// Declares a choice that a GPU's file names: an enumeration with a name for each variant.
+/// Declares a choice by word in GPU files: an enumeration with a word for each variant.
 ///
 /// ```
 /// timing::choice! {
-///     /// Who goes first.
+/// Order of service.
 ///     pub enum Example {
-///         /// The one that waits longest.
+/// Longest wait first.
 ///         Oldest = "oldest",
-///         /// Each in turn.
+/// Round robin.
 ///         RoundRobin = "round-robin",
 ///     }
 /// }

@@ -1,8 +1,9 @@
-//! Numbers with units, as people write them on a command line: `32KiB`, `1.2GHz`, `28 cycles`.
+//! Numbers with units as typed on a command line: `32KiB`, `1.2GHz`, `28 cycles`.
 
 use toml::Value;
 
-/// Units and how many of a key's unit they are: the key's unit, how the unit is written, numerator and denominator.
+/// Accepted units: the key's unit, its spellings, and their size in the key's unit (numerator,
+/// denominator).
 const UNITS: &[(&str, &[&str], u64, u64)] = &[
     ("B", &["b", "byte", "bytes"], 1, 1),
     ("B", &["k", "kb", "kib"], 1 << 10, 1),
@@ -18,10 +19,10 @@ const UNITS: &[(&str, &[&str], u64, u64)] = &[
     ("MB/s", &["tb/s"], 1_000_000, 1),
 ];
 
-/// The value that a text stands for, in a key's unit. A text that begins with no number is a word.
+/// Converts text to a value in the key's unit. Text without a leading number is a word.
 ///
 /// # Errors
-/// The number's unit is none of the key's, or the value is no whole number of it.
+/// The unit does not fit the key, or the value is no whole number of the key's unit.
 pub(super) fn read(text: &str, unit: &str) -> Result<Value, String> {
     if let Some(list) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         let values = list.split(',').map(str::trim).filter(|value| !value.is_empty());
@@ -37,7 +38,7 @@ pub(super) fn read(text: &str, unit: &str) -> Result<Value, String> {
     }
 }
 
-/// A number and what stands behind it; nothing if the text begins with no number.
+/// Splits text into a number and its suffix; `None` without a leading number.
 fn split(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && !"._,".contains(letter))?;
     let (number, suffix) = text.split_at(end);
@@ -47,7 +48,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
 fn scaled(number: &str, suffix: &str, unit: &str) -> Result<i64, String> {
     let (numerator, denominator) = factor(suffix, unit).ok_or_else(|| {
         let known = known(unit);
-        format!("`{suffix}` is no unit of this value; it is in {known}")
+        format!("`{suffix}`: the unit must be {known}")
     })?;
     let digits: String = number.chars().filter(|letter| !"_,".contains(*letter)).collect();
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -58,10 +59,10 @@ fn scaled(number: &str, suffix: &str, unit: &str) -> Result<i64, String> {
         let scaled = mantissa?.checked_mul(numerator.into())?;
         (scaled % over == 0).then(|| i64::try_from(scaled / over).ok())?
     };
-    value().ok_or_else(|| format!("`{number}{suffix}` is no whole number of {}", named(unit)))
+    value().ok_or_else(|| format!("`{number}{suffix}`: must be a whole number of {}", named(unit)))
 }
 
-/// How many of a key's unit a unit is, as a fraction.
+/// Size of a unit in the key's unit, as a fraction.
 fn factor(suffix: &str, unit: &str) -> Option<(u64, u64)> {
     let small = suffix.to_ascii_lowercase();
     let found = UNITS.iter().find(|(of, names, ..)| *of == unit && names.contains(&small.as_str()));
@@ -77,14 +78,15 @@ fn factor(suffix: &str, unit: &str) -> Option<(u64, u64)> {
 
 fn named(unit: &str) -> &str {
     match unit {
-        "" => "a number without unit",
+        "" => "units",
         unit => unit,
     }
 }
 
-/// The units that a value of a key may have, for messages.
+/// Units that a key accepts, for messages.
 fn known(unit: &str) -> String {
     match unit {
+        "" => "left out".to_owned(),
         "B" => "B, KiB (or k), MiB (M), GiB (G)".to_owned(),
         "MHz" => "MHz, GHz".to_owned(),
         "MB/s" => "MB/s, GB/s".to_owned(),
@@ -97,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_with_units_are_in_the_unit_of_the_key() {
+    fn number_converts_to_the_unit_of_the_key() {
         for (text, unit, expected) in [
             ("32768", "B", 32768),
             ("32KiB", "B", 32768),
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_units_at_each_number_and_words_stay_words() {
+    fn list_items_carry_units_and_words_stay_words() {
         let sizes = [0, 8192, 32768].map(Value::Integer).to_vec();
         assert_eq!(read("[0, 8KiB, 32k]", "B"), Ok(Value::Array(sizes)));
         for word in ["gto", "fr-fcfs"] {
@@ -130,14 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn other_units_and_parts_of_units_are_refused() {
+    fn foreign_units_and_fractions_of_units_are_rejected() {
         let said = |text: &str, unit: &str| read(text, unit).unwrap_err();
-        assert_eq!(
-            said("32parsecs", "B"),
-            "`parsecs` is no unit of this value; it is in B, KiB (or k), MiB (M), GiB (G)"
-        );
-        assert_eq!(said("32KiB", "core cycles"), "`KiB` is no unit of this value; it is in core cycles");
-        assert_eq!(said("1.3B", "B"), "`1.3B` is no whole number of B");
-        assert_eq!(said("99999999999999G", "B"), "`99999999999999G` is no whole number of B");
+        assert_eq!(said("32parsecs", "B"), "`parsecs`: the unit must be B, KiB (or k), MiB (M), GiB (G)");
+        assert_eq!(said("32KiB", "core cycles"), "`KiB`: the unit must be core cycles");
+        assert_eq!(said("1.3B", "B"), "`1.3B`: must be a whole number of B");
+        assert_eq!(said("99999999999999G", "B"), "`99999999999999G`: must be a whole number of B");
     }
 }

@@ -1,17 +1,17 @@
-//! Kinds of values in a GPU's file.
+//! Types of values in GPU files.
 
-/// A value that a GPU's file can hold.
+/// A type of value in GPU files.
 pub trait Value: Sized {
-    /// The words it is chosen from; none if it is no choice.
+    /// Accepted words of a choice; empty for other types.
     const CHOICES: &'static [&'static str] = &[];
 
-    /// Meaning of each of these words.
+    /// Meaning of each word.
     const MEANINGS: &'static [&'static str] = &[];
 
-    /// Reads it; nothing if the value is of another kind or out of range.
+    /// Converts a TOML value; `None` if it has the wrong type or is out of range.
     fn read(value: &toml::Value) -> Option<Self>;
 
-    /// The same with a unit `factor` times as large.
+    /// The value multiplied by `factor`, for larger units; `None` if out of range.
     #[must_use]
     fn scaled(self, factor: u64) -> Option<Self> {
         (factor == 1).then_some(self)

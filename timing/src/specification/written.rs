@@ -1,30 +1,30 @@
-//! A GPU's file as it is written: sections of `key = { value, unit, source }`, each with its line.
+//! GPU files as written: sections of `key = { value, unit, source }`, each key with its line.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use super::{Entry, Place, SpecificationError};
 
-/// Letters of a malformed line that an error shows.
+/// Characters of a malformed line that an error shows.
 const SHOWN: usize = 100;
 
-/// How a compute capability is written.
-const CAPABILITY: &str = "a compute capability is written as \"7.0\"";
+/// Form of a compute capability, for errors.
+const CAPABILITY: &str = "must be written as in \"7.0\"";
 
-/// What stands in a file.
+/// Content of a file.
 pub(super) struct Written {
-    /// The file it builds on.
+    /// Name of the base.
     pub base: Option<String>,
-    /// Compute capability of the card, ten times.
+    /// Compute capability times ten.
     pub capability: Option<u32>,
-    /// Section, name and value of each key.
+    /// Keys as section, name and entry.
     pub entries: Vec<(String, String, Entry)>,
 }
 
-/// Reads a file; `layer` says how many others build on it.
+/// Reads a file; `layer` counts the files above it.
 ///
 /// # Errors
-/// It is no TOML, or a key has not the shape of one.
+/// The file is no TOML, or a key is malformed.
 pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, SpecificationError> {
     let malformed = |error| malformed(file, text, &error);
     let table: Table = toml::from_str(text).map_err(malformed)?;
@@ -53,9 +53,9 @@ pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
             }
             other => {
                 let reason = match section.as_str() {
-                    "base" => "it is the name of a GPU that is part of the program",
+                    "base" => "must be the name of a built-in GPU",
                     "capability" => CAPABILITY,
-                    _ => "keys stand in sections: [section], and name = { value, unit, source } below",
+                    _ => "keys belong in sections: [section], then name = { value, unit, source }",
                 };
                 return Err(wrong(place(section_at), section, &other, reason));
             }
@@ -64,38 +64,38 @@ pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
     Ok(written)
 }
 
-/// A compute capability, ten times: 70 for `7.0`.
+/// Compute capability times ten: 70 for `7.0`.
 fn capability(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 100 && minor < 10).then_some(major * 10 + minor)
 }
 
-/// The value of a key, or what is wrong with its shape.
+/// Entry of a key, or the reason why it is malformed.
 fn entry(value: &Value, place: Place, layer: usize) -> Result<Entry, String> {
     let Value::Table(parts) = value else {
         return Err(format!(
-            "it has no unit and no source; write {{ value = {value}, unit = \"…\", source = \"…\" }}"
+            "unit and source are missing; write {{ value = {value}, unit = \"…\", source = \"…\" }}"
         ));
     };
     if let Some(other) = parts.keys().find(|part| !["value", "unit", "source"].contains(&part.as_str())) {
-        return Err(format!("a key has a value, a unit and a source, and no `{other}`"));
+        return Err(format!("unknown part `{other}`; a key has value, unit and source"));
     }
     let part = |name: &str| parts.get(name).ok_or_else(|| format!("the {name} is missing"));
     let text = |name: &str| {
-        part(name)?.as_str().map(str::to_owned).ok_or_else(|| format!("the {name} is no text in quotes"))
+        part(name)?.as_str().map(str::to_owned).ok_or_else(|| format!("the {name} must be text in quotes"))
     };
     Ok(Entry { value: part("value")?.clone(), unit: text("unit")?, source: text("source")?, place, layer })
 }
 
 fn wrong(place: Place, key: String, value: &Value, reason: &str) -> SpecificationError {
-    // Of a key as it should be, the number alone says which it is.
+    // For a complete key, the value alone identifies it.
     let number = value.as_table().and_then(|parts| parts.get("value"));
     let value = number.unwrap_or(value).to_string();
     SpecificationError::Wrong { place, values: vec![(key, value)], reason: reason.to_owned() }
 }
 
-/// Where a byte of a file is.
+/// Position of a byte in a file.
 fn place(file: &str, text: &str, byte: Option<usize>) -> Place {
     let before = byte.and_then(|byte| text.as_bytes().get(..byte));
     let lines = before.map(|before| before.iter().filter(|letter| **letter == b'\n').count());

@@ -1,11 +1,11 @@
-//! Latencies: how many of them there are in which range, and their sum.
+//! Latency histograms: count, sum, and count per range.
 
 use serde::{Deserialize, Serialize};
 
-/// Ranges: below 32 cycles, two for each power of two from there on, and what is longer.
+/// Ranges: below 32 cycles, then two per power of two, then the rest.
 pub const RANGES: usize = 14;
 
-/// Latencies by ranges.
+/// Latency counts by range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     ranges: [u64; RANGES],
@@ -13,31 +13,31 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Adds a latency.
+    /// Counts a latency.
     #[inline]
     pub fn add_one(&mut self, latency: u64) {
         self.ranges[range(latency)] += 1;
         self.sum += latency;
     }
 
-    /// How many there are.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.ranges.iter().sum()
     }
 
-    /// Their number, their sum, and how many are in each range.
+    /// Count, sum, and count per range.
     pub fn values(&self) -> impl Iterator<Item = u64> {
         [self.count(), self.sum].into_iter().chain(self.ranges)
     }
 
-    /// Adds those of another one.
+    /// Adds another histogram.
     pub fn add(&mut self, other: &Histogram) {
         self.ranges.iter_mut().zip(other.ranges).for_each(|(own, other)| *own += other);
         self.sum += other.sum;
     }
 }
 
-/// The range of a latency.
+/// Range of a latency.
 #[inline]
 fn range(latency: u64) -> usize {
     let power = (latency | 1).ilog2() as usize;
@@ -47,12 +47,12 @@ fn range(latency: u64) -> usize {
     }
 }
 
-/// Declares latencies of a level: a structure that counts them, with the names of their number and of their sum.
+/// Declares a latency histogram of a unit, with the names of its count and sum.
 ///
 /// ```
 /// use timing::statistics::Counters;
 /// timing::latencies! {
-///     /// Ways to the example.
+/// Travel times to the example.
 ///     pub struct ExampleLatencies in "example" { ways: "ways", latency: "cycles" }
 /// }
 /// let mut latencies = ExampleLatencies::default();
@@ -95,7 +95,7 @@ macro_rules! latencies {
         pub struct $name($crate::statistics::Histogram);
 
         impl $name {
-            /// What they mean: number, sum, ranges.
+            /// Descriptions: count, sum, ranges.
             pub const COUNTERS: &'static [$crate::statistics::Counter] = &[
                 $crate::statistics::Counter::sum(
                     $section,
@@ -107,23 +107,23 @@ macro_rules! latencies {
                     $section,
                     stringify!($sum),
                     $unit,
-                    concat!("Sum of the latencies of `", stringify!($count), "`."),
+                    concat!("Summed latency of `", stringify!($count), "`."),
                 ),
                 $($crate::statistics::Counter::part(
                     $section,
                     concat!(stringify!($sum), $range),
                     $counted,
-                    concat!("Of `", stringify!($count), "`, those with such a latency, in ", $unit, ". ", $which),
+                    concat!("`", stringify!($count), "` by latency in ", $unit, ". ", $which),
                 ),)*
             ];
 
-            /// Adds a latency.
+            /// Counts a latency.
             #[inline]
             pub fn add_one(&mut self, latency: u64) {
                 self.0.add_one(latency);
             }
 
-            /// How many there are.
+            /// Number of latencies.
             pub fn count(&self) -> u64 {
                 self.0.count()
             }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_latency_is_in_the_range_between_whose_bounds_it_is() {
+    fn latency_counts_in_the_range_that_contains_it() {
         let bounds = [32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
         for (number, bound) in bounds.into_iter().enumerate() {
             assert_eq!((range(bound - 1), range(bound)), (number, number + 1), "{bound}");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_add_up_to_the_number() {
+    fn range_counts_add_up_to_the_count() {
         let mut histogram = Histogram::default();
         [0, 31, 32, 700, 5000].into_iter().for_each(|latency| histogram.add_one(latency));
         let values: Vec<u64> = histogram.values().collect();

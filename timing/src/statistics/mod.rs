@@ -1,5 +1,6 @@
-//! What runs count. A unit declares its counters with [`counters!`], beside the code that counts; they are plain integers
-//! in the unit's State, and the declaration makes everything that outputs need.
+//! Statistics of runs. A unit declares its counters with [`counters!`] beside the code that counts.
+//! Counters are plain integers in the unit's state; the declaration generates everything that
+//! outputs need.
 
 mod derived;
 mod histogram;
@@ -9,36 +10,36 @@ pub use derived::DERIVED;
 pub use histogram::{Histogram, RANGES};
 pub use ratio::{Counts, Ratio, value};
 
-/// What values of a counter are beside each other.
+/// Rule that combines values of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// They add up.
+    /// Values add up.
     Sum,
-    /// They add up; it is one of the parts of another count, and not shown to people where it is 0.
+    /// Values add up; part of another counter, hidden in reports for people if 0.
     Part,
-    /// Each is the highest that something came to since a launch began, and so are several.
+    /// Maximum since the launch began; the combination is the maximum too.
     Most,
 }
 
-/// What a counter means.
+/// Description of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
-    /// Unit of the machine it belongs to.
+    /// Unit of the machine.
     pub section: &'static str,
     /// Name within the section.
     pub name: &'static str,
-    /// What is counted.
+    /// Meaning, as `explain` shows it.
     pub meaning: &'static str,
-    /// In what it is counted.
+    /// Unit of measurement.
     pub unit: &'static str,
-    /// The metric of Nsight Compute (or nvprof) that it equals; empty if there is none.
+    /// Equal metric of Nsight Compute (or nvprof); empty if there is none.
     pub metric: &'static str,
-    /// What its values are beside each other.
+    /// Rule that combines values.
     pub kind: Kind,
 }
 
 impl Counter {
-    /// Of what adds up and equals no metric of a profiler.
+    /// A counter whose values add up and which equals no profiler metric.
     pub const fn sum(
         section: &'static str,
         name: &'static str,
@@ -48,7 +49,7 @@ impl Counter {
         Counter { section, name, meaning, unit, metric: "", kind: Kind::Sum }
     }
 
-    /// Of one of the parts of another count that equals no metric of a profiler.
+    /// A part of another counter that equals no profiler metric.
     pub const fn part(
         section: &'static str,
         name: &'static str,
@@ -60,7 +61,7 @@ impl Counter {
 }
 
 impl Kind {
-    /// Two values of a counter, of launches one after the other, as one.
+    /// Combines the values of two consecutive launches.
     pub fn joined(self, one: u64, other: u64) -> u64 {
         match self {
             Kind::Sum | Kind::Part => one + other,
@@ -68,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// What has come to a value since it was another one, when a launch began.
+    /// Value of a launch, from the values at its start and now.
     pub fn since(self, before: u64, now: u64) -> u64 {
         match self {
             Kind::Sum | Kind::Part => now.saturating_sub(before),
@@ -79,26 +80,26 @@ impl Kind {
 
 /// Counters of a unit.
 pub trait Counters {
-    /// Tells of all of them, in the order of their declaration.
+    /// Calls `tell` for every counter, in the order of declaration.
     fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64));
 
-    /// Adds those of another unit of the kind.
+    /// Adds the counters of another unit of the same kind.
     fn add(&mut self, other: &Self);
 }
 
-/// Declares counters of a unit: a structure of integers, each with its unit and the profiler's metric that it equals, and of other
-/// counters, after `with`. Those with `most` before their unit are the highest that something came to.
+/// Declares a unit's counters: a structure of integers, each with its unit and its equal profiler
+/// metric. Structures after `with` are nested; counters marked `most` hold a maximum.
 ///
 /// ```
 /// use timing::statistics::Counters;
 /// timing::counters! {
 ///     /// A cache.
 ///     pub struct ExampleCounters in "example" {
-///         /// Sectors that were there.
+/// Sectors that hit.
 ///         hits: "sectors" = "lts__t_sectors_lookup_hit.sum",
-///         /// Cycles in which nothing happened.
+/// Cycles without work.
 ///         idle: "cycles" = "",
-///         /// Lines that were there at once.
+/// Most lines resident at once.
 ///         lines: most "lines" = "",
 ///     }
 /// }
@@ -136,7 +137,7 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// What the integers mean.
+            /// Descriptions of the counters.
             pub const COUNTERS: &'static [$crate::statistics::Counter] = &[
                 $($crate::statistics::Counter {
                     section: $section,

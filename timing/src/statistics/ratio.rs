@@ -1,33 +1,33 @@
-//! Values that counters give.
+//! Statistics derived from counters.
 
 use super::Counter;
 
-/// What was counted, in the order of the units.
+/// Counter values, in the order of units.
 pub type Counts = Vec<(&'static Counter, u64)>;
 
-/// A value that counters give: a product of sums of counters over another product.
+/// A derived statistic: a product of counter sums over another product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Unit of the machine it belongs to.
+    /// Unit of the machine.
     pub section: &'static str,
     /// Name within the section.
     pub name: &'static str,
-    /// What it says.
+    /// Meaning, as `explain` shows it.
     pub meaning: &'static str,
-    /// In what.
+    /// Unit of measurement.
     pub unit: &'static str,
-    /// The metric of Nsight Compute that it equals; empty if there is none.
+    /// Equal metric of Nsight Compute; empty if there is none.
     pub metric: &'static str,
-    /// What the quotient is multiplied with: 100 for per cent.
+    /// Factor of the quotient: 100 for per cent.
     pub scale: f64,
-    /// What is multiplied: sums of counters, `section.name`.
+    /// Factors of the numerator: sums of counters named `section.name`.
     pub numerator: &'static [&'static [&'static str]],
-    /// What it is divided by, as the numerator; nothing for 1.
+    /// Factors of the denominator; empty for 1.
     pub denominator: &'static [&'static [&'static str]],
 }
 
 impl Ratio {
-    /// Its value; nothing if a counter is not there, or it would be divided by nothing.
+    /// Value; `None` if a counter is missing or the denominator is 0.
     pub fn of(&self, counts: &[(&'static Counter, u64)]) -> Option<f64> {
         let numerator = product(counts, self.numerator)?;
         let denominator = product(counts, self.denominator)?;
@@ -35,13 +35,13 @@ impl Ratio {
     }
 }
 
-/// A product of sums of counters by their names; nothing if one is not there.
+/// Product of counter sums by name; `None` if a counter is missing.
 fn product(counts: &[(&'static Counter, u64)], sums: &[&[&str]]) -> Option<f64> {
     let sum = |names: &&[&str]| names.iter().map(|name| value(counts, name)).sum::<Option<u64>>();
     sums.iter().map(|names| sum(names).map(|sum| sum as f64)).product()
 }
 
-/// A counter's value by its name, `section.name`.
+/// Value of a counter named `section.name`.
 pub fn value(counts: &[(&'static Counter, u64)], name: &str) -> Option<u64> {
     let (section, name) = name.split_once('.')?;
     let found = counts.iter().find(|(counter, _)| counter.section == section && counter.name == name);
@@ -66,12 +66,12 @@ mod tests {
     };
 
     #[test]
-    fn a_ratio_divides_sums_of_counters() {
+    fn ratio_divides_counter_sums() {
         assert_eq!(RATE.of(&[(&HITS, 1), (&MISSES, 3)]), Some(25.0));
     }
 
     #[test]
-    fn a_ratio_of_nothing_has_no_value() {
+    fn ratio_over_zero_has_no_value() {
         assert_eq!(RATE.of(&[(&HITS, 0), (&MISSES, 0)]), None);
         assert_eq!(RATE.of(&[(&HITS, 1)]), None);
     }

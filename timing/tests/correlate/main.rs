@@ -79,7 +79,7 @@ fn launches_that_one_side_does_not_have_are_named() {
             "vadd, grid 2x1x1, block 32x1x1 is vadd, grid 3x1x1, block 32x1x1 on the card",
             "only the card has sum, grid 2x1x1, block 32x1x1",
             "only the card has vadd, grid 3x1x1, block 32x1x1",
-            "1 more of other than on the card",
+            "1 launches of other without a counterpart on the card",
         ]
     );
 }
@@ -152,7 +152,7 @@ fn a_row_of_accelwattch_is_compared_with_the_mean_of_a_kernels_launches() {
 fn a_profile_without_a_known_column_is_an_error_that_names_what_is_expected() {
     for text in ["Kernel,Bogus\nvadd,1\n", "Kernel Name,Bogus\nvadd,1\n", "kernel_derived,app\nvadd,a\n"] {
         let said = read_profiler("x.csv", text).unwrap_err().to_string();
-        let begin = "x.csv, line 1: no column is a metric that is known; what can be compared is CSV of Nsight Compute";
+        let begin = "x.csv, line 1: no column is a known metric; the comparison reads CSV of Nsight Compute";
         assert!(said.starts_with(begin), "{said}");
     }
 }
@@ -160,7 +160,7 @@ fn a_profile_without_a_known_column_is_an_error_that_names_what_is_expected() {
 #[test]
 fn a_profile_without_launches_is_an_error() {
     let said = read_profiler("x.csv", "# remark\nKernel,gld_transactions\n").unwrap_err().to_string();
-    assert!(said.starts_with("x.csv, line 2: no launch below; what can be compared is"), "{said}");
+    assert!(said.starts_with("x.csv, line 2: no launch below; the comparison reads"), "{said}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Warps from files: what kernels executed, recorded while a model ran them or traced on a card.
+//! Recorded warps: kernels' executed instructions, recorded under a model or traced on a card.
 //!
-//! A [`Recording`] is a kernel's machine code and, for each warp, the instructions it executed with their lanes and
-//! addresses. It implements [`KernelSource`](warp_stream::KernelSource), so a model cannot tell it from the live engine.
-//! Recordings are made by a [`Recorder`] around any other source, or from the text traces of Accel-Sim ([`accelsim`]).
+//! A [`Recording`] holds a kernel's machine code and each warp's executed instructions with lanes
+//! and addresses. A recording implements [`KernelSource`](warp_stream::KernelSource), so a model
+//! cannot tell it from the live engine. A [`Recorder`] around another source makes recordings;
+//! [`accelsim`] reads Accel-Sim's text traces.
 
 pub mod accelsim;
 mod recording;
@@ -14,13 +15,13 @@ pub use recording::{Recorder, Recording, RecordingError};
 
 use accelsim::TraceError;
 
-/// How the names of files with recordings in the form of their own end.
+/// File ending of recordings.
 pub const ENDING: &str = "vrec";
 
-/// Reads the file of a launch: a recording if its name ends in [`ENDING`], else a trace of Accel-Sim.
+/// Reads a launch: a recording if the name ends in [`ENDING`], else an Accel-Sim trace.
 ///
 /// # Errors
-/// The file cannot be read, or is not whole.
+/// The file is unreadable or incomplete.
 pub fn read_launch(file: &Path) -> Result<Recording, TraceError> {
     if file.extension().is_none_or(|ending| ending != ENDING) {
         return accelsim::read_kernel(file);

@@ -22,11 +22,12 @@ use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// Which front ends an SM has.
+    /// Front ends of an SM.
     pub enum Organisation {
-        /// One for each sub-core, with an L0 instruction cache.
+        /// One per sub-core, each with an L0 instruction cache.
         PerSubCore = "per-sub-core",
-        /// One, as in Accel-Sim: no L0, and an L1 that is asked for each sub-core every cycle.
+        /// One per SM, as in Accel-Sim: no L0; the L1 instruction cache serves every sub-core each
+        /// cycle.
         Shared = "shared",
     }
 }
@@ -34,27 +35,27 @@ crate::choice! {
 crate::specification! {
     /// Front end.
     pub struct FrontEndSpec in "front_end" {
-        /// Which there are.
+        /// Front ends of an SM.
         organisation: Organisation [""],
         /// Instructions fetched at once.
         width: u32 ["instructions"],
-        /// Instructions that the buffer of a warp holds.
+        /// Capacity of a warp's instruction buffer.
         buffer: u32 ["instructions"],
-        /// From the fetch of instructions that are in the first cache to their issue.
+        /// Fetch from the first cache to issue.
         latency: u32 ["core cycles"],
-        /// L0 instruction cache of a sub-core.
+        /// Size of a sub-core's L0 instruction cache.
         l0_size: u32 ["B"],
-        /// Lines of a set of L0.
+        /// Associativity of L0.
         l0_ways: u32 ["lines"],
-        /// Lines that L0 can wait for.
+        /// Outstanding line misses of L0.
         l0_requests: u32 ["lines"],
-        /// Lines after a missed one, or after one that was prefetched and is used, that L0 asks for too.
+        /// Lines that L0 prefetches after a miss or after the first use of a prefetched line.
         prefetch: u32 ["lines"],
-        /// L1 instruction cache of the SM.
+        /// Size of the SM's L1 instruction cache.
         l1_size: u32 ["B"],
-        /// Lines of a set of L1.
+        /// Associativity of L1.
         l1_ways: u32 ["lines"],
-        /// From L1's lookup to the line in L0.
+        /// Lookup in L1 to arrival of the line in L0.
         l1_latency: u32 ["core cycles"],
     }
 }
@@ -72,38 +73,39 @@ impl FrontEndSpec {
             ("l1_ways", self.l1_ways),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
-            return wrong(name, "nothing could ever be fetched");
+            return wrong(name, "must be at least 1");
         }
         if self.buffer < self.width {
             let keys = [("front_end", "buffer"), ("front_end", "width")];
-            return Err(document.disagree(&keys, "what is fetched at once has no room"));
+            return Err(document.disagree(&keys, "the buffer must hold at least one fetch"));
         }
         Ok(())
     }
 }
 
 crate::counters! {
-    /// Instruction caches. L1 is the constant cache's next level too.
+    /// Instruction caches. The L1 instruction cache is also the next level of the constant cache
+    /// (L1.5).
     pub struct FrontEndCounters in "front_end" {
-        /// Fetches of warps.
+        /// Instruction fetches of warps.
         fetches: "fetches" = "",
-        /// Fetches that L0 (or a shared L1) has not.
+        /// Fetches that missed L0 (or a shared L1).
         misses: "fetches" = "",
-        /// Lines that L0 asks for before a warp does.
+        /// Lines that L0 prefetched.
         prefetches: "lines" = "",
-        /// Lines that L0 caches ask L1 for.
+        /// L0 misses and prefetches looked up in L1.
         l1_lines: "lines" = "sm__icc_requests.sum",
-        /// Those that L1 has.
+        /// L0 misses and prefetches that hit L1.
         l1_hits: "lines" = "sm__icc_requests_lookup_hit.sum",
-        /// Lines that the constant cache asks L1 for.
+        /// Constant-cache misses looked up in L1.
         constant_lines: "lines" = "",
-        /// Those that L1 has.
+        /// Constant-cache misses that hit L1.
         constant_hits: "lines" = "",
-        /// Lines asked of L2.
+        /// Lines requested from L2.
         l2_lines: "lines" = "",
-        /// Those for the constant cache.
+        /// Lines requested from L2 for the constant cache.
         constant_l2_lines: "lines" = "",
-        /// Times that a warp's next instruction was not the one after the last.
+        /// Fetches that did not follow the warp's previous instruction.
         redirections: "times" = "",
     }
 }

@@ -11,29 +11,30 @@ use crate::restore::{Fits, fits};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// Which warp goes first.
+    /// Warp scheduling policy.
     pub enum Policy {
-        /// The one that was issued last, then the oldest.
+        /// Greedy then oldest: the warp that issued last, then the oldest.
         Gto = "gto",
-        /// The next after the one that was issued last.
+        /// Loose round robin: the warp after the one that issued last.
         Lrr = "lrr",
-        /// The oldest.
+        /// The oldest warp.
         Oldest = "oldest",
-        /// A few active warps take turns; those that wait for memory leave them.
+        /// Two-level: a few active warps in round robin; a warp that waits for memory leaves the
+        /// active set.
         TwoLevel = "two-level",
     }
 }
 
 crate::specification! {
-    /// Issue of a sub-core.
+    /// Warp schedulers of an SM, one per sub-core.
     pub struct IssueSpec in "issue" {
-        /// Which warp goes first.
+        /// Warp scheduling policy.
         policy: Policy [""],
-        /// Instructions a cycle.
+        /// Instructions that a warp scheduler issues a cycle.
         width: u32 ["instructions per core cycle"],
-        /// Warps that are active with two levels.
+        /// Active warps of the two-level policy.
         active_warps: u32 ["warps"],
-        /// Memory instructions that have their operands and wait for the memory pipeline.
+        /// Memory instructions with operands that may wait for the memory pipeline.
         memory_queue: u32 ["instructions"],
     }
 }
@@ -43,7 +44,7 @@ impl IssueSpec {
         let positive =
             [("width", self.width), ("active_warps", self.active_warps), ("memory_queue", self.memory_queue)];
         match positive.iter().find(|(_, value)| *value == 0) {
-            Some((name, _)) => Err(document.wrong("issue", name, "nothing could ever be issued")),
+            Some((name, _)) => Err(document.wrong("issue", name, "must be at least 1")),
             None => Ok(()),
         }
     }

@@ -8,11 +8,11 @@ use warp_stream::{LaneMask, WARP_SIZE};
 use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
-    /// Atomic operations on global memory, as they leave an SM.
+    /// Atomic operations on global memory as they leave an SM.
     pub struct AtomicSpec in "atomic" {
-        /// From a warp's operation to its next, with one lane at each address.
+        /// Interval between a warp's atomic operations with at most one lane per address.
         interval: u32 ["core cycles"],
-        /// The same with all lanes at one address; with some of them there it grows evenly.
+        /// Interval with all lanes at one address; intermediate cases are interpolated.
         interval_of_warp: u32 ["core cycles"],
     }
 }
@@ -22,7 +22,7 @@ impl AtomicSpec {
         match self.interval_of_warp < self.interval {
             true => Err(document.disagree(
                 &[("atomic", "interval_of_warp"), ("atomic", "interval")],
-                "more lanes would take less time",
+                "the interval of a warp must be at least that of a lane",
             )),
             false => Ok(()),
         }

@@ -15,17 +15,19 @@ use crate::specification::{Document, SpecificationError};
 crate::specification! {
     /// Constant cache of an SM.
     pub struct ConstantSpec in "constant" {
-        /// Bytes that it holds.
+        /// Size of the cache.
         size: u32 ["B"],
-        /// Bytes of a line.
+        /// Line size.
         line: u32 ["B"],
-        /// Lines of a set.
+        /// Associativity.
         ways: u32 ["lines"],
-        /// From the look-up of a hit to the data at the write-back latch.
+        /// Lookup of a hit to data at the write-back latch.
         latency: u32 ["core cycles"],
-        /// The same of a miss that the L1 instruction cache has.
+        /// Lookup of a miss that hits the L1 instruction cache (L1.5) to data at the write-back
+        /// latch.
         l1_5_latency: u32 ["core cycles"],
-        /// From the first instruction of a launch on an SM to the launch's parameters, which no cache of the SM has.
+        /// First instruction of a launch on an SM to the launch's parameters, which no cache of the
+        /// SM holds.
         parameters: u32 ["core cycles"],
     }
 }
@@ -48,19 +50,19 @@ impl ConstantSpec {
         if self.line < 4 || !line.is_power_of_two() || line > LINE_BYTES {
             return wrong(
                 "line",
-                "a line is a power of two from 4 to 128 B, those of the L1 instruction cache",
+                "must be a power of two from 4 to 128 B, the line of the L1 instruction cache",
             );
         }
         if let Some((name, _)) = [("ways", self.ways), ("size", self.size)].iter().find(|(_, of)| *of == 0) {
-            return wrong(name, "nothing could be held");
+            return wrong(name, "must be at least 1");
         }
         if !u64::from(self.size).is_multiple_of(u64::from(self.ways) * line) {
             let keys = [("constant", "ways"), ("constant", "size"), ("constant", "line")];
-            return Err(document.disagree(&keys, "the cache's lines are no whole number of sets"));
+            return Err(document.disagree(&keys, "the cache must hold a whole number of sets"));
         }
         if self.l1_5_latency < self.latency.saturating_add(STAGES) {
             let keys = [("constant", "l1_5_latency"), ("constant", "latency")];
-            return Err(document.disagree(&keys, "a miss takes longer than a hit"));
+            return Err(document.disagree(&keys, "a miss must take longer than a hit"));
         }
         Ok(())
     }
@@ -103,11 +105,11 @@ crate::counters! {
     pub struct ConstantCounters in "constant" {
         /// Distinct words of accesses.
         requests: "requests" = "idc__requests.sum",
-        /// Those whose line is there.
+        /// Distinct words whose line hit.
         hits: "requests" = "idc__requests_lookup_hit.sum",
-        /// Those whose line is not.
+        /// Distinct words whose line missed.
         misses: "requests" = "idc__requests_lookup_miss.sum",
-        /// Lines asked of L1.5.
+        /// Lines requested from L1.5.
         lines: "lines" = "",
     }
 }

@@ -12,12 +12,12 @@ use super::access::STRUCTURES;
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// How many memory pipelines an SM has.
+    /// Memory pipelines of an SM.
     pub enum Organisation {
-        /// One for each sub-core.
+        /// One per sub-core.
         PerSubCore = "per-sub-core",
-        /// One, as in Accel-Sim: addresses of a warp are computed at once, and its access stays in the dispatch latch until
-        /// all requests are taken. Results leave it one a cycle.
+        /// One per SM, as in Accel-Sim. The address stage takes a warp at once. The access stays in
+        /// the dispatch latch until all its requests are accepted; one result leaves a cycle.
         PerSm = "per-sm",
     }
 }
@@ -25,14 +25,14 @@ crate::choice! {
 crate::specification! {
     /// Memory pipelines of an SM.
     pub struct MemoryPipelineSpec in "memory_pipeline" {
-        /// How many there are.
+        /// Memory pipelines of an SM.
         organisation: Organisation [""],
-        /// Requests of a pipeline that wait for their structures. The address stage takes up an access as long as there are
-        /// fewer.
+        /// Requests of a pipeline that may wait for their structures. The address stage accepts an
+        /// access while fewer wait.
         buffer: u32 ["requests"],
-        /// Requests that can leave the SM in a cycle.
+        /// Requests that may leave the SM a cycle.
         injection: u32 ["requests per core cycle"],
-        /// Requests that can leave the SM before others are taken at the other end.
+        /// Requests that may leave the SM before the far end accepts one.
         credits: u32 ["requests"],
     }
 }
@@ -41,7 +41,7 @@ impl MemoryPipelineSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let positive = [("buffer", self.buffer), ("injection", self.injection), ("credits", self.credits)];
         match positive.iter().find(|(_, value)| *value == 0) {
-            Some((name, _)) => Err(document.wrong("memory_pipeline", name, "nothing could ever be done")),
+            Some((name, _)) => Err(document.wrong("memory_pipeline", name, "must be at least 1")),
             None => Ok(()),
         }
     }
@@ -66,13 +66,13 @@ impl MemoryPipelineSpec {
 crate::counters! {
     /// Memory pipelines.
     pub struct MemoryPipelineCounters in "memory_pipeline" {
-        /// Instructions.
+        /// Memory instructions.
         instructions: "instructions" = "smsp__inst_executed_pipe_lsu.sum",
-        /// Cycles of the address stages.
+        /// Busy cycles of the address stages.
         address_cycles: "cycles" = "",
         /// Requests sent out of the SM.
         requests_sent: "requests" = "l1tex__m_l1tex2xbar_req_cycles_active.sum",
-        /// Replies that came.
+        /// Replies received.
         replies: "replies" = "",
     }
 }

@@ -13,13 +13,13 @@ crate::specification! {
     pub struct SharedSpec in "shared" {
         /// Banks of 4 B each.
         banks: u32 ["banks"],
-        /// From the first pass to the result at the write-back latch.
+        /// First pass to result at the write-back latch.
         latency: u32 ["core cycles"],
-        /// The same of `SHFL`.
+        /// First pass of a shuffle (`SHFL`) to result at the write-back latch.
         shuffle_latency: u32 ["core cycles"],
-        /// Between atomic operations on one word.
+        /// Interval between atomic operations on one word.
         atomic_interval: u32 ["core cycles"],
-        /// Sizes it can be given, smallest first. The rest of the unified memory is L1 data cache.
+        /// Selectable sizes, smallest first. The rest of the unified memory is L1 data cache.
         sizes: Vec<u32> ["B"],
     }
 }
@@ -28,13 +28,13 @@ impl SharedSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("shared", name, reason));
         if !(1..=banks::MAXIMUM_BANKS).contains(&self.banks) {
-            return wrong("banks", "there are 1 to 32");
+            return wrong("banks", "must be 1 to 32");
         }
         if self.atomic_interval == 0 {
-            return wrong("atomic_interval", "at most one is performed a cycle");
+            return wrong("atomic_interval", "must be at least 1");
         }
         if self.sizes.is_empty() || !self.sizes.is_sorted() {
-            return wrong("sizes", "at least one is needed, and they have to ascend");
+            return wrong("sizes", "must be a list of at least one size, in ascending order");
         }
         Ok(())
     }
@@ -125,17 +125,17 @@ crate::counters! {
         store_requests: "requests" = "smsp__inst_executed_op_shared_st.sum",
         /// Atomic operations.
         atomic_requests: "requests" = "smsp__inst_executed_op_shared_atom.sum",
-        /// Lanes that take part in all of them.
+        /// Active lanes of shared-memory instructions.
         lanes: "lanes" = "",
-        /// Passes of all of them.
+        /// Passes of shared-memory instructions.
         passes: "passes" = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-        /// Passes of loads that bank conflicts add.
+        /// Extra passes of loads through bank conflicts.
         load_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-        /// Passes of stores that bank conflicts add.
+        /// Extra passes of stores through bank conflicts.
         store_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-        /// Passes of atomic operations that bank and address conflicts add.
+        /// Extra passes of atomic operations through bank and address conflicts.
         atomic_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
-        /// `SHFL`.
+        /// Shuffles (`SHFL`).
         shuffles: "requests" = "smsp__inst_executed_op_shfl.sum",
     }
 }

@@ -5,9 +5,9 @@ use crate::specification::{Document, SpecificationError};
 crate::specification! {
     /// Texture unit of an SM.
     pub struct TextureSpec in "texture" {
-        /// Lanes that are sampled a cycle.
+        /// Lanes sampled a cycle.
         lanes: u32 ["lanes per core cycle"],
-        /// From the tag lookup of a hit to the result at the write-back latch.
+        /// Tag lookup of a hit to result at the write-back latch.
         latency: u32 ["core cycles"],
     }
 }
@@ -15,7 +15,7 @@ crate::specification! {
 impl TextureSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self.lanes {
-            0 => Err(document.wrong("texture", "lanes", "nothing could ever be done")),
+            0 => Err(document.wrong("texture", "lanes", "must be at least 1")),
             _ => Ok(()),
         }
     }

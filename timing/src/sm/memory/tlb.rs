@@ -15,14 +15,14 @@ use crate::specification::{Document, SpecificationError};
 crate::specification! {
     /// L1 TLB of an SM.
     pub struct TlbSpec in "tlb" {
-        /// Bytes of a page.
+        /// Page size.
         page: u32 ["B"],
-        /// Pages that it has, those used last.
+        /// Entries, replaced in LRU order.
         pages: u32 ["pages"],
-        /// Further cycles of a request whose page the L2 TLB has; 0 without TLBs.
+        /// Extra cycles of a miss that hits the L2 TLB; 0 models no TLBs.
         miss: u32 ["core cycles"],
-        /// Further cycles of a request whose page the L2 TLB has not either, because nobody has asked for it since programs began,
-        /// or since a launch that starts cold; 0 if it has every page.
+        /// Extra cycles of a first access to a page, which misses the L2 TLB too. A launch that
+        /// starts cold forgets earlier accesses. 0 models an L2 TLB that holds every page.
         walk: u32 ["core cycles"],
     }
 }
@@ -31,10 +31,10 @@ impl TlbSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("tlb", name, reason));
         if !self.page.is_power_of_two() || u64::from(self.page) < LINE_BYTES {
-            return wrong("page", "a page is a power of two, and has lines");
+            return wrong("page", "must be a power of two of at least 128 B");
         }
         if !(1..=MOST_PAGES).contains(&self.pages) {
-            return wrong("pages", "there are 1 to 4,096");
+            return wrong("pages", "must be 1 to 4,096");
         }
         Ok(())
     }
@@ -53,11 +53,11 @@ crate::counters! {
     pub struct TlbCounters in "tlb" {
         /// Requests translated.
         requests: "requests" = "",
-        /// Those whose page was there.
+        /// Requests that hit.
         hits: "requests" = "",
-        /// Those whose page was not.
+        /// Requests that missed.
         misses: "requests" = "",
-        /// Those that waited for a page that was on its way.
+        /// Requests that waited for an outstanding page.
         merged: "requests" = "",
     }
 }

@@ -1,29 +1,28 @@
-//! Addresses of a trace's instruction: one of three forms, chosen by a digit.
+//! Addresses of a traced instruction, in one of three forms selected by a digit.
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
 use super::parse::{hexadecimal, number};
 
-/// The form that lists all.
+/// Form with every address.
 const LIST: &str = "0";
-/// The form of a base and a stride.
+/// Form with base and stride.
 const STRIDE: &str = "1";
-/// The form of a base and differences.
+/// Form with base and differences.
 const DIFFERENCES: &str = "2";
 
 fn lanes(active: LaneMask) -> impl Iterator<Item = usize> {
     (0..WARP_SIZE).filter(move |lane| active >> lane & 1 != 0)
 }
 
-/// The addresses of the active lanes, which the rest of a line's words give.
+/// Reads the addresses of active lanes from the rest of a line.
 pub(super) fn read<'a>(
     mut words: impl Iterator<Item = &'a str>,
     active: LaneMask,
 ) -> Result<[u64; WARP_SIZE], &'static str> {
     let mut addresses = [0; WARP_SIZE];
     let form = words.next().ok_or("the form of the addresses is missing")?;
-    let mut address =
-        || words.next().and_then(hexadecimal).ok_or("an address is missing or no hexadecimal number");
+    let mut address = || words.next().and_then(hexadecimal).ok_or("an address is missing or not hexadecimal");
     match form {
         LIST => {
             for lane in lanes(active) {
@@ -32,7 +31,7 @@ pub(super) fn read<'a>(
         }
         STRIDE => {
             let base = address()?;
-            let stride: i64 = words.next().and_then(number).ok_or("the stride is missing or no number")?;
+            let stride: i64 = words.next().and_then(number).ok_or("the stride is missing or not a number")?;
             for (lane, index) in lanes(active).zip(0_u64..) {
                 addresses[lane] = base.wrapping_add(index.wrapping_mul(stride as u64));
             }
@@ -42,18 +41,18 @@ pub(super) fn read<'a>(
             for (index, lane) in lanes(active).enumerate() {
                 if index > 0 {
                     let step: i64 =
-                        words.next().and_then(number).ok_or("a difference is missing or no number")?;
+                        words.next().and_then(number).ok_or("a difference is missing or not a number")?;
                     last = last.wrapping_add(step as u64);
                 }
                 addresses[lane] = last;
             }
         }
-        _ => return Err("addresses have the forms 0, 1 and 2"),
+        _ => return Err("the form of the addresses must be 0, 1 or 2"),
     }
     Ok(addresses)
 }
 
-/// The addresses of the active lanes in the shortest form that Accel-Sim reads: strides have 32 bits there.
+/// Writes the addresses of active lanes in the shortest form. Accel-Sim's strides have 32 bits.
 pub(super) fn write(active: LaneMask, addresses: &[u64; WARP_SIZE]) -> String {
     let lanes: Vec<usize> = lanes(active).collect();
     let Some(&first) = lanes.first() else { return format!("{STRIDE} 0x0 0") };
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_forms_say_the_same() {
+    fn three_forms_give_the_same_addresses() {
         let expected = Ok(vec![0x100, 0x104, 0x108]);
         assert_eq!(read_text("0 0x100 0x104 0x108", 0b111), expected);
         assert_eq!(read_text("1 0x100 4", 0b111), expected);
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn strides_of_more_than_32_bits_are_differences() {
+    fn strides_beyond_32_bits_become_differences() {
         let addresses = std::array::from_fn(|lane| (lane as u64) << 31);
         assert_eq!(write(0b11, &addresses), "2 0x0 2147483648");
         let addresses = std::array::from_fn(|lane| (lane as u64) << 30);
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_addresses_read_back() {
         for (active, address) in [(0b1010_u32, 8_u64), (!0, 4), (0x8000_0001, 1 << 40), (0, 0)] {
             let addresses = std::array::from_fn(|lane| 0x7000 + (lane as u64 * lane as u64) * address);
             let expected: Vec<u64> = lanes(active).map(|lane| addresses[lane]).collect();

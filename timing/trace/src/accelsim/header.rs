@@ -1,8 +1,8 @@
-//! What a trace says of its launch: lines `-key = value` up to the first line that begins with `#`.
+//! Header of a trace: lines `-key = value` before the first line with `#`.
 
 use super::parse::{hexadecimal, number, triple};
 
-/// A launch.
+/// The launch that a header describes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub name: String,
@@ -12,29 +12,29 @@ pub(super) struct Header {
     pub block: [u32; 3],
     pub shared_bytes: u32,
     pub registers: u32,
-    /// Compute capability of the traced code, ten times; opcodes depend on it.
+    /// Compute capability of the traced code times ten; opcodes depend on it.
     pub binary_version: u32,
-    /// Where generic addresses of shared memory begin; 0 if not given.
+    /// Start of generic addresses of shared memory; 0 if not given.
     pub shared_base: u64,
-    /// Where generic addresses of local memory begin; 0 if not given.
+    /// Start of generic addresses of local memory; 0 if not given.
     pub local_base: u64,
-    /// A tracer wrote the file on a card; recordings of a model have no such line.
+    /// True for a trace from a card; a model's recordings lack the line.
     pub of_card: bool,
-    /// Instructions have the number of a source line before their address.
+    /// Instructions carry a source line before their address.
     pub source_lines: bool,
-    /// Instructions begin with four numbers of the CTA and the warp.
+    /// Instructions start with four numbers of CTA and warp.
     pub numbered: bool,
 }
 
 impl Header {
-    /// Takes a line. Keys that nothing here depends on are passed over.
+    /// Takes a line and ignores unknown keys.
     pub fn take(&mut self, line: &str) -> Result<(), String> {
         let (key, value) = line
             .strip_prefix('-')
             .and_then(|line| line.split_once('='))
-            .ok_or("a line of the header is `-key = value`")?;
+            .ok_or("a header line must be `-key = value`")?;
         let (key, value) = (key.trim(), value.trim());
-        self.set(key, value).ok_or_else(|| format!("`{value}` is no value of `{key}`"))
+        self.set(key, value).ok_or_else(|| format!("`{value}` is not a value of `{key}`"))
     }
 
     fn set(&mut self, key: &str, value: &str) -> Option<()> {
@@ -57,12 +57,12 @@ impl Header {
         Some(())
     }
 
-    /// What is missing or too large.
+    /// Reports missing or oversized values.
     pub fn check(&self) -> Result<(), String> {
         let threads = self.block.iter().try_fold(1_u32, |count, &n| count.checked_mul(n));
         let ctas = self.grid.iter().try_fold(1_u64, |count, &n| count.checked_mul(u64::from(n)));
         if !threads.is_some_and(|threads| (1..=1024).contains(&threads)) {
-            return Err("the block has none or more than 1,024 threads".to_owned());
+            return Err("the block must have 1 to 1,024 threads".to_owned());
         }
         if !ctas.is_some_and(|ctas| (1..1 << 40).contains(&ctas)) {
             return Err("the grid has no CTA, or too many".to_owned());

@@ -1,26 +1,26 @@
-//! Lists of kernels: commands in the order of the program.
+//! Kernel lists: commands in program order.
 
 use std::path::{Path, PathBuf};
 
 use super::TraceError;
 use super::parse::{hexadecimal, number};
 
-/// How the file of a list is called.
+/// File name of a list.
 pub const LIST: &str = "kernelslist.g";
 
-/// Is a file a list of kernels by its name?
+/// True if the file name is a kernel list's.
 pub fn is_list(file: &Path) -> bool {
     let ends = file.extension().is_some_and(|ending| ending == "g");
     ends || file.file_name().is_some_and(|name| name == RAW_LIST)
 }
 
-/// How the tracer calls its list, which names traces that are not sorted yet.
+/// File name of the tracer's list, which names unsorted traces.
 const RAW_LIST: &str = "kernelslist";
 
-/// Endings of packed traces, which a list may leave out.
+/// Endings of compressed traces, which a list may omit.
 const PACKED: [&str; 2] = ["xz", "gz"];
 
-/// What a program did.
+/// A command of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// A copy from the host to the device.
@@ -32,15 +32,15 @@ pub enum Entry {
     },
     /// A launch.
     Kernel {
-        /// The file of its trace.
+        /// Trace file.
         file: PathBuf,
     },
 }
 
-/// Reads a list. Lines that are neither a copy to the device nor a kernel are passed over, as Accel-Sim does.
+/// Reads a list. Skips lines other than copies to the device and kernels, as Accel-Sim does.
 ///
 /// # Errors
-/// The file cannot be read, is a list of the tracer's own output, or a copy is malformed.
+/// The file is unreadable or the tracer's raw list, or a copy is malformed.
 pub fn read_list(file: &Path) -> Result<Vec<Entry>, TraceError> {
     if let Some(file) = raw_list(file) {
         return Err(TraceError::Raw { file });
@@ -56,7 +56,7 @@ pub fn read_list(file: &Path) -> Result<Vec<Entry>, TraceError> {
             let entry = copy_of(copy).ok_or_else(|| TraceError::Line {
                 file: file.to_owned(),
                 line: index + 1,
-                reason: "a copy is MemcpyHtoD,0xADDRESS,BYTES".to_owned(),
+                reason: "a copy must be MemcpyHtoD,0xADDRESS,BYTES".to_owned(),
             })?;
             entries.push(entry);
         }
@@ -64,7 +64,7 @@ pub fn read_list(file: &Path) -> Result<Vec<Entry>, TraceError> {
     Ok(entries)
 }
 
-/// The tracer's own list, if that is given or stands where a list of sorted traces is missing.
+/// The tracer's raw list, if given or found in place of a missing sorted list.
 fn raw_list(file: &Path) -> Option<PathBuf> {
     if file.file_name().is_some_and(|name| name == RAW_LIST) {
         return Some(file.to_owned());
@@ -73,7 +73,7 @@ fn raw_list(file: &Path) -> Option<PathBuf> {
     (!file.exists() && beside.is_file()).then_some(beside)
 }
 
-/// The file of a trace, or the packed one beside it where only that exists.
+/// The trace file, or the compressed one beside it if only that exists.
 fn packed(file: PathBuf) -> PathBuf {
     if file.exists() {
         return file;
@@ -93,7 +93,7 @@ fn copy_of(text: &str) -> Option<Entry> {
     parts.next().is_none().then_some(Entry::Copy { address, bytes })
 }
 
-/// The text of a list; kernels are named by their files' names.
+/// Text of a list; kernels appear by file name.
 pub fn write_list(entries: &[Entry]) -> String {
     let line = |entry: &Entry| match entry {
         Entry::Copy { address, bytes } => format!("MemcpyHtoD,0x{address:016x},{bytes}\n"),

@@ -1,6 +1,8 @@
-//! Text traces of Accel-Sim: a list of kernels (`kernelslist.g`) and a file for each (`kernel-1.traceg`, also packed as `.xz` or `.gz`).
+//! Accel-Sim text traces: a kernel list (`kernelslist.g`) and a file per kernel (`kernel-1.traceg`,
+//! optionally compressed as `.xz` or `.gz`).
 //!
-//! A trace is read twice: once for the kernel's instructions, by their addresses, and once for what each warp executed.
+//! The reader passes over a trace twice: first for the kernel's code by address, then for the
+//! instructions of each warp.
 
 mod addresses;
 mod header;
@@ -18,10 +20,10 @@ pub use write::write_kernel;
 
 use crate::RecordingError;
 
-/// The remedy for output of the tracer that is not sorted yet.
+/// Remedy for unsorted tracer output.
 pub(crate) const POST_PROCESS: &str = "sort it with Accel-Sim's `post-traces-processing kernelslist`, which writes .traceg files and kernelslist.g";
 
-/// Why a trace cannot be read.
+/// An error of a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read or written.
@@ -29,31 +31,31 @@ pub enum TraceError {
     File {
         /// File.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// The file is output of the tracer that is not sorted by CTA and warp.
-    #[error("{}: the tracer's own output; {POST_PROCESS}", file.display())]
+    /// Tracer output not sorted by CTA and warp.
+    #[error("{}: raw output of the tracer; {POST_PROCESS}", file.display())]
     Raw {
         /// File.
         file: PathBuf,
     },
-    /// A line is not as it should be.
+    /// Malformed line.
     #[error("{}, line {line}: {reason}", file.display())]
     Line {
         /// File.
         file: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What is the matter.
+        /// Violated rule.
         reason: String,
     },
-    /// What the trace says is no whole launch.
+    /// The trace holds no complete launch.
     #[error("{}: {error}", file.display())]
     Recording {
         /// File.
         file: PathBuf,
-        /// What is the matter.
+        /// Violated rule.
         error: RecordingError,
     },
 }

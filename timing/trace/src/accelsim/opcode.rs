@@ -1,6 +1,6 @@
-//! Opcodes of Volta, Turing and Ampere, and what they are to a timing model.
+//! Opcodes of Volta, Turing and Ampere, and their classes in the timing model.
 //!
-//! Their names are those of NVIDIA's "CUDA Binary Utilities". The table is sorted, so that the names can be searched.
+//! Names are those of NVIDIA's "CUDA Binary Utilities". The table is sorted for binary search.
 
 use warp_stream::OperationClass::{self, *};
 use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, Registers};
@@ -183,26 +183,26 @@ const OPCODES: [(&str, OperationClass, u32); 174] = [
     ("YIELD", WarpBarrier, 70),
 ];
 
-/// What a trace's instruction is, without its address, line and first registers.
+/// Class, registers and memory operation of an opcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Opcode {
     pub class: OperationClass,
     pub memory: Option<MemoryOperation>,
-    /// 32-bit registers of the destination, and of each source.
+    /// 32-bit registers of the destination and of each source.
     destination: u8,
     sources: [u8; 4],
 }
 
 impl Opcode {
-    /// The opcode of a dotted name.
+    /// Parses a dotted opcode name.
     pub fn parse(text: &str, binary_version: u32) -> Result<Opcode, String> {
         let mut tokens = text.split('.');
         let name = tokens.next().unwrap_or_default();
         let index = OPCODES.binary_search_by_key(&name, |(name, ..)| name);
         let known =
             index.ok().and_then(|index| OPCODES.get(index)).filter(|(.., first)| *first <= binary_version);
-        let &(_, class, _) = known
-            .ok_or_else(|| format!("no opcode of binary version {binary_version} is called `{name}`"))?;
+        let &(_, class, _) =
+            known.ok_or_else(|| format!("binary version {binary_version} has no opcode `{name}`"))?;
         let tokens: Vec<&str> = tokens.collect();
         let of_64_bits = tokens.iter().any(|token| ["F64", "S64", "U64"].contains(token));
         let class = if class == Conversion && of_64_bits { WideConversion } else { class };
@@ -211,12 +211,12 @@ impl Opcode {
         Ok(Opcode { class, memory, destination, sources })
     }
 
-    /// Registers of the destination that begins with `first`; `RZ` is none.
+    /// Destination registers from `first` on; none for `RZ`.
     pub fn destination(&self, first: u16) -> Registers {
         registers_from(first, self.destination)
     }
 
-    /// Registers of a source that begins with `first`.
+    /// Registers of a source from `first` on.
     pub fn source(&self, index: usize, first: u16) -> Registers {
         registers_from(first, self.sources[index.min(3)])
     }
@@ -259,7 +259,7 @@ fn memory(name: &str, class: OperationClass, tokens: &[&str]) -> Option<MemoryOp
     Some(MemoryOperation { space, kind, width: width(tokens), cache })
 }
 
-/// Bytes of a lane: from the first token that is a number of bits, or has one behind `U` or `S`.
+/// Bytes per lane: the first token that is a bit width, possibly after `U` or `S`.
 fn width(tokens: &[&str]) -> u8 {
     let bits = |token: &&str| token.trim_start_matches(['U', 'S']).parse::<u32>().ok();
     match tokens.iter().find_map(bits) {
@@ -279,7 +279,7 @@ fn registers(
     memory: Option<MemoryOperation>,
 ) -> (u8, [u8; 4]) {
     let data = memory.map_or(1, |operation| operation.width.div_ceil(4));
-    // Addresses of device memory have two registers, those of shared and local memory have one.
+    // Addresses take two registers in device memory, one in shared and local memory.
     let address = match memory.map(|operation| operation.space) {
         Some(MemorySpace::Global | MemorySpace::Generic) => 2,
         _ => 1,
@@ -299,7 +299,7 @@ fn registers(
     }
 }
 
-/// The dotted name of an instruction that has such a class and memory side.
+/// Dotted opcode name of a class and memory operation.
 pub(super) fn name(class: OperationClass, memory: Option<MemoryOperation>) -> String {
     let base = match class {
         Integer => "IADD3",
@@ -335,7 +335,8 @@ pub(super) fn name(class: OperationClass, memory: Option<MemoryOperation>) -> St
     base.to_owned()
 }
 
-/// The same of an access. Local memory is written as global: addresses of recordings are those of the device.
+/// Opcode name of an access. Local memory is written as global: recorded addresses are device
+/// addresses.
 fn access(memory: Option<MemoryOperation>) -> String {
     let Some(MemoryOperation { space, kind, width, cache }) = memory else { return "NOP".to_owned() };
     let base = match (kind, space) {
@@ -376,13 +377,13 @@ mod tests {
     }
 
     #[test]
-    fn uniform_instructions_begin_with_turing() {
+    fn uniform_instructions_start_with_turing() {
         assert!(Opcode::parse("UMOV", 70).is_err());
         assert_eq!(Opcode::parse("UMOV", 75).map(|opcode| opcode.class), Ok(Move));
     }
 
     #[test]
-    fn widths_are_read_from_the_name() {
+    fn opcode_name_gives_the_access_width() {
         for (name, bytes) in
             [("LDG.E.SYS", 4), ("LDG.E.U8.SYS", 1), ("STG.E.64", 8), ("LDS.U.128", 16), ("LDG.E.S16", 2)]
         {
@@ -392,20 +393,20 @@ mod tests {
     }
 
     #[test]
-    fn wide_loads_write_all_their_registers() {
+    fn wide_load_writes_all_its_registers() {
         let opcode = Opcode::parse("LDG.E.128.SYS", 70).unwrap();
         assert_eq!(opcode.destination(4), Registers { first: 4, count: 4 });
         assert_eq!(opcode.source(0, 2), Registers { first: 2, count: 2 });
     }
 
     #[test]
-    fn strong_accesses_pass_by_l1() {
+    fn strong_access_bypasses_l1() {
         let opcode = Opcode::parse("LDG.E.STRONG.GPU", 70).unwrap();
         assert_eq!(opcode.memory.map(|operation| operation.cache), Some(CacheOperator::Coherent));
     }
 
     #[test]
-    fn the_name_of_every_class_is_an_opcode_of_volta() {
+    fn every_class_has_a_volta_opcode() {
         for class in OperationClass::ALL {
             assert!(Opcode::parse(&name(class, None), 70).is_ok(), "{class:?}");
         }

@@ -3,7 +3,7 @@
 /// A hexadecimal number, with or without `0x`.
 pub(super) fn hexadecimal(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    // `from_str_radix` takes a sign.
+    // `from_str_radix` accepts a sign.
     digits
         .starts_with(|digit: char| digit.is_ascii_hexdigit())
         .then(|| u64::from_str_radix(digits, 16).ok())?
@@ -14,7 +14,7 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// Three numbers in parentheses or without.
+/// Three numbers, with or without parentheses.
 pub(super) fn triple(text: &str) -> Option<[u32; 3]> {
     let mut parts = text.trim_start_matches('(').trim_end_matches(')').split(',').map(str::trim);
     let mut next = || number::<u32>(parts.next()?);
@@ -22,7 +22,7 @@ pub(super) fn triple(text: &str) -> Option<[u32; 3]> {
     parts.next().is_none().then_some(triple)
 }
 
-/// A register: `R` and its number. `RZ`, which is always 0, is number 255.
+/// A register: `R` and its number. `RZ`, always 0, is number 255.
 pub(super) fn register(text: &str) -> Option<u16> {
     match text.strip_prefix('R')? {
         "Z" => Some(255),

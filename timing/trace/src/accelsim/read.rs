@@ -1,4 +1,4 @@
-//! From a trace of a kernel to a recording.
+//! Converts a kernel's trace to a recording.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,24 +19,24 @@ use super::{POST_PROCESS, TraceError, addresses};
 use crate::recording::{CtaBlock, CtaScript, Cursor, Step};
 use crate::{Recording, RecordingError};
 
-/// Where kernels' code begins, each at a place of its own by its name.
+/// Code addresses; each kernel has its own range, chosen by name.
 const CODE: u64 = 1 << 52;
-/// Bytes that a kernel's code has room in.
+/// Bytes of a kernel's code range.
 const CODE_ROOM: u64 = 1 << 20;
-/// Bytes of local memory that a trace's generic addresses tell from others (Accel-Sim).
+/// Window of generic addresses for local memory in bytes (Accel-Sim).
 const LOCAL_WINDOW: u64 = 16 << 10;
-/// Where local memory lies on the device.
+/// Device address of local memory.
 const LOCAL: u64 = 1 << 48;
 
-/// Memory for unpacking. KiB.
+/// Memory for decompression in KiB.
 const XZ_MEMORY: u32 = 1 << 20;
-/// Registers that a list in a line has at most.
+/// Most registers in a line.
 const MOST_REGISTERS: usize = 8;
 
-/// Reads the trace of a kernel, plain or packed with `xz` or `gzip`.
+/// Reads a kernel's trace, plain or compressed with `xz` or `gzip`.
 ///
 /// # Errors
-/// The file cannot be read, a line is malformed, an opcode is unknown, or CTAs or warps are missing.
+/// The file is unreadable, a line malformed, an opcode unknown, or CTAs or warps are missing.
 pub fn read_kernel(file: &Path) -> Result<Recording, TraceError> {
     let mut code = CodeReader::default();
     let header = walk(file, &mut code)?;
@@ -80,16 +80,16 @@ fn kernel(header: &Header, code: &CodeReader) -> Kernel {
     }
 }
 
-/// An instruction's line.
+/// An instruction line.
 struct Line<'a> {
-    /// Line of the source, or of the trace where that has no lines of the source.
+    /// Source line; without source lines, the line of the trace.
     number: usize,
     address: u32,
     active: LaneMask,
     destination: Option<u16>,
     opcode: &'a str,
     sources: Vec<u16>,
-    /// Whether addresses follow.
+    /// Addresses follow.
     accesses: bool,
     rest: SplitWhitespace<'a>,
 }
@@ -100,18 +100,18 @@ impl<'a> Line<'a> {
         if header.numbered {
             words.nth(3);
         }
-        let bad = |what: &str, text: &str| format!("`{text}` is no {what}");
+        let bad = |what: &str, text: &str| format!("`{text}` is not {what}");
         let mut source_line = line_of_trace;
         if header.source_lines {
-            let text = word(&mut words, "the line of the source")?;
-            source_line = number(text).ok_or_else(|| bad("line of the source", text))?;
+            let text = word(&mut words, "the source line")?;
+            source_line = number(text).ok_or_else(|| bad("a source line", text))?;
         }
         let text = word(&mut words, "the address")?;
         let address = hexadecimal(text).and_then(|address| u32::try_from(address).ok());
-        let address = address.ok_or_else(|| bad("address of an instruction", text))?;
-        let text = word(&mut words, "the mask of lanes")?;
+        let address = address.ok_or_else(|| bad("an instruction address", text))?;
+        let text = word(&mut words, "the lane mask")?;
         let active = hexadecimal(text).and_then(|mask| u32::try_from(mask).ok());
-        let active = active.ok_or_else(|| bad("mask of lanes", text))?;
+        let active = active.ok_or_else(|| bad("a lane mask", text))?;
         let destination = registers(&mut words)?.first().copied();
         let opcode = word(&mut words, "the opcode")?;
         let sources = registers(&mut words)?;
@@ -134,20 +134,20 @@ fn word<'a>(words: &mut SplitWhitespace<'a>, what: &str) -> Result<&'a str, Stri
     words.next().ok_or_else(|| format!("{what} is missing"))
 }
 
-/// A count and as many registers.
+/// A count, then that many registers.
 fn registers(words: &mut SplitWhitespace<'_>) -> Result<Vec<u16>, String> {
-    let text = word(words, "a number of registers")?;
+    let text = word(words, "the number of registers")?;
     let count: usize = number(text)
         .filter(|count| *count <= MOST_REGISTERS)
-        .ok_or_else(|| format!("`{text}` is no number of registers"))?;
+        .ok_or_else(|| format!("`{text}` is not a number of registers"))?;
     let one = |_| {
         let text = word(words, "a register")?;
-        register(text).ok_or_else(|| format!("`{text}` is no register"))
+        register(text).ok_or_else(|| format!("`{text}` is not a register"))
     };
     (0..count).map(one).collect()
 }
 
-/// Who is told of a trace's parts.
+/// Receiver of a trace's parts.
 trait Reader {
     fn begin(&mut self) {}
     fn cta(&mut self, _: &Header, _: [u32; 3]) -> Result<(), String> {
@@ -162,7 +162,7 @@ trait Reader {
     }
 }
 
-/// Reads a trace line by line.
+/// Walks through a trace line by line.
 fn walk(file: &Path, reader: &mut dyn Reader) -> Result<Header, TraceError> {
     let mut lines = Lines::open(file)?;
     let mut header = Header::default();
@@ -196,25 +196,25 @@ fn walk(file: &Path, reader: &mut dyn Reader) -> Result<Header, TraceError> {
         return Err(lines.error("the trace ends within its header".to_owned()));
     }
     if instructions > 0 {
-        return Err(lines.error(format!("the trace ends before {instructions} instructions of a warp")));
+        return Err(
+            lines.error(format!("the trace ends {instructions} instructions before the end of a warp"))
+        );
     }
     Ok(header)
 }
 
-/// Is a line one of the tracer's own output: CTA and warp in four numbers, and an instruction?
+/// True for a raw tracer line: CTA and warp in four numbers, then an instruction.
 fn is_raw(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let placed = (0..4).all(|_| words.next().is_some_and(|word| number::<u64>(word).is_some()));
     placed && words.next().and_then(hexadecimal).is_some()
 }
 
-/// `key = value` within a CTA. Gives how many instructions follow.
+/// Handles `key = value` within a CTA and returns the number of instructions that follow.
 fn statement(text: &str, header: &Header, reader: &mut dyn Reader) -> Result<u64, String> {
     let unknown = || match is_raw(text) {
-        true => format!(
-            "`{text}` is a line of the tracer's own output, which is not sorted by CTA and warp; {POST_PROCESS}"
-        ),
-        false => format!("`{text}` is none of `thread block = x,y,z`, `warp = n`, `insts = n`"),
+        true => format!("`{text}` is raw output of the tracer, not sorted by CTA and warp; {POST_PROCESS}"),
+        false => format!("`{text}` must be `thread block = x,y,z`, `warp = n` or `insts = n`"),
     };
     let (key, value) = text.split_once('=').ok_or_else(unknown)?;
     let value = value.trim();
@@ -227,17 +227,17 @@ fn statement(text: &str, header: &Header, reader: &mut dyn Reader) -> Result<u64
     Ok(0)
 }
 
-/// How a file is packed.
+/// Compression of a file.
 enum Packing {
     None,
     Gzip,
     Xz,
-    /// By a program of this name.
+    /// Program that made an unsupported compression.
     Unknown(&'static str),
 }
 
 impl Packing {
-    /// By the first bytes of a file.
+    /// Compression by the file's first bytes.
     fn of(begin: &[u8]) -> Packing {
         match begin {
             [0x1f, 0x8b, ..] => Packing::Gzip,
@@ -278,7 +278,7 @@ impl Lines {
         Ok(Lines { file: file.to_owned(), reader, text: String::new(), number: 0 })
     }
 
-    /// The next line, if there is one.
+    /// Advances to the next line; false at the end.
     fn advance(&mut self) -> Result<bool, TraceError> {
         self.text.clear();
         self.number += 1;
@@ -295,7 +295,7 @@ impl Lines {
 #[derive(Default)]
 struct CodeReader {
     instructions: BTreeMap<u32, MachineInstruction>,
-    /// Those that wait for nobody, though they are barriers (`BAR.ARV`).
+    /// Barriers that do not wait (`BAR.ARV`).
     arrives: BTreeMap<u32, bool>,
 }
 
@@ -326,11 +326,11 @@ impl Reader for CodeReader {
     }
 }
 
-/// Collects what CTAs executed.
+/// Collects the instructions that CTAs executed.
 struct CtaReader<'a> {
     header: Header,
     kernel: &'a Kernel,
-    /// By position.
+    /// By position in the code.
     arrives: &'a [bool],
     number: u64,
     script: CtaScript,
@@ -360,17 +360,17 @@ impl Reader for CtaReader<'_> {
     fn warp(&mut self, warp: usize) -> Result<(), String> {
         let script = self.script.warps.get(warp).ok_or_else(|| format!("the block has no warp {warp}"))?;
         if !script.steps.is_empty() {
-            return Err(format!("warp {warp} is there twice"));
+            return Err(format!("warp {warp} occurs twice"));
         }
         self.warp = Some(warp);
         Ok(())
     }
 
     fn instruction(&mut self, _: &Header, line: Line<'_>) -> Result<(), String> {
-        let warp = self.warp.ok_or("an instruction before its warp is named")?;
+        let warp = self.warp.ok_or("an instruction precedes its `warp` line")?;
         let instructions = &self.kernel.code.instructions;
         let position = instructions.binary_search_by_key(&line.address, |instruction| instruction.address);
-        let position = position.map_err(|_| "the file has changed while it was read")?;
+        let position = position.map_err(|_| "the file changed while it was read")?;
         let mut step = Step {
             position: position as u32,
             active: line.active,
@@ -408,7 +408,7 @@ impl Reader for CtaReader<'_> {
 }
 
 impl CtaReader<'_> {
-    /// Makes addresses those of the contract, and says which memory they reach.
+    /// Converts addresses to device addresses and names their memory space.
     fn resolve(
         &self,
         space: MemorySpace,
@@ -443,7 +443,7 @@ impl CtaReader<'_> {
         space
     }
 
-    /// The device address of a thread's local memory: words of all threads side by side.
+    /// Device address of a thread's local memory: the words of all threads are interleaved.
     fn local(&self, offset: u64, warp: usize, lane: usize) -> u64 {
         let per_cta = u64::from(self.kernel.threads_per_cta());
         let thread = self.number * per_cta + (warp * warp_stream::WARP_SIZE + lane) as u64;
@@ -452,11 +452,12 @@ impl CtaReader<'_> {
         LOCAL.wrapping_add(word.wrapping_mul(4)).wrapping_add(offset % 4)
     }
 
-    /// Barriers are of the whole CTA: behind its n-th one a warp waits until all others are at theirs or have ended.
+    /// Adds releases. Every barrier is CTA-wide: a warp passes its n-th when all others have
+    /// reached theirs or exited.
     fn add_releases(&self, script: &mut CtaScript) {
         let instructions = &self.kernel.code.instructions;
         let class = |step: &Step| instructions[step.position as usize].class;
-        // For each warp and barrier: events up to it; and all its events.
+        // For each warp: its events up to each barrier, and all its events.
         let events: Vec<(Vec<u32>, u32)> = script
             .warps
             .iter()

@@ -1,4 +1,4 @@
-//! From a recording to a trace that Accel-Sim reads.
+//! Writes a recording as a trace that Accel-Sim reads.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -9,17 +9,17 @@ use super::{addresses, opcode};
 use crate::Recording;
 use crate::recording::{Cursor, Step, WarpScript};
 
-/// Where generic addresses of shared and of local memory begin.
+/// Start of generic addresses of shared and of local memory.
 const SHARED_BASE: u64 = 0x7f00_0000_0000;
 const LOCAL_BASE: u64 = 0x7f10_0000_0000;
 
-/// Writes a recording as a trace of Volta's instructions: for each class and access an opcode that has it.
+/// Writes a recording as a trace of Volta instructions: one opcode for each class and access.
 ///
-/// What such traces have not is left out: registers behind the first of an operand, predicates, texels, and when
-/// instructions took effect. Local memory is written as global memory at the device's addresses.
+/// The format cannot express further registers of an operand, predicates, texels, and the times at
+/// which instructions took effect. Local memory appears as global memory at device addresses.
 ///
 /// # Errors
-/// The output cannot be written, or the recording does not decode.
+/// The output fails, or the recording does not decode.
 pub fn write_kernel(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
     let kernel = recording.kernel();
     let triple = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
@@ -64,7 +64,7 @@ fn line(step: &Step, instruction: &MachineInstruction, execution: &mut Execution
     let mut text = format!("{:04x} {:08x}", instruction.address, step.active);
     let add = |text: &mut String, operands: &[Registers]| {
         let operands = operands.iter().filter(|registers| registers.count > 0);
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, " {}", operands.clone().count());
         operands.for_each(|registers| {
             let _ = write!(text, " R{}", registers.first.min(254));

@@ -6,8 +6,9 @@
 //! | 4 | version, little-endian |
 //! | | blocks, each of: kind (1), number (8), bytes before compression (4), bytes after (4), BLAKE3 of all the block's other bytes (32), contents |
 //!
-//! The first block is the kernel, then come its CTAs in any order, with their numbers, then an end block whose number is how
-//! many blocks are before it. Contents are values of `serde` in the form of `checkpoint::codec`, compressed with LZ4.
+//! The first block is the kernel, followed by its CTAs in any order with their numbers. The end
+//! block's number is the count of blocks before it. Contents are `serde` values in
+//! `checkpoint::codec`, compressed with LZ4.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +16,7 @@ use voltsim_checkpoint::codec;
 
 use super::RecordingError;
 
-/// The version of the format.
+/// Version of the format.
 pub(super) const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"VOLTRACE";
@@ -23,10 +24,10 @@ const HEAD: usize = MAGIC.len() + 4;
 /// Kind, number, bytes before compression, bytes after.
 const FIELDS: usize = 1 + 8 + 4 + 4;
 const BLOCK_HEAD: usize = FIELDS + blake3::OUT_LEN;
-/// Bytes of a block before compression, at most.
+/// Largest uncompressed block.
 const LARGEST: usize = 1 << 30;
 
-/// Kinds of blocks.
+/// Kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Kernel = 1,
@@ -34,7 +35,7 @@ pub(super) enum Kind {
     End = 3,
 }
 
-/// A block: its number, and its contents as they are in the file.
+/// A block: number and compressed contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub number: u64,
@@ -43,7 +44,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A block with a value.
+    /// A block that holds a value.
     pub fn new<T: Serialize>(number: u64, value: &T) -> Result<Block, RecordingError> {
         let bytes = codec::encode(value).map_err(|error| failure(number, error))?;
         if bytes.len() > LARGEST {
@@ -52,7 +53,7 @@ impl Block {
         Ok(Block { number, length: bytes.len() as u32, contents: lz4_flex::block::compress(&bytes) })
     }
 
-    /// The value.
+    /// Decodes the value.
     pub fn value<T: DeserializeOwned>(&self) -> Result<T, RecordingError> {
         let bytes = lz4_flex::block::decompress(&self.contents, self.length as usize)
             .map_err(|error| failure(self.number, error))?;
@@ -64,7 +65,7 @@ fn failure(number: u64, reason: impl ToString) -> RecordingError {
     RecordingError::Codec { part: format!("block {number}"), reason: reason.to_string() }
 }
 
-/// The bytes of a file.
+/// Encodes a file.
 pub(super) fn write(kernel: &Block, ctas: &[Block]) -> Vec<u8> {
     let mut file = Vec::with_capacity(HEAD);
     file.extend(MAGIC);
@@ -90,7 +91,7 @@ fn hash(fields: &[u8], contents: &[u8]) -> [u8; blake3::OUT_LEN] {
     *blake3::Hasher::new().update(fields).update(contents).finalize().as_bytes()
 }
 
-/// The kernel's block and those of CTAs of a file whose bytes are whole.
+/// Decodes a complete file into the kernel's block and the CTAs' blocks.
 pub(super) fn read(file: &[u8]) -> Result<(Block, Vec<Block>), RecordingError> {
     let head = file.get(..HEAD).ok_or(RecordingError::Length { offset: file.len() })?;
     if head[..MAGIC.len()] != MAGIC {
@@ -142,7 +143,7 @@ fn next(file: &[u8], offset: &mut usize) -> Result<(Kind, Block), RecordingError
     Ok((kind, Block { number, length, contents: contents.to_vec() }))
 }
 
-/// The bytes as an array; zeros where there are too few.
+/// The bytes as an array, padded with zeros.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut array = [0; N];
     for (to, from) in array.iter_mut().zip(bytes) {

@@ -1,4 +1,4 @@
-//! Recordings: the file, what is in it, who writes it, who replays it.
+//! Recordings: file format, content, recorder and replay.
 
 mod file;
 mod recorder;
@@ -10,52 +10,52 @@ pub(crate) use replay::CtaBlock;
 pub use replay::Recording;
 pub(crate) use script::{CtaScript, Cursor, Step, WarpScript};
 
-/// Why a recording cannot be made or read.
+/// An error of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// It is no recording.
-    #[error("this is no recording of ours")]
+    /// The file is no recording.
+    #[error("the file is not a Voltsim recording")]
     Magic,
-    /// It is a recording of another version of the program.
-    #[error("the recording has format {found}, and this program reads {}", file::VERSION)]
+    /// The recording has another format version.
+    #[error("the recording has format {found}; this program reads {}: record again", file::VERSION)]
     Version {
-        /// Its version.
+        /// Version found.
         found: u32,
     },
-    /// It ends before it should, or goes on after its end.
-    #[error("at byte {offset}: the recording is cut short or has something behind its end")]
+    /// The file is truncated or has bytes after its end.
+    #[error("at byte {offset}: the recording is truncated or has bytes after its end")]
     Length {
-        /// Where, in bytes from the start.
+        /// Position in bytes.
         offset: usize,
     },
-    /// A part does not match its checksum.
+    /// A block does not match its checksum.
     #[error("at byte {offset}: the recording is damaged")]
     Damaged {
-        /// Where the part begins, in bytes from the start.
+        /// Position of the block in bytes.
         offset: usize,
     },
-    /// A part cannot be written or read.
+    /// A part does not encode or decode.
     #[error("{part}: {reason}")]
     Codec {
-        /// Which.
+        /// Name of the part.
         part: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A CTA is not there, or is there twice.
+    /// A CTA is missing or occurs twice.
     #[error("CTA {cta} was recorded {times} times")]
     Cta {
-        /// Its number.
+        /// Number of the CTA.
         cta: u64,
-        /// How often it is there.
+        /// Occurrences.
         times: u32,
     },
-    /// A CTA is not what its kernel says.
+    /// A CTA contradicts its kernel.
     #[error("CTA {cta}: {reason}")]
     Inconsistent {
-        /// Its number.
+        /// Number of the CTA.
         cta: u64,
-        /// What does not fit.
+        /// Contradiction.
         reason: String,
     },
 }

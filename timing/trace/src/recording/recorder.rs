@@ -1,4 +1,4 @@
-//! Writes down what a source does while a model drives it.
+//! Records a source while a model drives it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,25 +14,25 @@ use super::{CtaScript, Recording, RecordingError, Step, WarpScript};
 
 type Finished = BTreeMap<u64, Result<CtaBlock, RecordingError>>;
 
-/// A source around another one that records what that one does.
+/// A source that wraps another and records its behaviour.
 ///
-/// What a warp had to wait for is recorded too, so a replay in another order keeps the barriers: for each wait, how many
-/// barriers and exits each warp of the CTA had issued when it was over.
+/// The recording includes waits, so that a replay in another order keeps barriers. Each wait holds
+/// the number of barriers and exits that every warp of the CTA had issued at its end.
 pub struct Recorder<'a> {
     inner: &'a dyn KernelSource,
     finished: Mutex<Finished>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Records a launch.
+    /// Starts to record a launch.
     pub fn new(inner: &'a dyn KernelSource) -> Recorder<'a> {
         Recorder { inner, finished: Mutex::default() }
     }
 
-    /// The recording, when the launch has ended.
+    /// The recording of an ended launch.
     ///
     /// # Errors
-    /// Not all CTAs have ended, or one is too large.
+    /// A CTA has not ended, or is too large.
     pub fn finish(self) -> Result<Recording, RecordingError> {
         let finished = self.finished.into_inner().unwrap_or_else(PoisonError::into_inner);
         Recording::new(self.inner.kernel().clone(), finished)
@@ -69,22 +69,22 @@ impl KernelSource for Recorder<'_> {
     }
 }
 
-/// A warp under way.
+/// A running warp.
 #[derive(Default)]
 struct Warp {
     script: WarpScript,
     cursor: Cursor,
-    /// Barriers and exits that it has issued.
+    /// Barriers and exits issued.
     events: u32,
     last: Option<OperationClass>,
-    /// The source has said that it waits.
+    /// The source reported that the warp waits.
     waits: bool,
-    /// What the next step waited for.
+    /// Release that the next step waited for.
     release: u32,
     after_deferred: bool,
 }
 
-/// A CTA under way.
+/// A running CTA.
 struct Cta {
     number: u64,
     warps: Vec<Warp>,
@@ -98,12 +98,12 @@ struct RecordingSource<'a> {
     warps: u32,
     /// By slot.
     ctas: BTreeMap<u32, Cta>,
-    /// Slots of CTAs by numbers of what they deferred.
+    /// Slot of each deferred instruction's CTA.
     deferred: BTreeMap<u32, u32>,
 }
 
 impl RecordingSource<'_> {
-    /// Notes which waiting warps of a CTA something has released; gives the number of what they waited for.
+    /// Records the waiting warps that an event released. Returns the number of the release.
     fn note_released(&mut self, slot: u32, by_deferred: bool) -> Result<u32, SourceError> {
         let Some(cta) = self.ctas.get_mut(&slot) else { return Ok(0) };
         let mut release = None;
@@ -127,7 +127,8 @@ impl RecordingSource<'_> {
         Ok(release.unwrap_or(0))
     }
 
-    /// Notes what an instruction of a warp means for the CTA's others, and whether the warp itself has to wait.
+    /// Records an instruction's effect on the other warps of the CTA, and a wait of the warp
+    /// itself.
     fn note_waits(&mut self, warp: WarpSlot, class: OperationClass, event: bool) -> Result<(), SourceError> {
         let waits = self.inner.next(warp)? == Next::Waiting;
         if let Some(own) = self.warp(warp) {
@@ -138,7 +139,7 @@ impl RecordingSource<'_> {
             return Ok(());
         }
         let release = self.note_released(warp.cta, false)?;
-        // Who comes last to a barrier goes on at once; in another order it would have waited with those it releases.
+        // The last warp at a barrier continues at once; in another order it would have waited.
         if class == OperationClass::Barrier
             && !waits
             && let Some(own) = self.warp(warp)

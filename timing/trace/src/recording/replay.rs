@@ -1,4 +1,4 @@
-//! Recordings as sources.
+//! Replay of recordings.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::file::{self, Block};
 use super::script::{Cursor, is_event};
 use super::{CtaScript, RecordingError};
 
-/// A launch with what its warps executed.
+/// A launch with the executed instructions of its warps.
 #[derive(Debug, Clone)]
 pub struct Recording {
     kernel: Kernel,
     ctas: Vec<Block>,
-    /// Compute capability of the card that was traced, ten times.
+    /// Compute capability of the traced card times ten.
     capability: Option<u32>,
 }
 
 impl Recording {
-    /// A recording of these CTAs, by their numbers. All of the grid have to be there.
+    /// A recording of CTAs by number; all CTAs of the grid must be present.
     pub(crate) fn new(
         kernel: Kernel,
         ctas: impl IntoIterator<Item = (u64, Result<CtaBlock, RecordingError>)>,
@@ -37,24 +37,24 @@ impl Recording {
     /// Reads a file.
     ///
     /// # Errors
-    /// It is no recording, of another version, not whole, or not all CTAs of the grid are there.
+    /// The file is no recording, of another version, or incomplete.
     pub fn read(file: &[u8]) -> Result<Recording, RecordingError> {
         let (kernel, ctas) = file::read(file)?;
         let kernel = kernel.value()?;
         Recording { kernel, ctas, capability: None }.complete()
     }
 
-    /// The recording of a launch on a card of this compute capability, ten times.
+    /// Sets the compute capability of the traced card, times ten.
     pub(crate) fn of_capability(self, capability: Option<u32>) -> Recording {
         Recording { capability, ..self }
     }
 
-    /// Compute capability of the card that was traced, ten times; nothing for launches that were recorded here.
+    /// Compute capability times ten of the traced card; `None` for a recorded launch.
     pub fn capability(&self) -> Option<u32> {
         self.capability
     }
 
-    /// The bytes of a file.
+    /// Encodes a file.
     ///
     /// # Errors
     /// The kernel's code is too large.
@@ -75,15 +75,15 @@ impl Recording {
         }
     }
 
-    /// What a CTA executed.
+    /// Instructions that a CTA executed.
     pub(crate) fn script(&self, cta: u64) -> Result<CtaScript, RecordingError> {
         let inconsistent = |reason: &str| RecordingError::Inconsistent { cta, reason: reason.to_owned() };
-        let index = usize::try_from(cta).map_err(|_| inconsistent("the grid has fewer"))?;
-        let block = self.ctas.get(index).ok_or_else(|| inconsistent("the grid has fewer"))?;
+        let index = usize::try_from(cta).map_err(|_| inconsistent("the grid has fewer CTAs"))?;
+        let block = self.ctas.get(index).ok_or_else(|| inconsistent("the grid has fewer CTAs"))?;
         let script: CtaScript = block.value()?;
         let instructions = self.kernel.code.instructions.len();
         if script.warps.len() != self.kernel.warps_per_cta() as usize {
-            return Err(inconsistent("it has another number of warps than its block"));
+            return Err(inconsistent("its number of warps differs from the block's"));
         }
         let steps = || script.warps.iter().flat_map(|warp| &warp.steps);
         if steps().any(|step| step.position as usize >= instructions) {
@@ -93,18 +93,18 @@ impl Recording {
         if steps().any(|step| step.release as usize > releases)
             || script.releases.iter().any(|release| release.len() != script.warps.len())
         {
-            return Err(inconsistent("a warp waits for what there is not"));
+            return Err(inconsistent("a warp waits for a missing release"));
         }
         Ok(script)
     }
 }
 
-/// A CTA, ready for a file.
+/// A CTA ready to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct CtaBlock(Block);
 
 impl CtaBlock {
-    /// What the CTA of this number executed.
+    /// Encodes a CTA's instructions.
     pub fn new(cta: u64, script: &CtaScript) -> Result<CtaBlock, RecordingError> {
         Block::new(cta, script).map(CtaBlock)
     }
@@ -120,28 +120,28 @@ impl KernelSource for Recording {
     }
 }
 
-/// A warp under way.
+/// A running warp.
 #[derive(Debug, Clone, Default)]
 struct Warp {
     step: usize,
     cursor: Cursor,
-    /// Barriers and exits that it has issued.
+    /// Barriers and exits issued.
     events: u32,
-    /// Instructions that take effect later and have not.
+    /// Deferred instructions not yet performed.
     outstanding: u32,
 }
 
-/// A CTA under way.
+/// A running CTA.
 struct Cta {
     script: CtaScript,
     warps: Vec<Warp>,
 }
 
-/// The CTAs that an SM runs.
+/// CTAs of one SM.
 struct Replay<'a> {
     recording: &'a Recording,
     ctas: Vec<Option<Cta>>,
-    /// Who deferred an instruction, by its number. Those that were performed are free for others.
+    /// Warp of each deferred instruction, by number. Performed entries are reused.
     deferred: Vec<Option<WarpSlot>>,
 }
 
@@ -226,7 +226,7 @@ impl WarpSource for Replay<'_> {
 
     fn perform(&mut self, deferred: u32, _: Moment) -> Result<(), SourceError> {
         let slot = self.deferred.get_mut(deferred as usize).and_then(Option::take);
-        let warp = slot.ok_or_else(|| failure("nothing of this number was deferred"))?;
+        let warp = slot.ok_or_else(|| failure("no instruction of this number was deferred"))?;
         if let Some(own) = self.cta(warp.cta)?.warps.get_mut(warp.warp as usize) {
             own.outstanding -= 1;
         }

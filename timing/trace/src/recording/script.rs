@@ -1,53 +1,54 @@
-//! What the warps of a CTA executed.
+//! Executed instructions of a CTA's warps.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{Execution, LaneMask, MachineInstruction, MemorySpace, OperationClass, WARP_SIZE};
 
-/// An instruction that a warp executed.
+/// An executed instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Step {
     /// Position in the kernel's code.
     pub position: u32,
-    /// Lanes.
+    /// Active lanes.
     pub active: LaneMask,
-    /// Memory that it reached; nothing if it has no addresses. An address of each active lane follows in the warp's list.
+    /// Memory space; `None` without addresses. The warp's list holds an address for each active
+    /// lane.
     pub space: Option<MemorySpace>,
-    /// Texels, which follow in the warp's list.
+    /// Texel addresses in the warp's list.
     pub texels: u32,
-    /// It took effect later.
+    /// True if the instruction took effect later.
     pub deferred: bool,
-    /// How long the warp rested. Nanoseconds.
+    /// Sleep of the warp in nanoseconds.
     pub sleep: u32,
-    /// Before it the warp waited until what it had deferred was performed.
+    /// True if the warp first waited for its deferred instructions.
     pub after_deferred: bool,
-    /// Before it the warp waited for others: index of the CTA's releases, from 1; 0 if it did not.
+    /// Release that the warp first waited for: index into the CTA's releases from 1; 0 for none.
     pub release: u32,
 }
 
-/// What a warp executed.
+/// Executed instructions of a warp.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WarpScript {
-    /// In this order.
+    /// Instructions in order of execution.
     pub steps: Vec<Step>,
-    /// Addresses of the steps' active lanes and texels, each less the one before it.
+    /// Addresses of active lanes and texels, as differences from the previous one.
     pub addresses: Vec<i64>,
 }
 
-/// What a CTA executed.
+/// Executed instructions of a CTA.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CtaScript {
-    /// Its warps.
+    /// Warps of the CTA.
     pub warps: Vec<WarpScript>,
-    /// What warps waited for: how many barriers and exits each warp had to have issued.
+    /// Releases: barriers and exits that each warp must have issued.
     pub releases: Vec<Vec<u32>>,
 }
 
-/// Whether other warps may wait for such an instruction.
+/// True if other warps may wait for the instruction.
 pub(crate) fn is_event(instruction: &MachineInstruction) -> bool {
     matches!(instruction.class, OperationClass::Barrier | OperationClass::Exit)
 }
 
-/// Where the next address of a warp is taken from or goes to.
+/// Read or write position in a warp's addresses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cursor {
     index: usize,
@@ -55,7 +56,7 @@ pub(crate) struct Cursor {
 }
 
 impl WarpScript {
-    /// Adds a step with the addresses of its active lanes and its texels. `cursor` is that of the writing.
+    /// Appends a step with the addresses of its lanes and texels, at the write cursor.
     pub fn push(&mut self, cursor: &mut Cursor, step: Step, addresses: impl Iterator<Item = u64>) {
         self.steps.push(step);
         self.addresses.extend(addresses.map(|address| {
@@ -65,7 +66,7 @@ impl WarpScript {
         }));
     }
 
-    /// Tells what a step did; nothing if its addresses are not there.
+    /// Restores a step's execution; `None` if addresses are missing.
     pub fn execution(&self, cursor: &mut Cursor, step: &Step, execution: &mut Execution) -> Option<()> {
         let Execution { active, space, addresses, stride, texels, deferred, sleep } = execution;
         *active = step.active;

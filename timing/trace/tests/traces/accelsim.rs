@@ -22,14 +22,14 @@ fn read(text: &str) -> Result<Recording, TraceError> {
     read_kernel(&file)
 }
 
-/// What is said of the trace with a change.
+/// The error of the trace with one text replaced.
 fn error(from: &str, to: &str) -> String {
     assert!(TRACE.contains(from), "{from}");
     read(&TRACE.replacen(from, to, 1)).unwrap_err().to_string()
 }
 
 #[test]
-fn the_header_is_the_launch() {
+fn header_gives_the_launch() {
     let recording = read(TRACE).unwrap();
     let kernel = recording.kernel();
     assert_eq!(
@@ -40,7 +40,7 @@ fn the_header_is_the_launch() {
 }
 
 #[test]
-fn instructions_are_ordered_by_their_addresses() {
+fn code_is_ordered_by_address() {
     let recording = read(TRACE).unwrap();
     let classes: Vec<OperationClass> =
         recording.kernel().code.instructions.iter().map(|instruction| instruction.class).collect();
@@ -49,7 +49,7 @@ fn instructions_are_ordered_by_their_addresses() {
 }
 
 #[test]
-fn operands_have_the_registers_that_the_opcode_says() {
+fn opcode_sets_the_registers_of_operands() {
     let recording = read(TRACE).unwrap();
     let load = recording.kernel().code.instructions[1];
     assert_eq!(load.destination, Registers { first: 4, count: 2 });
@@ -59,7 +59,7 @@ fn operands_have_the_registers_that_the_opcode_says() {
 }
 
 #[test]
-fn addresses_of_all_three_forms_are_read() {
+fn all_three_address_forms_read() {
     let ctas = drive(&read(TRACE).unwrap(), &[0, 1]);
     let warp = of_warp(&ctas[0], 0);
     assert_eq!(warp[1].addresses, (0..32).map(|lane| 0xc000_0000 + 8 * lane).collect::<Vec<u64>>());
@@ -68,14 +68,14 @@ fn addresses_of_all_three_forms_are_read() {
 }
 
 #[test]
-fn generic_addresses_of_shared_memory_count_from_its_start() {
+fn generic_shared_addresses_become_offsets() {
     let recording = read(TRACE).unwrap();
     assert_eq!(recording.kernel().code.instructions[3].memory.unwrap().space, MemorySpace::Generic);
     assert_eq!(of_warp(&drive(&recording, &[0, 1])[0], 0)[3].addresses, [0x10]);
 }
 
 #[test]
-fn a_barrier_is_of_the_whole_cta() {
+fn barrier_spans_the_whole_cta() {
     let recording = read(TRACE).unwrap();
     let (barrier, behind) = (4, 5);
     for order in [[0, 1], [1, 0]] {
@@ -87,22 +87,22 @@ fn a_barrier_is_of_the_whole_cta() {
 }
 
 #[test]
-fn malformed_lines_are_errors_with_their_number() {
+fn malformed_line_error_has_its_number() {
     for (from, to, expected) in [
-        ("-grid dim = (2,1,1)", "-grid dim = (2,1)", "line 3: `(2,1)` is no value of `grid dim`"),
+        ("-grid dim = (2,1,1)", "-grid dim = (2,1)", "line 3: `(2,1)` is not a value of `grid dim`"),
         ("binary version = 70", "binary version = 35", "binary version 35"),
         ("thread block = 1,0,0", "thread block = 2,0,0", "no CTA 2,0,0"),
-        ("FFMA", "UMOV", "no opcode of binary version 70 is called `UMOV`"),
-        ("S2R 0 0", "S2R zero 0", "`zero` is no number of registers"),
-        ("1 R1 S2R", "1 1 S2R", "`1` is no register"),
+        ("FFMA", "UMOV", "binary version 70 has no opcode `UMOV`"),
+        ("S2R 0 0", "S2R zero 0", "`zero` is not a number of registers"),
+        ("1 R1 S2R", "1 1 S2R", "`1` is not a register"),
         ("1 0xc0000000 8", "1 0xc0000000", "the stride is missing"),
-        ("1 0xc0000000 8", "7 0xc0000000 8", "forms 0, 1 and 2"),
+        ("1 0xc0000000 8", "7 0xc0000000 8", "must be 0, 1 or 2"),
         ("warp = 1", "warp = 2", "the block has no warp 2"),
-        ("warp = 1", "warp = 0", "warp 0 is there twice"),
-        ("insts = 8", "insts = 7", "is none of"),
+        ("warp = 1", "warp = 0", "warp 0 occurs twice"),
+        ("insts = 8", "insts = 7", "must be `thread block"),
         ("0070 ffffffff 0 EXIT 0 0", "0070 ffffffff 0 NOP 0 0", "ends without EXIT"),
         ("thread block = 1,0,0", "thread block = 0,0,0", "CTA 0 was recorded 2 times"),
-        ("0070 ffffffff", "x070 ffffffff", "no address of an instruction"),
+        ("0070 ffffffff", "x070 ffffffff", "not an instruction address"),
     ] {
         let text = error(from, to);
         assert!(text.contains(expected), "{text}");
@@ -110,7 +110,7 @@ fn malformed_lines_are_errors_with_their_number() {
 }
 
 #[test]
-fn every_prefix_by_lines_is_an_error() {
+fn truncated_trace_is_an_error() {
     let lines: Vec<&str> = TRACE.trim_end().lines().collect();
     for count in 0..lines.len() {
         assert!(read(&lines[..count].join("\n")).is_err(), "{count} lines");
@@ -118,7 +118,7 @@ fn every_prefix_by_lines_is_an_error() {
 }
 
 #[test]
-fn packed_traces_are_read() {
+fn xz_traces_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel-1.traceg.xz");
     let mut writer = XzWriter::new(std::fs::File::create(&file).unwrap(), XzOptions::default()).unwrap();
@@ -127,7 +127,7 @@ fn packed_traces_are_read() {
     assert_eq!(drive(&read_kernel(&file).unwrap(), &[0, 1]), drive(&read(TRACE).unwrap(), &[0, 1]));
 }
 
-/// The trace as the tracer writes it with lines of the source.
+/// The trace with source lines, as the tracer writes it.
 fn with_source_lines() -> String {
     let is_instruction = |line: &str| line.starts_with("00");
     let line = |line: &str| match is_instruction(line) {
@@ -139,18 +139,18 @@ fn with_source_lines() -> String {
 }
 
 #[test]
-fn a_source_line_stands_before_the_address() {
+fn source_line_precedes_the_address() {
     let read_lines = read(&with_source_lines()).unwrap();
     assert_eq!(drive(&read_lines, &[0, 1]), drive(&read(TRACE).unwrap(), &[0, 1]));
     assert!(read_lines.kernel().code.instructions.iter().all(|instruction| instruction.line == 17));
     let without = with_source_lines().replace("lineinfo = 1", "lineinfo = 0");
-    assert!(read(&without).unwrap_err().to_string().contains("is no number of registers"));
+    assert!(read(&without).unwrap_err().to_string().contains("is not a number of registers"));
     let none = with_source_lines().replacen("17 0000", "here 0000", 1);
-    assert!(read(&none).unwrap_err().to_string().contains("`here` is no line of the source"));
+    assert!(read(&none).unwrap_err().to_string().contains("`here` is not a source line"));
 }
 
 #[test]
-fn traces_packed_with_gzip_are_read() {
+fn gzip_traces_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel-1.traceg.gz");
     let mut writer = GzEncoder::new(std::fs::File::create(&file).unwrap(), Compression::default());
@@ -163,7 +163,7 @@ fn traces_packed_with_gzip_are_read() {
 }
 
 #[test]
-fn traces_packed_with_another_program_are_refused_by_name() {
+fn unsupported_compression_error_names_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel-1.traceg");
     for (begin, name) in
@@ -179,7 +179,7 @@ fn traces_packed_with_another_program_are_refused_by_name() {
 }
 
 #[test]
-fn unsorted_output_of_the_tracer_names_post_processing() {
+fn unsorted_trace_error_names_post_processing() {
     let header = &TRACE[..TRACE.find("#BEGIN_TB").unwrap()];
     let raw = format!("{header}0 0 0 0 0000 ffffffff 1 R1 S2R 0 0 0\n");
     let said = read(&raw).unwrap_err().to_string();
@@ -188,18 +188,18 @@ fn unsorted_output_of_the_tracer_names_post_processing() {
     std::fs::write(folder.path().join("kernelslist"), "kernel-1.trace\n").unwrap();
     for name in ["kernelslist", "kernelslist.g"] {
         let said = read_list(&folder.path().join(name)).unwrap_err().to_string();
-        assert!(said.contains("kernelslist: the tracer's own output; sort it"), "{said}");
+        assert!(said.contains("kernelslist: raw output of the tracer; sort it"), "{said}");
     }
 }
 
 #[test]
-fn a_trace_knows_the_compute_capability_of_its_card() {
+fn trace_has_the_compute_capability_of_its_card() {
     assert_eq!(read(TRACE).unwrap().capability(), Some(70));
     assert_eq!(read(&TRACE.replace("version = 70", "version = 86")).unwrap().capability(), Some(86));
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_trace_reads_back() {
     let toy = Toy::new(2);
     let recorder = Recorder::new(&toy);
     let live = drive(&recorder, &[0, 1]);
@@ -209,7 +209,7 @@ fn what_is_written_is_read() {
     for (cta, expected) in drive(&read, &[0, 1]).iter().zip(&live) {
         for warp in 0..2 {
             for (done, mut live) in of_warp(cta, warp).into_iter().zip(of_warp(expected, warp)) {
-                // Texture accesses have no addresses in such traces.
+                // The format has no addresses of texture accesses.
                 if !std::mem::take(&mut live.texels).is_empty() {
                     live.addresses = done.addresses.clone();
                 }
@@ -220,7 +220,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn lists_are_read_and_written() {
+fn kernel_lists_round_trip() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernelslist.g");
     let text = "MemcpyHtoD,0x00007f0000000000,4096\n\nMemcpyDtoH,0x1,2\nkernel-1.traceg\n";
@@ -232,12 +232,15 @@ fn lists_are_read_and_written() {
 }
 
 #[test]
-fn a_malformed_copy_is_an_error() {
+fn malformed_copy_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernelslist.g");
     std::fs::write(&file, "\nMemcpyHtoD,0x10\n").unwrap();
     assert!(
-        read_list(&file).unwrap_err().to_string().ends_with("line 2: a copy is MemcpyHtoD,0xADDRESS,BYTES")
+        read_list(&file)
+            .unwrap_err()
+            .to_string()
+            .ends_with("line 2: a copy must be MemcpyHtoD,0xADDRESS,BYTES")
     );
     assert!(matches!(read_list(Path::new("/nowhere/kernelslist.g")), Err(TraceError::File { .. })));
 }

@@ -1,4 +1,4 @@
-//! Text traces that are damaged.
+//! Damaged text traces.
 
 use proptest::prelude::*;
 use warp_trace::accelsim::{read_kernel, read_list};
@@ -11,7 +11,7 @@ use damage::damage;
 const TRACE: &str = include_str!("kernel-1.traceg");
 const LIST: &str = "MemcpyHtoD,0x00007f0000000000,4096\nMemcpyDtoH,0x1,2\nkernel-1.traceg\n";
 
-/// The lines of a trace up to its instructions, and the others.
+/// Header lines of a trace, and the rest.
 fn parts() -> (&'static str, &'static str) {
     TRACE.split_at(TRACE.find('#').unwrap())
 }
@@ -20,7 +20,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_trace_with_a_damaged_header_is_read_or_refused_by_its_name(damage in damage()) {
+    fn damaged_header_reads_or_errors_by_file_name(damage in damage()) {
         let (header, rest) = parts();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kernel-1.traceg");
@@ -31,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn a_trace_with_damaged_instructions_is_read_or_refused_by_its_name(damage in damage()) {
+    fn damaged_instructions_read_or_error_by_file_name(damage in damage()) {
         let (header, rest) = parts();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kernel-1.traceg");
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_list_of_kernels_is_read_or_refused_by_its_name(damage in damage()) {
+    fn damaged_list_reads_or_errors_by_file_name(damage in damage()) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kernelslist.g");
         std::fs::write(&file, damage.of(LIST)).unwrap();

@@ -1,8 +1,8 @@
-//! A model that takes no time: it issues whatever can be issued.
+//! A model without time: it issues every instruction as soon as possible.
 
 use warp_stream::{Execution, KernelSource, Moment, Next, Residence, WarpSlot};
 
-/// What an instruction of a warp did.
+/// An executed instruction of a warp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub warp: u32,
@@ -12,8 +12,8 @@ pub struct Done {
     pub texels: Vec<u64>,
 }
 
-/// Runs a launch on one SM, a CTA at a time; warps are asked in this order, each as long as it does not wait.
-/// Gives, for each CTA, its instructions in the order of their issue.
+/// Runs a launch on one SM, one CTA at a time. Asks warps in `order`, each until it waits. Returns
+/// each CTA's instructions in the order of issue.
 pub fn drive(source: &dyn KernelSource, order: &[u32]) -> Vec<Vec<Done>> {
     let mut warps = source.warps(0);
     let code = &source.kernel().code.instructions;
@@ -57,12 +57,12 @@ pub fn drive(source: &dyn KernelSource, order: &[u32]) -> Vec<Vec<Done>> {
     ctas
 }
 
-/// The instructions of a warp.
+/// Instructions of a warp.
 pub fn of_warp(cta: &[Done], warp: u32) -> Vec<Done> {
     cta.iter().filter(|done| done.warp == warp).cloned().collect()
 }
 
-/// Where in the order of issue a warp issued the instruction at a position.
+/// Position in the order of issue of a warp's instruction.
 pub fn place(cta: &[Done], warp: u32, position: u32) -> usize {
     cta.iter().position(|done| done.warp == warp && done.position == position).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Recordings and traces, as a model sees them.
+//! Recordings and traces as a model sees them.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

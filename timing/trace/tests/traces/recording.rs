@@ -1,4 +1,4 @@
-//! What is recorded is replayed; damage is noticed.
+//! Replays equal their recordings; damage is detected.
 
 use proptest::prelude::*;
 use warp_stream::{Execution, KernelSource, Moment, Next, Residence, WarpSlot};
@@ -19,19 +19,19 @@ fn file() -> Vec<u8> {
 }
 
 #[test]
-fn a_replay_does_what_was_recorded() {
+fn replay_repeats_the_recording() {
     let replay = Recording::read(&file()).unwrap();
     assert_eq!(drive(&replay, &[0, 1]), drive(&Toy::new(3), &[0, 1]));
 }
 
 #[test]
-fn a_replay_is_of_the_same_kernel() {
+fn replay_has_the_recorded_kernel() {
     let (replay, toy) = (Recording::read(&file()).unwrap(), Toy::new(3));
     assert_eq!(format!("{:?}", replay.kernel()), format!("{:?}", toy.kernel()));
 }
 
 #[test]
-fn warps_do_the_same_in_another_order() {
+fn warps_repeat_in_any_order() {
     let (there, back) = (drive(&recorded(1), &[0, 1]), drive(&recorded(1), &[1, 0]));
     for warp in 0..2 {
         assert_eq!(of_warp(&there[0], warp), of_warp(&back[0], warp));
@@ -39,7 +39,7 @@ fn warps_do_the_same_in_another_order() {
 }
 
 #[test]
-fn nobody_passes_a_barrier_before_the_others_are_there() {
+fn replayed_barrier_holds_until_all_warps_arrive() {
     for order in [[0, 1], [1, 0]] {
         let cta = &drive(&recorded(1), &order)[0];
         for (warp, other) in [(0, 1), (1, 0)] {
@@ -49,7 +49,7 @@ fn nobody_passes_a_barrier_before_the_others_are_there() {
 }
 
 #[test]
-fn a_warp_waits_for_what_it_has_deferred() {
+fn warp_waits_for_its_deferred_instructions() {
     let recording = recorded(1);
     let mut warps = recording.warps(0);
     warps.start_cta(0, 0, Residence { sm: 0, first_warp: 0 }).unwrap();
@@ -65,7 +65,7 @@ fn a_warp_waits_for_what_it_has_deferred() {
 }
 
 #[test]
-fn a_launch_of_which_ctas_did_not_end_is_no_recording() {
+fn unfinished_launch_gives_no_recording() {
     let toy = Toy::new(2);
     let recorder = Recorder::new(&toy);
     let mut warps = recorder.warps(0);
@@ -76,14 +76,14 @@ fn a_launch_of_which_ctas_did_not_end_is_no_recording() {
 }
 
 #[test]
-fn a_file_of_another_version_is_told_apart() {
+fn other_format_version_is_an_error() {
     let mut file = file();
     file[8] += 1;
     assert_eq!(Recording::read(&file).unwrap_err(), RecordingError::Version { found: 3 });
 }
 
 #[test]
-fn every_prefix_is_an_error() {
+fn truncated_recording_is_an_error() {
     let file = file();
     for length in 0..file.len() {
         assert!(Recording::read(&file[..length]).is_err(), "{length} of {} bytes", file.len());
@@ -91,7 +91,7 @@ fn every_prefix_is_an_error() {
 }
 
 #[test]
-fn every_flipped_bit_is_an_error() {
+fn flipped_bit_is_an_error() {
     let mut file = file();
     for bit in 0..8 * file.len() {
         file[bit / 8] ^= 1 << (bit % 8);
@@ -102,7 +102,7 @@ fn every_flipped_bit_is_an_error() {
 
 proptest! {
     #[test]
-    fn other_bytes_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(Recording::read(&bytes).is_err());
     }
 }

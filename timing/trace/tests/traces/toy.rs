@@ -1,4 +1,4 @@
-//! A live source: two warps that load, meet at a barrier, do an atomic operation, store, and end.
+//! A live source: two warps load, meet at a barrier, perform an atomic operation, store and exit.
 
 use std::sync::Arc;
 

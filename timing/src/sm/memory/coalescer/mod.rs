@@ -16,13 +16,13 @@ use super::access::Line;
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
-    /// How lanes' addresses become requests.
+    /// Rule that forms requests from lane addresses.
     pub enum CoalescerPolicy {
-        /// The warp's distinct 32 B sectors, a request per line (what GV100's counters show).
+        /// Distinct 32 B sectors of the warp, one request per line (as GV100's counters show).
         Volta = "volta",
-        /// Eight lanes at a time: the distinct sectors of each eight (Khairy et al., section III-A).
+        /// Distinct sectors of each group of eight lanes (Khairy et al., section III-A).
         VoltaByEight = "volta-by-eight",
-        /// The warp's distinct 128 B lines, fetched whole.
+        /// Distinct 128 B lines of the warp, fetched whole.
         Fermi = "fermi",
     }
 }
@@ -30,7 +30,7 @@ crate::choice! {
 crate::specification! {
     /// Coalescer.
     pub struct CoalescerSpec in "coalescer" {
-        /// How lanes' addresses become requests.
+        /// Rule that forms requests from lane addresses.
         policy: CoalescerPolicy [""],
     }
 }
@@ -42,47 +42,47 @@ impl CoalescerSpec {
 }
 
 crate::counters! {
-    /// Coalescer. Requests are instructions.
+    /// Coalescer. A request is one memory instruction of a warp.
     pub struct CoalescerCounters in "coalescer" {
         /// Loads of global memory.
         global_load_requests: "requests" = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-        /// Distinct sectors of loads of global memory.
+        /// Distinct sectors of global loads.
         global_load_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        /// Distinct sectors of each eight lanes of loads of global memory.
+        /// Distinct sectors of global loads, counted per group of eight lanes.
         global_load_sectors_by_eight: "sectors" = "",
         /// Stores to global memory.
         global_store_requests: "requests" = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-        /// Distinct sectors of stores to global memory.
+        /// Distinct sectors of global stores.
         global_store_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-        /// Distinct sectors of each eight lanes of stores to global memory.
+        /// Distinct sectors of global stores, counted per group of eight lanes.
         global_store_sectors_by_eight: "sectors" = "",
         /// Loads of local memory.
         local_load_requests: "requests" = "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
-        /// Distinct sectors of loads of local memory.
+        /// Distinct sectors of local loads.
         local_load_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
         /// Stores to local memory.
         local_store_requests: "requests" = "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum",
-        /// Distinct sectors of stores to local memory.
+        /// Distinct sectors of local stores.
         local_store_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
-        /// Atomic operations with an answer on global memory.
+        /// Atomic operations on global memory that return a value.
         atomic_requests: "requests" = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-        /// Distinct sectors of atomic operations with an answer.
+        /// Distinct sectors of atomic operations that return a value.
         atomic_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-        /// Atomic operations without an answer on global memory.
+        /// Reductions (atomic operations that return nothing) on global memory.
         reduction_requests: "requests" = "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-        /// Distinct sectors of atomic operations without an answer.
+        /// Distinct sectors of reductions.
         reduction_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
         /// Texture and surface instructions.
         texture_requests: "requests" = "l1tex__t_requests_pipe_tex.sum",
         /// Distinct sectors of texture and surface instructions.
         texture_sectors: "sectors" = "l1tex__t_sectors_pipe_tex.sum",
-        /// Lanes that take part in loads of global and local memory.
+        /// Active lanes of global and local loads.
         load_lanes: "lanes" = "",
-        /// Lanes that take part in stores to global and local memory.
+        /// Active lanes of global and local stores.
         store_lanes: "lanes" = "",
-        /// Lanes that take part in atomic operations, with an answer or without one, on global memory.
+        /// Active lanes of atomic operations and reductions on global memory.
         atomic_lanes: "lanes" = "",
-        /// Lines that requests were split into.
+        /// Line requests formed.
         lines: "lines" = "",
     }
 }

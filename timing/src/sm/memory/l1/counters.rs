@@ -10,81 +10,85 @@ use crate::sm::memory::shared::Passes;
 crate::counters! {
     /// L1 data cache.
     pub struct L1Counters in "l1" {
-        /// Loads of warps, those that pass by the cache among them.
+        /// Warp loads, loads that bypass the cache included.
         loads: "loads" = "",
         /// Passes of loads, stores and atomic operations of global and local memory.
         passes: "passes" = "",
-        /// Passes of loads of global and local memory beyond one for each part of the warp that asks for no more than a line's bytes: for
-        /// lines that share a tag bank, and words that share a data bank.
+        /// Extra passes of global and local loads through conflicts in tag banks or data banks. One
+        /// pass per part of the warp that spans at most a line is the minimum.
         load_conflicts: "passes" = "",
-        /// The same of stores, beyond the passes that their sectors take in any case.
+        /// Extra passes of stores through bank conflicts, beyond those that their sectors need.
         store_conflicts: "passes" = "",
-        /// The same of atomic operations.
+        /// Extra passes of atomic operations through bank conflicts.
         atomic_conflicts: "passes" = "",
-        /// Lines that loads look up.
+        /// Lines that loads looked up.
         load_lines: "lines" = "",
-        /// Those whose tag is there, whatever their sectors: what the profiler of Volta calls a hit.
+        /// Lines that loads looked up with a tag hit, whatever their sectors: a hit as Volta's
+        /// profiler counts it.
         load_line_hits: "lines" = "",
-        /// Sectors that loads look up.
+        /// Sectors that loads looked up.
         load_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        /// Those that are there.
+        /// Load sectors that hit.
         load_sector_hits: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
-        /// Those that are on their way already.
+        /// Load sectors that were already outstanding.
         load_sectors_merged: "sectors" = "",
-        /// Those that are neither.
+        /// Load sectors that missed.
         load_sector_misses: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum",
-        /// Sectors that misses ask L2 for.
+        /// Sectors that misses requested from L2.
         sectors_fetched: "sectors" = "l1tex__m_xbar2l1tex_read_sectors.sum",
-        /// Sectors of loads that pass by the cache.
+        /// Sectors of loads that bypass the cache.
         load_sectors_bypassed: "sectors" = "",
-        /// Lines that stores look up.
+        /// Lines that stores looked up.
         store_lines: "lines" = "",
-        /// Those that are there.
+        /// Lines that stores looked up and hit.
         store_line_hits: "lines" = "",
-        /// Sectors that stores write to these.
+        /// Sectors that stores wrote to lines that hit.
         store_sector_hits: "sectors" = "",
-        /// Sectors that stores write.
+        /// Sectors that stores wrote.
         store_sectors: "sectors" = "l1tex__m_l1tex2xbar_write_sectors.sum",
-        /// Lines on their way, summed over cycles.
+        /// Outstanding lines, summed over cycles.
         miss_occupancy: "lines x core cycles" = "",
-        /// Cycles in which an SM has some.
+        /// Cycles in which an SM had an outstanding line.
         miss_cycles: "core cycles" = "",
-        /// Lines that were on their way to one SM at once.
+        /// Most lines of an SM outstanding at once.
         most_misses: most "lines" = "",
-        /// Lines evicted to make place.
+        /// Lines evicted.
         evictions: "lines" = "",
-        /// Cycles in which a miss waits because all lines of its set are reserved.
+        /// Cycles in which a miss waited because every line of its set was reserved.
         line_reservation_failures: "cycles" = "",
-        /// Cycles in which a miss waits because as many lines are on their way as can be.
+        /// Cycles in which a miss waited because the maximum of lines was outstanding.
         miss_reservation_failures: "cycles" = "",
-        /// Cycles in which a miss waits because as many accesses wait for its line as can.
+        /// Cycles in which a miss waited because its line had its maximum of waiting accesses.
         merge_reservation_failures: "cycles" = "",
-        /// Cycles in which a request waits because as many wait to leave as can.
+        /// Cycles in which a request waited because the queue out of the SM was full.
         queue_reservation_failures: "cycles" = "",
     } with {
-        /// Sectors by the memory that they are of.
+        /// Sectors by memory space.
         sources: SourceCounters,
-        /// Loads that the cache answers.
+        /// Loads served by the cache.
         load_hits: LoadHitLatencies,
-        /// Those that it does not answer, translated at once.
+        /// Loads that waited for L2, with a TLB hit.
         load_misses: LoadMissLatencies,
-        /// The others.
+        /// Loads that waited for the L1 TLB.
         load_tlb_waits: LoadTlbWaitLatencies,
     }
 }
 
 crate::latencies! {
-    /// Loads of warps of which all was there, from the memory pipeline's address stage to the data at the write-back latch.
+    /// Latency of loads that hit entirely: address stage of the memory pipeline to data at the
+    /// write-back latch.
     pub struct LoadHitLatencies in "l1" { load_hits: "loads", load_hit_latency: "core cycles" }
 }
 
 crate::latencies! {
-    /// Loads of warps that wait for L2, for a part of them at least, as they miss or pass by the cache, and for no translation.
+    /// Latency of loads that waited for L2 at least in part, through a miss or a bypass, with a TLB
+    /// hit.
     pub struct LoadMissLatencies in "l1" { load_misses: "loads", load_miss_latency: "core cycles" }
 }
 
 crate::latencies! {
-    /// Those of which the request of a line waits for the L1 TLB before, be it their own or that of another load for the line.
+    /// Latency of loads that first waited for the L1 TLB, through a request of their own or of
+    /// another load of the line.
     pub struct LoadTlbWaitLatencies in "l1" { load_tlb_waits: "loads", load_tlb_wait_latency: "core cycles" }
 }
 

@@ -34,19 +34,19 @@ use crate::specification::{Document, SpecificationError};
 const ALL_SECTORS: u8 = 0xf;
 
 crate::choice! {
-    /// When a line gets its place in the data array.
+    /// Moment at which a missed line is allocated in the data array.
     pub enum Allocation {
-        /// When it arrives.
+        /// When the line arrives.
         OnFill = "on-fill",
-        /// When it is missed; a miss waits while all places of its set are reserved.
+        /// At the miss; a miss waits while every line of its set is reserved.
         OnMiss = "on-miss",
     }
 }
 
 crate::choice! {
-    /// What a miss fetches.
+    /// Sectors that a miss fetches.
     pub enum Fetch {
-        /// The sectors that are asked for.
+        /// The requested sectors.
         Sectors = "sectors",
         /// The whole line.
         Line = "line",
@@ -54,11 +54,11 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What a store does to a line that is there. It is never allocated, and always goes on to L2.
+    /// Effect of a store on a line that hits. Stores never allocate a line and always go on to L2.
     pub enum StoreHit {
-        /// The line is updated.
+        /// The store updates the line.
         Update = "update",
-        /// The line is evicted.
+        /// The store evicts the line.
         Evict = "evict",
     }
 }
@@ -66,39 +66,39 @@ crate::choice! {
 crate::specification! {
     /// L1 data cache of an SM.
     pub struct L1Spec in "l1" {
-        /// Bytes: of the cache, or of cache and shared memory if they are unified.
+        /// Size of the cache, or of cache and shared memory together if unified.
         size: u32 ["B"],
-        /// Whether `size` is shared with shared memory, and the data stage.
+        /// Cache and shared memory share `size` and the data stage.
         unified: bool [""],
         /// Sets.
         sets: u32 ["sets"],
-        /// Which line of a set makes room.
+        /// Replacement policy.
         replacement: Replacement [""],
-        /// How a line's set is found.
+        /// Mapping of lines to sets.
         set_hash: SetHash [""],
-        /// When a line gets its place.
+        /// Moment at which a missed line is allocated.
         allocation: Allocation [""],
-        /// What a miss fetches.
+        /// Sectors that a miss fetches.
         fetch: Fetch [""],
-        /// What a store does to a line that is there.
+        /// Effect of a store on a line that hits.
         store_hit: StoreHit [""],
-        /// Lines that can be on their way.
+        /// MSHRs: lines that may be outstanding.
         misses: u32 ["lines"],
-        /// Accesses that can wait for one line.
+        /// Accesses that may wait for one outstanding line.
         merges: u32 ["accesses"],
-        /// Requests that can wait to leave the SM.
+        /// Capacity of the queue out of the SM.
         miss_queue: u32 ["requests"],
-        /// Tags looked up a cycle, of one warp's access; each line has its bank.
+        /// Tag lookups of a warp's access a cycle, one per tag bank.
         tag_banks: u32 ["lines per core cycle"],
-        /// Banks of the data array, 8 B wide each; 0 if they are not modelled.
+        /// Data banks of 8 B each; 0 models none.
         data_banks: u32 ["banks"],
-        /// Bytes of stores that the data stage takes a cycle, whole sectors.
+        /// Store bytes that the data stage accepts a cycle, in whole sectors.
         store_bytes: u32 ["B per core cycle"],
-        /// From the tag lookup of a hit to the data at the write-back latch.
+        /// Tag lookup of a hit to data at the write-back latch.
         latency: u32 ["core cycles"],
-        /// From the arrival of a reply to the data at the write-back latch.
+        /// Arrival of a reply to data at the write-back latch.
         fill_latency: u32 ["core cycles"],
-        /// Bytes of replies that are taken a cycle.
+        /// Reply bytes that the cache accepts a cycle.
         fill_bytes: u32 ["B per core cycle"],
     }
 }
@@ -117,23 +117,23 @@ impl L1Spec {
             ("store_bytes", self.store_bytes),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
-            return wrong(name, "nothing could ever be done");
+            return wrong(name, "must be at least 1");
         }
         for (name, value) in [("data_banks", self.data_banks), ("tag_banks", self.tag_banks)] {
             if value > banks::MAXIMUM_BANKS {
-                return wrong(name, "there are 32 at most");
+                return wrong(name, "must be at most 32");
             }
         }
         let set_lines = LINE_BYTES * u64::from(self.sets);
         if !u64::from(self.size).is_multiple_of(set_lines) {
             let keys = [("l1", "size"), ("l1", "sets")];
-            return Err(document.disagree(&keys, "the size is no multiple of sets times 128 B"));
+            return Err(document.disagree(&keys, "the size must be a multiple of sets times 128 B"));
         }
         let lines = u64::from(self.size) / LINE_BYTES;
         if lines + u64::from(self.misses) >= u64::from(MOST_ENTRIES) {
             let keys = [("l1", "size"), ("l1", "misses")];
             return Err(
-                document.disagree(&keys, "lines that are there or on their way are to be fewer than 65,535")
+                document.disagree(&keys, "resident and outstanding lines together must be fewer than 65,535")
             );
         }
         Ok(())

@@ -3,13 +3,14 @@
 use crate::message::LINE_BYTES;
 
 crate::choice! {
-    /// How a line's set is found.
+    /// Mapping of lines to sets.
     pub enum SetHash {
-        /// Consecutive lines go to consecutive sets.
+        /// Consecutive lines map to consecutive sets.
         Linear = "linear",
-        /// The bits above the index are folded onto it.
+        /// Address bits above the index are folded onto it by exclusive or.
         Xor = "xor",
-        /// Fermi's: bits 7 to 11 xor bits 13, 14, 15, 17, 19 of the address, with bit 12 above them (Nugteren et al., "A
+        /// Fermi: bits 7 to 11 xor bits 13, 14, 15, 17, 19 of the address, below bit 12 (Nugteren
+        /// et al., "A
         /// Detailed GPU Cache Model Based on Reuse Distance Theory").
         Fermi = "fermi",
     }

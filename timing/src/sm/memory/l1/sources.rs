@@ -1,4 +1,4 @@
-//! Sectors that are looked up in L1, by the memory that they are of.
+//! L1 lookups by memory space.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,7 @@ use crate::statistics::{Counter, Counters};
 /// Global and local memory, textures.
 const SOURCES: usize = 3;
 
-/// What is counted of each: sectors of loads that are there, on their way, and neither; those of stores, and of them those of
-/// lines that are there.
+/// Sectors of one memory space: load hits, outstanding and missed ones; stores and store hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Sectors {
     load_hits: u64,
@@ -35,27 +34,27 @@ impl Sectors {
         self.load_hits + self.load_merged + self.load_misses
     }
 
-    /// In the order of the counters.
+    /// Values in the order of the counters.
     fn values(&self) -> [u64; 6] {
         let Sectors { load_hits, load_merged, load_misses, stores, store_hits } = *self;
         [self.loads(), load_hits, load_merged, load_misses, stores, store_hits]
     }
 }
 
-/// Sectors by the memory that they are of.
+/// Sectors by memory space.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCounters([Sectors; SOURCES]);
 
-/// The counters of all, each with its name and what it is.
+/// Declares the counters of all memory spaces by name and noun.
 macro_rules! sources {
     ($($source:literal, $what:literal;)*) => {
         &[$(
-            sources!(@ $source "_load_sectors" "Sectors that loads look up of " $what),
-            sources!(@ $source "_load_sector_hits" "Those of them that are there. Of " $what),
-            sources!(@ $source "_load_sectors_merged" "Those of them that are on their way. Of " $what),
-            sources!(@ $source "_load_sector_misses" "Those of them that are neither. Of " $what),
-            sources!(@ $source "_store_sectors" "Sectors that stores write of " $what),
-            sources!(@ $source "_store_sector_hits" "Those of them whose line is there. Of " $what),
+            sources!(@ $source "_load_sectors" "Load sectors looked up, of " $what),
+            sources!(@ $source "_load_sector_hits" "Load sectors that hit, of " $what),
+            sources!(@ $source "_load_sectors_merged" "Load sectors already outstanding, of " $what),
+            sources!(@ $source "_load_sector_misses" "Load sectors that missed, of " $what),
+            sources!(@ $source "_store_sectors" "Sectors that stores wrote, of " $what),
+            sources!(@ $source "_store_sector_hits" "Sectors that stores wrote to lines that hit, of " $what),
         )*]
     };
     (@ $source:literal $name:literal $meaning:literal $what:literal) => {
@@ -78,7 +77,7 @@ impl SourceCounters {
         }]
     }
 
-    /// A load finds sectors there, on their way, and neither.
+    /// Counts a load's sectors by lookup result.
     #[inline]
     pub(super) fn count_load(&mut self, origin: Origin, [hit, merged, missed]: [u8; 3]) {
         let sectors = self.of(origin);
@@ -87,7 +86,7 @@ impl SourceCounters {
         sectors.load_misses += u64::from(missed.count_ones());
     }
 
-    /// A store writes so many sectors of a line, which is there or not.
+    /// Counts a store's sectors of a line that hit or missed.
     #[inline]
     pub(super) fn count_store(&mut self, origin: Origin, sectors: u64, hit: bool) {
         let counted = self.of(origin);
@@ -108,7 +107,7 @@ impl Counters for SourceCounters {
 }
 
 impl L1Counters {
-    /// The same with the sums of all sources.
+    /// The counters with the sums over memory spaces.
     pub(super) fn with_sums(self) -> L1Counters {
         let sum = self.sources.0.into_iter().fold(Sectors::default(), Sectors::and);
         L1Counters {

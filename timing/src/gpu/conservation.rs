@@ -1,4 +1,4 @@
-//! Checks after each launch that what was counted adds up.
+//! Conservation rules, checked after each launch.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use super::Totals;
 use crate::dram::{BankCounts, ChannelCounts};
 use crate::message::{Origin, RequestKind};
 
-/// Two counts that should be equal.
+/// A violated rule: two counts that should be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Imbalance {
-    /// What was counted on one side.
+    /// Left expression.
     pub left: &'static str,
     /// Its value.
     pub left_value: u64,
-    /// What was counted on the other side.
+    /// Right expression.
     pub right: &'static str,
     /// Its value.
     pub right_value: u64,
@@ -26,10 +26,10 @@ impl fmt::Display for Imbalance {
     }
 }
 
-/// Declares what has to be equal.
+/// Declares the conservation rules.
 macro_rules! rules {
     ($totals:pat, $($left:expr => $right:expr;)*) => {
-        /// Both sides of all rules.
+        /// Both sides of every rule.
         fn rules($totals: &Totals) -> impl Iterator<Item = Imbalance> {
             [$(Imbalance {
                 left: stringify!($left),
@@ -90,7 +90,7 @@ fn of_banks(channels: &[ChannelCounts], of_bank: impl Fn(&BankCounts) -> u64) ->
     channels.iter().flat_map(|channel| &channel.banks).map(of_bank).sum()
 }
 
-/// The first rule that does not hold in a GPU that is idle.
+/// Checks an idle GPU and returns the first violated rule.
 pub(super) fn check(totals: &Totals) -> Result<(), Imbalance> {
     rules(totals).find(|rule| rule.left_value != rule.right_value).map_or(Ok(()), Err)
 }
@@ -99,7 +99,7 @@ pub(super) fn check(totals: &Totals) -> Result<(), Imbalance> {
 mod tests {
     use super::*;
 
-    /// A counter that was counted once too often.
+    /// Faults: each counts one event once too often.
     const FAULTS: &[fn(&mut Totals)] = &[
         |t| t.gpu.ctas_ended += 1,
         |t| t.sm.activity.ctas += 1,
@@ -137,7 +137,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_rule_finds_a_fault_that_is_its_own() {
+    fn every_rule_detects_its_own_fault() {
         for (number, rule) in rules(&Totals::default()).enumerate() {
             let mut totals = Totals::default();
             FAULTS[number](&mut totals);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_imbalance_names_both_sides_with_their_values() {
+    fn imbalance_names_both_sides_and_values() {
         let mut totals = Totals::default();
         totals.dram.writes = 7;
         totals.dram.write_row_hits = 7;

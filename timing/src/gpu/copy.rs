@@ -1,4 +1,4 @@
-//! Copy engines: copies between host and device take their time on the bus, and go through L2.
+//! Copy engines: copies between host and device take bus time and pass through L2.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind, Timed};
 use crate::restore::{Fits, LATEST, fits, near};
 use crate::specification::GpuSpec;
 
-/// Where a copy goes.
+/// Direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// From host to device.
@@ -17,35 +17,35 @@ pub enum Direction {
     FromDevice,
 }
 
-/// Bytes of device memory that are copied.
+/// A copy between host and device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copy {
     /// To where.
     pub direction: Direction,
-    /// Device address of the first.
+    /// Device address of the first byte.
     pub address: u64,
-    /// How many.
+    /// Bytes copied.
     pub bytes: u64,
 }
 
-/// A copy that is under way. Its lines leave as their bytes come over the bus. Of one that is larger than L2 only as many lines
-/// go through it as can stay.
+/// A copy in flight. Lines leave as their bytes cross the bus. A copy larger than L2 sends only
+/// as many lines through L2 as L2 can hold.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RunningCopy {
     pub(super) id: u32,
     copy: Copy,
-    /// When its first byte comes. Core cycles.
+    /// Arrival of the first byte, in core cycles.
     first: u64,
-    /// When its last byte comes, or its last reply. Core cycles.
+    /// Arrival of the last byte or last reply, in core cycles.
     end: u64,
     /// Address of the next line.
     next: u64,
-    /// Requests without a reply.
+    /// Outstanding requests.
     unanswered: u64,
 }
 
 impl RunningCopy {
-    /// One that begins at a core cycle, behind others.
+    /// A copy that starts at a core cycle, after the others on its bus.
     pub(super) fn new(gpu: &GpuSpec, id: u32, copy: Copy, start: u64, others: &[RunningCopy]) -> RunningCopy {
         let same_way = others.iter().filter(|other| other.copy.direction == copy.direction);
         let bus_is_free = same_way.map(|other| other.bus_is_free(gpu)).max().unwrap_or(0);
@@ -55,33 +55,33 @@ impl RunningCopy {
         RunningCopy { end: running.bus_is_free(gpu), ..running }
     }
 
-    /// Whether one that was read can be at a core cycle.
+    /// Checks a restored copy against the clock.
     pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
         let RunningCopy { id: _, copy, first, end, next, unanswered: _ } = self;
-        fits(copy.end() < 1 << 63, "a copy is beyond memory")?;
+        fits(copy.end() < 1 << 63, "a copy exceeds device memory")?;
         let lines = copy.first_line(gpu)..=copy.end().next_multiple_of(LINE_BYTES);
-        fits(lines.contains(next) && next.is_multiple_of(LINE_BYTES), "a copy is beyond its end")?;
+        fits(lines.contains(next) && next.is_multiple_of(LINE_BYTES), "a copy is past its end")?;
         fits(near(*first, now) && *end < LATEST, "a copy takes too long")
     }
 
-    /// When its last byte has come over the bus. Core cycles.
+    /// Core cycle at which the bus becomes free.
     fn bus_is_free(&self, gpu: &GpuSpec) -> u64 {
         self.first.saturating_add(gpu.copy.cycles(self.copy.bytes, gpu.clocks.core))
     }
 
-    /// Whether it waits for so many replies.
+    /// True if the copy has this many outstanding requests.
     pub(super) fn waits_for(&self, replies: u64) -> bool {
         self.unanswered == replies
     }
 
-    /// The core cycle at which the next line leaves.
+    /// Core cycle at which the next line leaves.
     fn line_leaves(&self, gpu: &GpuSpec) -> Option<u64> {
         let before = self.next.saturating_sub(self.copy.address);
         let left = gpu.copy.through_l2 && self.next < self.copy.end();
         left.then(|| self.first.saturating_add(gpu.copy.cycles(before, gpu.clocks.core)))
     }
 
-    /// The core cycle of the next thing to do, apart from replies.
+    /// Core cycle of the next event other than a reply.
     pub(super) fn next_event(&self, gpu: &GpuSpec) -> Option<u64> {
         self.line_leaves(gpu).or((self.unanswered == 0).then_some(self.end))
     }
@@ -106,19 +106,19 @@ impl RunningCopy {
         request(gpu, self.id, kind, line, first..last)
     }
 
-    /// A reply has come.
+    /// Accepts a reply.
     pub(super) fn answered(&mut self, cycle: u64) {
         self.unanswered -= 1;
         self.end = self.end.max(cycle);
     }
 
-    /// When it ended, if it has before a core cycle.
+    /// End of the copy, if before a core cycle.
     pub(super) fn ended(&self, gpu: &GpuSpec, before: u64) -> Option<u64> {
         (self.line_leaves(gpu).is_none() && self.unanswered == 0 && self.end < before).then_some(self.end)
     }
 }
 
-/// The request of a copy, or of a fill, for some bytes of a line.
+/// Request of a copy or fill for bytes of a line.
 pub(super) fn request(
     gpu: &GpuSpec,
     id: u32,
@@ -135,7 +135,7 @@ pub(super) fn request(
         kind,
         lanes: 0,
         origin: Origin::Copy,
-        // Copies have no port of their own; they take those of all SMs in turn.
+        // Copies have no port of their own and use those of the SMs in turn.
         sm: (line / LINE_BYTES % u64::from(gpu.chip.sms)) as u16,
         tag: id,
         deferred: None,
@@ -143,7 +143,7 @@ pub(super) fn request(
 }
 
 impl Copy {
-    /// Address of the first line that goes through L2.
+    /// Address of the first line that passes through L2.
     fn first_line(&self, gpu: &GpuSpec) -> u64 {
         let l2 = u64::from(gpu.l2.size) * u64::from(gpu.partition.all_slices());
         let through = if gpu.copy.through_l2 { self.bytes.min(l2) } else { 0 };

@@ -1,24 +1,25 @@
-//! Worker threads that work through a list of things round by round, one round an epoch.
+//! Worker threads that process a list of units round by round, one round per epoch.
 //!
-//! Each thread has a part of the list, the same one round for round, so that things stay in its processor's caches; who has
-//! done his part helps with the next one's. Things are handed out by tickets, so the caller never waits for a worker that is late,
-//! only for those that work on something. What is done to a thing does not depend on who does it, so neither do results.
+//! Each thread owns the same part of the list in every round, so that units stay in its processor's
+//! caches. A thread that finishes its part helps with the next. Tickets hand out units, so the
+//! caller waits only for units in work, never for a late worker. Results do not depend on the
+//! thread that processes a unit.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Looks for a new round before a worker gives its processor away, and before it sleeps.
+/// Polls before a worker yields its processor, and before it sleeps.
 const SPINS: u32 = 1 << 12;
 const YIELDS: u32 = SPINS + (1 << 8);
 
-/// The thing behind a lock. A worker that panicked leaves it as it is; its panic goes on when the workers are joined.
+/// Locks a unit. A panic of its worker is propagated when workers are joined.
 pub(super) fn lock<T>(thing: &Mutex<T>) -> MutexGuard<'_, T> {
     thing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A round (32 bits), the place behind a part's last thing (16 bits), and that of its next one (16 bits).
+/// Round (32 bits), end of a part (16 bits), and its next position (16 bits).
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ticket(u64);
 
@@ -27,29 +28,30 @@ impl Ticket {
         Ticket(round << 32 | (places.end as u64) << 16 | places.start as u64)
     }
 
-    /// The places in the round's list that are not given out.
+    /// Positions of the list not yet handed out.
     fn places(self) -> Range<usize> {
         let (end, next) = (self.0 >> 16 & 0xffff, self.0 & 0xffff);
         next as usize..end as usize
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 #[derive(Debug)]
 pub(super) struct Crew {
-    /// For each thread those of its part.
+    /// Tickets of each thread's part.
     tickets: Vec<AtomicU64>,
-    /// Numbers of the round's things.
+    /// Numbers of the round's units.
     list: Vec<AtomicU32>,
-    /// What the round is told.
+    /// Argument of the round.
     argument: AtomicU64,
-    /// Things of the round that are not done.
+    /// Units of the round not yet done.
     left: AtomicUsize,
     ended: AtomicBool,
 }
 
 impl Crew {
-    /// For at most so many things, fewer than 65,000, and so many threads with the caller's.
+    /// Shared state for at most `things` units, below 65,000, and `threads` threads including the
+    /// caller.
     pub(super) fn new(things: usize, threads: usize) -> Crew {
         Crew {
             tickets: (0..threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
@@ -60,8 +62,8 @@ impl Crew {
         }
     }
 
-    /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns. Each
-    /// part is worked through from its start, or `backward`.
+    /// Processes the listed units together with the workers, and returns when all are done. Each
+    /// part runs forward or `backward`.
     pub(super) fn round(
         &self,
         mut numbers: impl ExactSizeIterator<Item = u32>,
@@ -90,7 +92,8 @@ impl Crew {
         }
     }
 
-    /// A worker, the caller being number 0: takes part in all rounds until [`Crew::end_on_drop`]'s end.
+    /// Body of a worker; the caller is number 0. Takes part in rounds until the guard of
+    /// [`Crew::end_on_drop`] is dropped.
     pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64)) {
         let mut looks = 0;
         while !self.ended.load(Ordering::Acquire) {
@@ -103,12 +106,12 @@ impl Crew {
         }
     }
 
-    /// The workers end when what this gives is dropped.
+    /// A guard whose drop ends the workers.
     pub(super) fn end_on_drop(&self) -> impl Drop {
         End(&self.ended)
     }
 
-    /// Takes tickets until there are no more, first those of the thread's own part.
+    /// Takes tickets until none is left, first of the thread's own part.
     fn take_part(&self, thread: usize, work: &impl Fn(u32, u64)) {
         for part in (thread..self.tickets.len()).chain(0..thread) {
             let tickets = &self.tickets[part];
@@ -136,7 +139,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Counts a thing as done, also if the work on it panics.
+/// Counts a unit as done, even if its work panics.
 struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
@@ -145,7 +148,7 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Waits a little, longer as there were more looks in vain.
+/// Pauses, longer after more vain polls.
 fn rest(looks: &mut u32, spins: u32, yields: u32) {
     *looks = looks.saturating_add(1);
     match *looks {
@@ -160,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_worked_through_from_its_start_or_backward() {
+    fn part_runs_forward_or_backward() {
         let crew = Crew::new(8, 1);
         let told = Mutex::new(Vec::new());
         let round = |numbers: [u32; 4], backward| {
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_of_a_round_is_worked_on_once_and_before_the_round_ends() {
+    fn round_processes_each_unit_exactly_once() {
         let crew = Crew::new(80, 4);
         let sums: Vec<Mutex<u64>> = (0..80).map(|_| Mutex::new(0)).collect();
         let work = |number: u32, argument: u64| *lock(&sums[number as usize]) += argument;

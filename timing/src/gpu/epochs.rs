@@ -1,4 +1,4 @@
-//! Epochs: dispatch of CTAs, SMs, memory side, and whether anything moves.
+//! Epochs: CTA dispatch, SMs, memory side, and the progress watchdog.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,13 +16,13 @@ use super::{Gpu, LaunchError};
 use crate::message::{MemoryReply, Origin, Performed, RequestKind, Timed};
 use crate::sm::SmFault;
 
-/// Epochs between two tellings of the observer.
+/// Epochs between reports to the observer.
 const TELL: u64 = 128;
 
-/// Epochs in which no instruction is issued, no reply comes and no CTA ends, after which nothing is taken to move.
+/// Epochs without an issue, a reply or a CTA's end after which the model reports a deadlock.
 const PATIENCE: u64 = 64 * TELL;
 
-/// What units that do not concern each other do meanwhile: those of these numbers run to a core cycle.
+/// Parallel parts of an epoch: run the units with these numbers to a core cycle.
 #[derive(Clone, Copy)]
 pub(super) struct Steps<'s> {
     /// SMs.
@@ -31,19 +31,19 @@ pub(super) struct Steps<'s> {
     pub(super) partitions: &'s dyn Fn(&[u32], u64),
 }
 
-/// What is under way, apart from what SMs' threads touch.
+/// Work in flight, apart from the state of SM threads.
 pub(super) struct Epochs<'g, 'a> {
     pub(super) gpu: &'g mut Gpu,
-    /// Those under way, oldest first.
+    /// Launches in flight, oldest first.
     pub(super) launches: Vec<Launch<'a>>,
-    /// Those under way, oldest first.
+    /// Copies in flight, oldest first.
     pub(super) copies: Vec<RunningCopy>,
-    /// Those under way, oldest first.
+    /// Transfers in flight, oldest first.
     pub(super) transfers: Vec<RunningTransfer>,
-    /// When each SM has something to do. Core cycles; `u64::MAX` for never.
+    /// Core cycle of each SM's next event; `u64::MAX` for none.
     wake: Vec<u64>,
     pub(super) turns: Turns,
-    // What an epoch needs, kept for its memory.
+    // Buffers reused by every epoch.
     active: Vec<u32>,
     requests: Requests,
     held: BinaryHeap<Reverse<Held>>,
@@ -71,12 +71,12 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    /// Whether nothing is under way.
+    /// True if nothing is in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.launches.is_empty() && self.copies.is_empty() && self.transfers.is_empty()
     }
 
-    /// Adds a launch whose CTAs start before those of another, or after all others.
+    /// Adds a launch, ahead of another's CTAs or behind all.
     pub(super) fn add(&mut self, launch: Launch<'a>, before: Option<LaunchId>) {
         let place = self.launches.iter().position(|other| Some(other.id) == before);
         self.launches.insert(place.unwrap_or(self.launches.len()), launch);
@@ -87,13 +87,13 @@ impl<'g, 'a> Epochs<'g, 'a> {
         self.turns.open_all();
     }
 
-    /// Adds a copy within the device, or a fill.
+    /// Adds a device copy or fill.
     pub(super) fn add_transfer(&mut self, transfer: RunningTransfer) {
         self.transfers.push(transfer);
         self.note_sharing();
     }
 
-    /// Of launches and transfers that are under way together each knows it.
+    /// Marks launches and transfers that run concurrently.
     fn note_sharing(&mut self) {
         if self.launches.len() + self.transfers.len() > 1 {
             self.launches.iter_mut().for_each(|launch| launch.shared = true);
@@ -101,7 +101,8 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    /// Runs epochs until something has ended, and gives its number; or until the observer wants to stop.
+    /// Runs epochs until one item ends, and returns its number, or until the observer stops the
+    /// run.
     pub(super) fn run(
         &mut self,
         slots: &[Mutex<Slot<'a>>],
@@ -123,7 +124,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    /// Runs what goes on after the last CTA: writes on their way to DRAM.
+    /// Runs the activity after the last CTA: writes on their way to DRAM.
     pub(super) fn settle(&mut self, slots: &[Mutex<Slot<'a>>], steps: Steps<'_>) -> Result<(), LaunchError> {
         while let Some(next) = self.next_event() {
             self.epoch(slots, steps, next)?;
@@ -134,7 +135,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         self.gpu.memory.violation().map_or(Ok(()), |violation| Err(LaunchError::Dram(violation)))
     }
 
-    /// Whether an observer wants to stop now.
+    /// True if the observer wants to stop now.
     pub(super) fn is_to_stop(&self, observer: &dyn Observer) -> bool {
         let ended = || self.launches.first().map_or(0, |launch| launch.ended);
         observer.stop_at().is_some_and(|cycle| self.gpu.run_to >= cycle)
@@ -150,7 +151,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         launch.or_else(|| copy().map(|copy| copy.id)).or_else(|| transfer().map(|transfer| transfer.id))
     }
 
-    /// The first core cycle at which something happens.
+    /// First core cycle with an event.
     fn next_event(&self) -> Option<u64> {
         let copies = self.copies.iter().filter_map(|copy| copy.next_event(&self.gpu.spec));
         let transfers = self.transfers.iter().filter_map(|transfer| transfer.next_event(&self.gpu.spec));
@@ -163,7 +164,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             .min()
     }
 
-    /// Runs the epoch with the core cycle `next`, before which nothing happens.
+    /// Runs the epoch that contains core cycle `next`, the next event.
     fn epoch(&mut self, slots: &[Mutex<Slot<'a>>], steps: Steps<'_>, next: u64) -> Result<(), LaunchError> {
         let length = self.gpu.spec.epoch();
         let start = self.gpu.run_to.max(next);
@@ -181,12 +182,12 @@ impl<'g, 'a> Epochs<'g, 'a> {
         Ok(())
     }
 
-    /// Starts CTAs up to `end`: in each cycle one on each SM that has room, in turn. What SMs have given back in the epoch
-    /// before is taken from when on it was free, so that the length of epochs has no part in it.
+    /// Starts CTAs up to `end`: each cycle one on each SM with room, in turn. Room returned in the
+    /// previous epoch counts from the cycle of its return, so the epoch length does not matter.
     fn dispatch(&mut self, slots: &[Mutex<Slot<'a>>], end: u64) -> Result<(), LaunchError> {
         while let Some(cycle) = self.next_dispatch().filter(|cycle| *cycle < end) {
             for _ in 0..slots.len() {
-                // The oldest launch with CTAs to start; younger ones get what it leaves.
+                // The oldest launch with CTAs to start goes first; younger ones get the rest.
                 let next = self.launches.iter_mut().find(|launch| launch.ctas_to_start() > 0);
                 let Some(launch) = next.filter(|launch| launch.ready <= cycle) else { break };
                 let number = self.turns.turn;
@@ -214,13 +215,13 @@ impl<'g, 'a> Epochs<'g, 'a> {
         Ok(())
     }
 
-    /// The core cycle in which the next CTA may start.
+    /// Core cycle at which the next CTA may start.
     fn next_dispatch(&self) -> Option<u64> {
         let launch = self.launches.iter().find(|launch| launch.ctas_to_start() > 0)?;
         Some(self.turns.first_opening()?.max(launch.ready).max(self.turns.dispatched))
     }
 
-    /// Takes what the active SMs have left.
+    /// Collects the output of the active SMs.
     fn collect(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
         self.requests.sent.clear();
         self.held.clear();
@@ -244,10 +245,10 @@ impl<'g, 'a> Epochs<'g, 'a> {
         Ok(())
     }
 
-    /// Writes the stores of all SMs to memory, in the order of cycle, SM and number.
+    /// Writes the stores of all SMs to memory, ordered by cycle, SM and number.
     fn publish(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
         while let Some(Reverse(held)) = self.held.pop() {
-            // Stores before the next store of another SM follow without a look at it.
+            // Stores before another SM's next store need no comparison.
             let before_other =
                 self.held.peek().map_or(u64::MAX, |Reverse(other)| other.cycle.saturating_sub(1));
             let slot = &mut *lock(&slots[held.sm as usize]);
@@ -276,7 +277,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    /// Runs the memory side to `end` and gives SMs what it has for them.
+    /// Runs the memory side to `end` and delivers its replies.
     fn run_memory(
         &mut self,
         slots: &[Mutex<Slot<'a>>],
@@ -311,7 +312,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         Ok(())
     }
 
-    /// Takes what is for copies out of what is for SMs.
+    /// Removes copies' replies from the SMs' replies.
     fn take_copy_replies(&mut self) {
         if self.copies.is_empty() && self.transfers.is_empty() {
             return;
@@ -333,7 +334,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    /// Tells the observer of the launches, and looks whether anything moves.
+    /// Reports launches to the observer and checks progress.
     fn tell(&mut self, slots: &[Mutex<Slot<'a>>], observer: &mut dyn Observer) -> Result<(), LaunchError> {
         if observer.is_cancelled() {
             return Err(LaunchError::Cancelled);
@@ -368,7 +369,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
     }
 }
 
-/// The launch of a fault.
+/// Launch of a fault.
 fn launch_of(fault: &SmFault) -> LaunchId {
     match fault {
         SmFault::Source { launch, .. }

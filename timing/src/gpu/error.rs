@@ -1,4 +1,4 @@
-//! Why a launch did not end as it should.
+//! Errors of launches.
 
 use warp_stream::kernel_name::signature;
 
@@ -7,64 +7,65 @@ use crate::dram::Violation;
 use crate::restore::RestoreError;
 use crate::sm::{Limit, SmFault};
 
-/// Why a launch did not end as it should.
+/// Reason why a launch did not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// An SM cannot go on.
+    /// An SM faulted.
     #[error("kernel {} on SM {sm}: {fault}", signature(.kernel))]
     Fault {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The SM.
+        /// Number of the SM.
         sm: u32,
-        /// What happened.
+        /// The fault.
         fault: Box<SmFault>,
     },
-    /// A CTA does not fit an SM.
-    #[error("a CTA of kernel {} does not fit an SM: {limit:?}", signature(.kernel))]
+    /// A CTA exceeds an SM's resources.
+    #[error("a CTA of kernel {} does not fit an SM, limited by {limit:?}", signature(.kernel))]
     NoRoom {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// What it needs more of than an SM has.
+        /// Exceeded resource.
         limit: Limit,
     },
-    /// All CTAs have to be on the GPU at once, and have no room.
-    #[error("kernel {} is cooperative and has {ctas} CTAs; the GPU holds {room}", signature(.kernel))]
+    /// A cooperative launch has more CTAs than the GPU can hold.
+    #[error("cooperative kernel {} has {ctas} CTAs; the GPU holds at most {room}", signature(.kernel))]
     NotResident {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Its CTAs.
+        /// CTAs of the launch.
         ctas: u64,
-        /// How many can be there.
+        /// CTAs that the GPU can hold.
         room: u64,
     },
-    /// A copy or a fill has no such memory.
+    /// A copy or fill exceeds device memory.
     #[error("{0}")]
     Transfer(&'static str),
-    /// Nothing is under way.
-    #[error("nothing was launched")]
+    /// Nothing is in flight.
+    #[error("no launch or copy is in flight")]
     Nothing,
-    /// The observer ended it.
+    /// The observer cancelled the run.
     #[error("cancelled")]
     Cancelled,
-    /// The observer stopped it; the state goes on with it ([`Gpu::restore_running`](super::Gpu::restore_running)).
-    #[error("stopped within a launch")]
+    /// The observer stopped the run; [`Gpu::restore_running`](super::Gpu::restore_running)
+    /// continues from the state.
+    #[error("stopped during a launch")]
     Stopped(Box<GpuState>),
-    /// It cannot go on from the state that it was given.
+    /// The state cannot be restored.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// Nothing moves any more.
+    /// Deadlock.
     #[error("{0}")]
     Stuck(Stuck),
-    /// What was counted does not add up.
+    /// A conservation rule is violated.
     #[error("statistics of {} do not add up: {imbalance}", signature(.kernel))]
     Unbalanced {
-        /// The kernel, or what else it was.
+        /// Name of the kernel or transfer.
         kernel: String,
-        /// Both sides.
+        /// The violated rule.
         imbalance: Imbalance,
     },
-    /// A DRAM channel broke a timing rule.
+    /// A DRAM channel violated a timing rule.
     #[error("{0:?}")]
     Dram(Violation),
 }

@@ -1,4 +1,4 @@
-//! A launch that is under way.
+//! Launches in flight.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,37 +13,37 @@ use crate::restore::{Fits, MOST_COUNTED, RestoreError, fits, near, of_unit};
 use crate::sm::{FinishedCta, Program};
 use crate::specification::GpuSpec;
 
-/// Names a launch that is under way.
+/// Number of a launch, copy or transfer in flight.
 pub type LaunchId = u32;
 
-/// A launch that is under way.
+/// A launch in flight.
 pub(super) struct Launch<'a> {
     pub(super) id: LaunchId,
     pub(super) program: Arc<Program>,
     pub(super) source: &'a dyn KernelSource,
-    /// When it began. Core cycles.
+    /// Core cycle of the start.
     pub(super) start: u64,
-    /// From when on its CTAs can start. Core cycles.
+    /// Core cycle from which its CTAs may start.
     pub(super) ready: u64,
-    /// Another launch was under way at the same time.
+    /// True if another launch ran concurrently.
     pub(super) shared: bool,
     /// CTAs to execute.
     ctas: u64,
-    /// CTAs that were started.
+    /// CTAs started.
     started: u64,
-    /// CTAs that ended.
+    /// CTAs completed.
     pub(super) ended: u64,
-    /// Instructions that warps of these have issued.
+    /// Warp instructions of completed CTAs.
     pub(super) instructions: u64,
-    /// When the last of them ended. Core cycles.
+    /// Core cycle of the last CTA's end.
     last_end: u64,
 }
 
-/// A launch that is under way, as it is written.
+/// Saved form of a launch in flight.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LaunchState {
     id: LaunchId,
-    /// Not believed: what goes on with the launch has to have the same.
+    /// Compared with the kernel that continues the launch, not trusted.
     kernel: Kernel,
     start: u64,
     shared: bool,
@@ -62,7 +62,7 @@ impl LaunchState {
         &self.kernel
     }
 
-    /// The launch, if what is to go on with it is of the same kernel.
+    /// Restores the launch if `source` is of the same kernel.
     pub(super) fn restore<'a>(
         &self,
         gpu: &GpuSpec,
@@ -76,7 +76,7 @@ impl LaunchState {
         }
         let LaunchState { id, kernel: _, start, shared, started, ended, instructions, last_end } = *self;
         let unit = || format!("launch {}", here.launch);
-        fits(near(start, now), "it begins too late").map_err(of_unit(unit()))?;
+        fits(near(start, now), "the launch begins too late").map_err(of_unit(unit()))?;
         let fresh = Launch::new(&gpu.launch, id, source, Program::new(gpu, here), start);
         let launch = Launch { shared, started, ended, instructions, last_end, ..fresh };
         launch.check(now).map_err(of_unit(unit()))?;
@@ -89,7 +89,7 @@ impl LaunchState {
     }
 }
 
-/// Whether kernels have the same name, size and code.
+/// True if kernels have equal name, sizes and code.
 fn same(a: &Kernel, b: &Kernel) -> bool {
     match (codec::encode(a), codec::encode(b)) {
         (Ok(a), Ok(b)) => a == b,
@@ -99,7 +99,7 @@ fn same(a: &Kernel, b: &Kernel) -> bool {
 
 impl<'a> Launch<'a> {
     pub(super) fn state(&self) -> LaunchState {
-        // `ready` and `ctas` follow from the Spec and the kernel.
+        // `ready` and `ctas` follow from specification and kernel.
         let Launch {
             id,
             ref program,
@@ -117,15 +117,15 @@ impl<'a> Launch<'a> {
         LaunchState { id, kernel, start, shared, started, ended, instructions, last_end }
     }
 
-    /// Whether one that was read can be at a core cycle.
+    /// Checks a restored launch against the clock.
     fn check(&self, now: u64) -> Fits {
         let order = self.ended <= self.started && self.started <= self.ctas;
-        fits(order && self.instructions < MOST_COUNTED, "other CTAs have ended than have started")?;
+        fits(order && self.instructions < MOST_COUNTED, "more CTAs have ended than started")?;
         let times = self.ready <= self.last_end && near(self.last_end, now);
-        fits(times, "it ends before it begins, or too late")
+        fits(times, "the launch ends before its start, or too late")
     }
 
-    /// CTAs that have started and not ended.
+    /// Resident CTAs.
     pub(super) fn ctas_there(&self) -> u64 {
         self.started - self.ended
     }
@@ -154,42 +154,43 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// CTAs that have not started.
+    /// CTAs not yet started.
     pub(super) fn ctas_to_start(&self) -> u64 {
         self.ctas - self.started
     }
 
-    /// Leaves as many as possible of the CTAs out that have not started, in multiples of a number. Gives how many.
+    /// Drops as many unstarted CTAs as possible, in multiples of `multiple`, and returns their
+    /// number.
     pub(super) fn leave_out(&mut self, multiple: u64) -> u64 {
         let left_out = self.ctas_to_start() / multiple.max(1) * multiple;
         self.ctas -= left_out;
         left_out
     }
 
-    /// Instructions of a CTA, on the average of those that have ended.
+    /// Mean instructions of completed CTAs.
     pub(super) fn mean_instructions(&self) -> f64 {
         self.instructions as f64 / self.ended.max(1) as f64
     }
 
-    /// CTAs that have not ended.
+    /// CTAs not yet completed.
     pub(super) fn ctas_left(&self) -> u64 {
         self.ctas - self.ended
     }
 
-    /// The number of the next CTA, which starts.
+    /// Starts the next CTA and returns its number.
     pub(super) fn start_cta(&mut self) -> u64 {
         self.started += 1;
         self.source.cta(self.started - 1)
     }
 
-    /// A CTA has ended.
+    /// Records the end of a CTA.
     pub(super) fn cta_ended(&mut self, cta: &FinishedCta) {
         self.ended += 1;
         self.instructions += cta.instructions;
         self.last_end = self.last_end.max(cta.cycle);
     }
 
-    /// When it ends, if all its CTAs have. Core cycles.
+    /// Core cycle of the launch's end, once all CTAs have completed.
     pub(super) fn end(&self, spec: &LaunchSpec) -> Option<u64> {
         (self.ended == self.ctas).then(|| self.last_end + u64::from(spec.drain))
     }
@@ -199,6 +200,6 @@ impl fmt::Display for Launch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Launch { id, program, ctas, started, ended, .. } = self;
         let name = signature(&program.kernel.name);
-        write!(f, "launch {id}, kernel {name}: {ended} of {ctas} CTAs have ended, {started} have started")
+        write!(f, "launch {id}, kernel {name}: {ended} of {ctas} CTAs completed, {started} started")
     }
 }

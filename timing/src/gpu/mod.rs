@@ -1,9 +1,9 @@
-//! A whole GPU: SMs, memory side, dispatch of CTAs, launches, copies, fills.
+//! The whole GPU: SMs, memory side, CTA dispatch, launches, copies and fills.
 //!
-//! Time goes on in epochs. In one, each SM that has something to do runs on its own, on any of the threads; then their requests
-//! go to the memory side in the order of (cycle, SM, sequence), which runs as far and leaves replies in the SMs' inboxes. CTAs
-//! start at the beginnings of epochs, one on an SM in each cycle. Epochs in which nothing happens are left out, and so are SMs
-//! with nothing to do.
+//! Time advances in epochs. Within an epoch each active SM runs alone, on any thread. Then the
+//! memory side takes the SMs' requests in the order of (cycle, SM, sequence), runs as far, and
+//! leaves replies in the SMs' inboxes. CTAs start at the beginnings of epochs, one per SM and
+//! cycle. Idle epochs and idle SMs are skipped.
 
 mod conservation;
 mod copy;
@@ -52,27 +52,27 @@ use crate::sm::{Occupancy, Program, Sm};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
 
-/// A whole GPU.
+/// A simulated GPU.
 #[derive(Debug)]
 pub struct Gpu {
     spec: Arc<GpuSpec>,
     threads: usize,
-    /// Behind pointers, as each launch and copy moves them: one has 17 KB.
+    /// Boxed, because each launch and copy moves them; an SM has 17 KB.
     sms: Vec<Box<Sm>>,
-    /// Replies that SMs have not taken.
+    /// Replies not yet taken by the SMs.
     inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
     memory: MemorySide,
     /// Core cycle up to which all units have run.
     run_to: u64,
-    /// Core cycle up to which time has gone on for whoever launches.
+    /// Core cycle that the host has reached.
     now: u64,
     counters: GpuCounters,
-    /// What units have counted that are no more.
+    /// Counts of units since replaced.
     earlier: Totals,
 }
 
 impl Gpu {
-    /// An idle one with empty caches.
+    /// An idle GPU with empty caches.
     pub fn new(spec: &Arc<GpuSpec>) -> Gpu {
         Gpu {
             spec: Arc::clone(spec),
@@ -87,42 +87,42 @@ impl Gpu {
         }
     }
 
-    /// The same, with SMs run by so many threads. Results do not depend on it.
+    /// Runs SMs on `threads` threads. Results do not depend on the number.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Gpu {
         Gpu { threads: threads.max(1), ..self }
     }
 
-    /// What it is.
+    /// Specification of the GPU.
     pub fn spec(&self) -> &Arc<GpuSpec> {
         &self.spec
     }
 
-    /// Simulated time: the end of what was launched or copied last, or what [`Gpu::advance_to`] was told.
+    /// Simulated time: end of the latest launch or copy, or the time set by [`Gpu::advance_to`].
     pub fn now(&self) -> Moment {
         self.spec.clocks.moment(self.now)
     }
 
-    /// The core cycle at which a launch begins that comes now.
+    /// Core cycle at which a launch made now begins.
     pub fn next_start(&self) -> u64 {
         self.now.max(self.run_to)
     }
 
-    /// Time goes on to a core cycle while the GPU does nothing. What is past is no error.
+    /// Advances the idle GPU to a core cycle; an earlier cycle has no effect.
     pub fn advance_to(&mut self, cycle: u64) {
         self.now = self.now.max(cycle);
     }
 
-    /// How many CTAs of a kernel an SM can hold, and what limits them.
+    /// CTAs of a kernel that fit an SM, and the limiting resource.
     pub fn occupancy(&self, source: &dyn KernelSource) -> Occupancy {
         Occupancy::new(&self.spec, &Program::new(&self.spec, source.kernel()))
     }
 
-    /// Runs a launch to its end, from [`Gpu::now`] on.
+    /// Runs a launch from [`Gpu::now`] to its end.
     ///
     /// # Errors
-    /// Why it did not end, [`LaunchError::Stopped`] with all that was under way among it; the GPU is idle then, with empty
-    /// caches.
+    /// The reason why the launch did not complete. [`LaunchError::Stopped`] holds the state in
+    /// flight. The GPU is then idle with empty caches.
     pub fn launch(
         &mut self,
         source: &dyn KernelSource,
@@ -134,10 +134,10 @@ impl Gpu {
         session::finish(session, observer)
     }
 
-    /// Copies between host and device, from [`Gpu::now`] on.
+    /// Copies between host and device from [`Gpu::now`] on.
     ///
     /// # Errors
-    /// A unit of the memory side does not answer.
+    /// A unit of the memory side does not respond.
     pub fn copy(&mut self, copy: Copy) -> Result<(), LaunchError> {
         let now = self.now;
         let mut session = self.session();
@@ -145,10 +145,10 @@ impl Gpu {
         session.run_until_one_ends(&mut ()).map(|_| ())
     }
 
-    /// Copies within the device, or fills, from [`Gpu::now`] on, in the stream of a number.
+    /// Copies within the device, or fills, from [`Gpu::now`] on, in a numbered stream.
     ///
     /// # Errors
-    /// As [`Gpu::launch`].
+    /// As for [`Gpu::launch`].
     pub fn transfer(
         &mut self,
         transfer: Transfer,
@@ -164,12 +164,12 @@ impl Gpu {
         }
     }
 
-    /// For launches, copies and fills that overlap.
+    /// Starts a session of overlapping launches, copies and fills.
     pub fn session<'a>(&mut self) -> Session<'_, 'a> {
         Session::new(self)
     }
 
-    /// What all units have counted since the start or since the last error, with times as at a core cycle.
+    /// Counts of all units since the start or the last error, with clocks as of a core cycle.
     fn totals<'s>(&self, cycle: u64, sms: impl Iterator<Item = &'s Sm>) -> Totals {
         let GpuSpec { chip, clocks, cta, partition, dram, .. } = &*self.spec;
         let in_clock = |own: u32| Clock::new(own, clocks.core).from_core(cycle);
@@ -193,7 +193,7 @@ impl Gpu {
         totals
     }
 
-    /// Throws away what is under way, and all counts.
+    /// Discards all work in flight and all counts.
     fn reset(&mut self) {
         self.renew();
         self.counters = GpuCounters::default();
@@ -201,7 +201,7 @@ impl Gpu {
         self.now = self.now.max(self.run_to);
     }
 
-    /// All units are as new.
+    /// Replaces all units by new ones.
     fn renew(&mut self) {
         self.sms = sms(&self.spec);
         self.inboxes = inboxes(&self.spec);

@@ -1,15 +1,15 @@
-//! Who watches a launch.
+//! Observers of launches.
 
 use std::ops::ControlFlow;
 
 use warp_stream::Kernel;
 
-/// How far a launch is.
+/// Progress of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// CTAs that have ended.
+    /// CTAs completed.
     pub ctas_done: u64,
     /// Core cycles since the launch started.
     pub cycles: u64,
@@ -17,29 +17,29 @@ pub struct Progress<'a> {
     pub instructions: u64,
 }
 
-/// Is told how far launches are, now and then.
+/// Receives progress reports.
 pub trait Observer {
-    /// So far a launch is. [`ControlFlow::Break`] ends all that runs.
+    /// Receives a launch's progress. [`ControlFlow::Break`] ends everything in flight.
     fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
 
-    /// Whether all that runs is to end: asked as often, also when no launch is among it.
+    /// True to end everything in flight. Polled as often, with or without a launch.
     fn is_cancelled(&self) -> bool {
         false
     }
 
-    /// All that runs stops at the first end of an epoch at or after this core cycle, and can go on from there; nothing if it
-    /// runs to its end. Asked at the end of each epoch.
+    /// Core cycle at whose epoch end everything in flight stops, resumable from there; `None` to
+    /// run on. Polled at the end of each epoch.
     fn stop_at(&self) -> Option<u64> {
         None
     }
 
-    /// The same at the first end of an epoch at which so many CTAs of the oldest launch have ended.
+    /// CTAs of the oldest launch at whose completion everything in flight stops.
     fn stop_after_ctas(&self) -> Option<u64> {
         None
     }
 }
 
-/// Watches nothing.
+/// An observer without effect.
 impl Observer for () {
     fn progress(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())

@@ -1,4 +1,4 @@
-//! What was accessed before anything is timed, put into caches as it would be.
+//! Warms caches with accesses made before timing starts.
 
 use warp_stream::{Executed, KernelSource, MemoryOperation, MemorySpace, Past, Trace, local_memory};
 
@@ -7,12 +7,12 @@ use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 use crate::sm::memory::constant::PARAMETERS_END;
 use crate::sm::{Occupancy, Program};
 
-/// Local memory of a kernel's threads of more than this part of L2 is taken to be used in part: stacks.
+/// Local memory above this fraction (1/n) of L2 counts as stacks, which threads use only in part.
 const LOCAL_OF_L2: u64 = 4;
 
 impl Gpu {
-    /// Puts into L2 and TLBs what accesses have left, without time. The last traces are the last to be replaced. If there were
-    /// launches, L2 has the lines of parameters.
+    /// Leaves past accesses in L2 and TLBs without simulated time. The latest traces become the
+    /// most recently used. After earlier launches, L2 also holds their parameters.
     pub fn recall(&mut self, past: &Past) {
         let lines = self.spec.l2.lines() * u64::from(self.spec.partition.all_slices());
         for trace in past.traces.iter().map(|trace| trace.in_cache_of(lines)) {
@@ -32,18 +32,18 @@ impl Gpu {
         }
     }
 
-    /// Kernels have accessed the pages of so many bytes.
+    /// Marks pages as accessed.
     pub fn use_pages(&mut self, address: u64, bytes: u64) {
         self.memory.warm_pages(address, bytes);
     }
 }
 
 impl Gpu {
-    /// Puts the code of a launch into the instruction caches, as it is there after all that was executed, the launch's own kernel
-    /// and others. If that was not executed, nothing is there.
+    /// Fills the instruction caches for a launch from the code executed before it, of its own
+    /// kernel and others. Without executed code they stay empty.
     ///
     /// # Errors
-    /// The launch has no room on the GPU.
+    /// The launch does not fit the GPU.
     pub fn recall_code(
         &mut self,
         source: &dyn KernelSource,
@@ -54,7 +54,7 @@ impl Gpu {
         }
         let program = self.session().program(source)?;
         let mut requests = Vec::new();
-        // The first CTAs of a launch go to an SM each, by their numbers.
+        // The first CTAs of a launch go to one SM each, in order.
         for (sm, number) in self.sms.iter_mut().zip(0..) {
             let here = executed.iter().copied().filter(|executed| executed.ctas > number);
             sm.recall_code(&program, &here.collect::<Vec<_>>(), &mut requests);
@@ -65,8 +65,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// The kernel was executed with so many CTAs: TLBs have the pages of the local memory of warps that were there, and L2 what these have
-    /// written, all of it, unless that is too much to be a few variables.
+    /// Leaves the local memory of an executed kernel's warps in TLBs and L2. Memory too large for a
+    /// few variables is left out of L2.
     fn recall_local_memory(&mut self, program: &Program, ctas: u64) {
         let (kernel, places) = (&program.kernel, self.spec.cta.warps);
         let is_local = |memory: MemoryOperation| memory.space == MemorySpace::Local;

@@ -1,23 +1,23 @@
-//! What SMs and copies have sent in an epoch, in the order in which the memory side takes it.
+//! Requests of SMs and copies in an epoch, in the order in which the memory side takes them.
 
 use crate::message::{MemoryRequest, Timed};
 
-/// Cycles that are counted apart; an epoch has fewer.
+/// Cycles sorted separately; an epoch is shorter.
 const CYCLES: usize = 1024;
 
 /// Requests of an epoch.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// By sender, and of each in the order of cycles.
+    /// By sender; each sender's requests by cycle.
     pub(super) sent: Vec<Timed<MemoryRequest>>,
-    /// Their places by cycle, and of each in the order of senders.
+    /// Indices by cycle; each cycle's requests by sender.
     order: Vec<u32>,
-    /// For each cycle from the first on the place of its next request in that order.
+    /// Index of the next request of each cycle in `order`.
     places: Vec<u32>,
 }
 
 impl Requests {
-    /// Those that were sent, by cycle; those of a cycle stay in their order.
+    /// Requests by cycle; within a cycle by sender.
     pub(super) fn by_cycle(&mut self) -> impl Iterator<Item = &Timed<MemoryRequest>> {
         let Requests { sent, order, places } = self;
         let cycles = || sent.iter().map(|request| request.cycle);
@@ -51,7 +51,7 @@ mod tests {
     use crate::message::Origin;
 
     #[test]
-    fn requests_of_a_cycle_stay_in_the_order_of_their_senders() {
+    fn requests_of_a_cycle_stay_in_sender_order() {
         let request = |(tag, cycle)| {
             let message = MemoryRequest { tag, ..MemoryRequest::read(0, 0, 1, Origin::Global) };
             Timed { cycle, message }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::LINE_BYTES;
 
-/// Rows of bytes in slices.
+/// Rows of bytes, grouped in slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
     /// Device address of the first byte.
@@ -17,23 +17,23 @@ pub struct Rows {
     pub height: u64,
     /// Slices.
     pub depth: u64,
-    /// Bytes from one row to the next.
+    /// Bytes between row starts.
     pub pitch: u64,
-    /// Bytes from one slice to the next.
+    /// Bytes between slice starts.
     pub slice: u64,
 }
 
-/// A line of one of the rows.
+/// A line of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
-    /// The row, counted over all slices.
+    /// Row, counted over all slices.
     pub(super) row: u64,
     /// Device address of the line.
     line: u64,
 }
 
 impl Rows {
-    /// One row.
+    /// A single row.
     pub fn row(address: u64, width: u64) -> Rows {
         Rows { address, width, height: 1, depth: 1, pitch: 0, slice: 0 }
     }
@@ -43,17 +43,17 @@ impl Rows {
         self.width.saturating_mul(self.count())
     }
 
-    /// Addresses of the rows, slice by slice.
+    /// Calls `tell` with each row's address, slice by slice.
     pub fn each(&self, mut tell: impl FnMut(u64)) {
         (0..self.count()).for_each(|row| tell(self.addresses(row).start));
     }
 
-    /// How many there are.
+    /// Number of rows.
     fn count(&self) -> u64 {
         self.height.saturating_mul(self.depth)
     }
 
-    /// As one row, if there are no gaps; or as rows of one slice, if there are none between slices.
+    /// Merges contiguous rows into one row, or contiguous slices into one slice.
     pub(super) fn joined(&self) -> Option<Rows> {
         let Rows { address, width, height, depth, pitch, slice } = *self;
         let rows = height <= 1 || pitch == width;
@@ -65,19 +65,19 @@ impl Rows {
         (self.width, self.height, self.depth) == (other.width, other.height, other.depth)
     }
 
-    /// The address behind the last byte, if there is one.
+    /// Address after the last byte, if it is representable.
     pub fn end(&self) -> Option<u64> {
         let rows = self.pitch.checked_mul(self.height.saturating_sub(1))?;
         let slices = self.slice.checked_mul(self.depth.saturating_sub(1))?;
         self.address.checked_add(rows)?.checked_add(slices)?.checked_add(self.width)
     }
 
-    /// Whether all bytes have addresses.
+    /// True if every byte has an address.
     pub(super) fn is_in_memory(&self) -> bool {
         self.end().is_some_and(|end| end < 1 << 63) && self.bytes() < 1 << 48
     }
 
-    /// Addresses of a row's bytes.
+    /// Addresses of a row.
     fn addresses(&self, row: u64) -> Range<u64> {
         let (slice, row) = (row / self.height.max(1), row % self.height.max(1));
         let first = self.address + slice * self.slice + row * self.pitch;
@@ -88,12 +88,12 @@ impl Rows {
         Place { row: 0, line: line_of(self.address) }
     }
 
-    /// Whether a place is behind all rows.
+    /// True if the position is past all rows.
     pub(super) fn is_end(&self, place: &Place) -> bool {
         self.width == 0 || place.row >= self.count()
     }
 
-    /// Whether a place that was read can be: a line of one of the rows, or behind them.
+    /// True for a valid position: a line of a row, or the end.
     pub(super) fn may_be_at(&self, place: &Place) -> bool {
         let lines = |row| {
             let Range { start, end } = self.addresses(row);
@@ -102,14 +102,14 @@ impl Rows {
         if self.is_end(place) { place.row <= self.count() } else { lines(place.row) }
     }
 
-    /// The line of a place, and which of its bytes are the row's.
+    /// Line of a position, and the row's bytes in it.
     pub(super) fn bytes_at(&self, place: &Place) -> (u64, Range<u64>) {
         let Range { start, end } = self.addresses(place.row);
         let first = start.saturating_sub(place.line);
         (place.line, first..(end - place.line).min(LINE_BYTES))
     }
 
-    /// Bytes of the rows before a place.
+    /// Bytes of the rows before a position.
     pub(super) fn bytes_before(&self, place: &Place) -> u64 {
         if self.is_end(place) {
             return self.bytes();
@@ -117,7 +117,7 @@ impl Rows {
         place.row * self.width + place.line.saturating_sub(self.addresses(place.row).start)
     }
 
-    /// Goes on to the next line; says whether it is of another row.
+    /// Moves to the next line; true if it is of another row.
     pub(super) fn go_on(&self, place: &mut Place) -> bool {
         place.line += LINE_BYTES;
         if place.line < self.addresses(place.row).end {
@@ -136,7 +136,7 @@ impl Rows {
         (end - line_of(start)).div_ceil(LINE_BYTES)
     }
 
-    /// Lines of a row here that have the bytes of another's row up to the end of a line there.
+    /// Lines of a row here that hold another row's bytes up to the end of a line there.
     pub(super) fn lines_up_to(&self, place: &Place, there: &Rows) -> u64 {
         let Range { start, end } = there.addresses(place.row);
         let bytes = (place.line + LINE_BYTES).min(end) - start;
@@ -153,7 +153,7 @@ fn line_of(address: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Lines with the bytes of each that belong to rows.
+    /// Lines with the row's bytes in each.
     fn lines(rows: &Rows) -> Vec<(u64, Range<u64>)> {
         let mut place = rows.first_line();
         let mut lines = Vec::new();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_the_lines_that_its_bytes_lie_in() {
+    fn row_spans_the_lines_of_its_bytes() {
         assert_eq!(lines(&Rows::row(0x1000, 1)), [(0x1000, 0..1)]);
         assert_eq!(
             lines(&Rows::row(0x10f0, 0xa0)),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_slices_follow_each_other_with_their_gaps() {
+    fn rows_of_slices_keep_their_gaps() {
         let rows = Rows { address: 0x1000, width: 8, height: 2, depth: 2, pitch: 0x100, slice: 0x1000 };
         let starts: Vec<u64> = lines(&rows).into_iter().map(|(line, _)| line).collect();
         assert_eq!(starts, [0x1000, 0x1100, 0x2000, 0x2100]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_gaps_are_one() {
+    fn rows_without_gaps_merge() {
         let rows = Rows { address: 0, width: 8, height: 2, depth: 3, pitch: 8, slice: 16 };
         assert_eq!(rows.joined(), Some(Rows::row(0, 48)));
         assert_eq!(Rows { pitch: 9, ..rows }.joined(), None);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_needs_those_lines_elsewhere_that_have_its_bytes() {
+    fn written_line_needs_the_lines_with_its_bytes() {
         let (to, from) = (Rows::row(0x1000, 0x180), Rows::row(0x2010, 0x180));
         let needed = [0x1000, 0x1080, 0x1100].map(|line| from.lines_up_to(&Place { row: 0, line }, &to));
         assert_eq!(needed, [2, 3, 4]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_all_addresses_is_found() {
+    fn rows_beyond_the_address_space_are_detected() {
         assert!(Rows::row(1 << 40, 1 << 30).is_in_memory());
         assert!(!Rows::row(u64::MAX - 3, 8).is_in_memory());
         assert!(!Rows { pitch: u64::MAX, height: 2, ..Rows::row(0, 8) }.is_in_memory());

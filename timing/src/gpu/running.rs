@@ -1,4 +1,4 @@
-//! What is under way in a GPU, as it is written and read.
+//! Saved form of work in flight.
 
 use std::collections::VecDeque;
 
@@ -14,28 +14,28 @@ use crate::restore::{Fits, RestoreError, fits, near, of_unit};
 use crate::sm::Sm;
 use crate::specification::GpuSpec;
 
-/// Launches, copies and fills that are under way at once, at most, in a state that was read.
+/// Most launches, copies and fills in flight in a restored state.
 const MOST: LaunchId = 1 << 16;
 
-/// Whose turn is next, and what is looked at now and then.
+/// State of CTA dispatch, epochs and the progress watchdog.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Turns {
-    /// For each SM, from when on it may have room for a CTA; one for each CTA that it may have room for, or for all. Core
-    /// cycles, the earliest first.
+    /// Core cycles from which an SM may have room for a CTA, earliest first; one per CTA, or one
+    /// for all.
     pub(super) openings: Vec<VecDeque<u64>>,
-    /// CTAs have been started up to this core cycle.
+    /// Core cycle up to which CTAs have been dispatched.
     pub(super) dispatched: u64,
-    /// The SM that gets the next CTA if it has room.
+    /// SM that gets the next CTA if it has room.
     pub(super) turn: usize,
     pub(super) epochs: u64,
     pub(super) watch: Watch,
 }
 
-/// What had moved when it was last looked at.
+/// Progress at the last check.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Watch {
     pub(super) moved: [u64; 3],
-    /// Epoch since which it is the same.
+    /// Epoch of the last progress.
     pub(super) since: u64,
 }
 
@@ -44,14 +44,14 @@ impl Turns {
         Turns { openings: vec![VecDeque::new(); sms], ..Turns::default() }
     }
 
-    /// Each SM may have room.
+    /// Marks every SM as possibly having room.
     pub(super) fn open_all(&mut self) {
         for openings in self.openings.iter_mut().filter(|openings| openings.is_empty()) {
             openings.push_back(0);
         }
     }
 
-    /// An SM has room for one CTA more from each of these cycles on.
+    /// Records room for one more CTA on an SM from each of these cycles on.
     pub(super) fn open(&mut self, sm: usize, freed: impl Iterator<Item = u64>) {
         let openings = &mut self.openings[sm];
         for cycle in freed {
@@ -60,21 +60,24 @@ impl Turns {
         }
     }
 
-    /// Since when an SM may have room. Core cycles.
+    /// Earliest core cycle from which an SM may have room.
     pub(super) fn first_opening(&self) -> Option<u64> {
         self.openings.iter().filter_map(VecDeque::front).min().copied()
     }
 
     fn check(&self, sms: usize, now: u64) -> Fits {
         let Turns { openings, dispatched, turn, epochs, watch } = self;
-        fits(openings.len() == sms && *turn < sms, "there is another number of SMs")?;
-        fits(*dispatched <= now, "CTAs are started too late")?;
-        fits(openings.iter().flatten().all(|cycle| near(*cycle, now)), "an SM has room too late")?;
-        fits(watch.since <= *epochs && *epochs < 1 << 60, "nothing can have moved since then")
+        fits(openings.len() == sms && *turn < sms, "the number of SMs differs")?;
+        fits(*dispatched <= now, "CTA dispatch is ahead of the clock")?;
+        fits(
+            openings.iter().flatten().all(|cycle| near(*cycle, now)),
+            "an SM's room lies too far in the future",
+        )?;
+        fits(watch.since <= *epochs && *epochs < 1 << 60, "the progress watchdog is ahead of the clock")
     }
 }
 
-/// What is under way.
+/// Work in flight.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Running {
     /// Oldest first.
@@ -84,19 +87,19 @@ pub(super) struct Running {
     /// Oldest first.
     pub(super) transfers: Vec<RunningTransfer>,
     pub(super) turns: Turns,
-    /// What had been counted when the last record was made, or the first launch began.
+    /// Counts at the last record or at the first launch's start.
     pub(super) before: Totals,
 }
 
 impl Running {
-    /// The launches, with what executes them from here on.
+    /// Restores the launches with the sources that continue them.
     pub(super) fn launches<'a>(
         &self,
         gpu: &GpuSpec,
         now: u64,
         sources: &[&'a dyn KernelSource],
     ) -> Result<Vec<Launch<'a>>, RestoreError> {
-        self.check(gpu, now).map_err(of_unit("what is under way"))?;
+        self.check(gpu, now).map_err(of_unit("work in flight"))?;
         let mut sources = sources.iter();
         self.launches.iter().map(|saved| saved.restore(gpu, now, sources.next().copied())).collect()
     }
@@ -107,46 +110,49 @@ impl Running {
         ids.extend(self.copies.iter().map(|copy| copy.id));
         ids.extend(self.transfers.iter().map(|transfer| transfer.id));
         ids.sort_unstable();
-        fits(ids.is_sorted_by(|a, b| a < b), "two launches or copies have one number")?;
-        fits(ids.last().is_none_or(|id| *id < MOST), "too much is under way")?;
+        fits(ids.is_sorted_by(|a, b| a < b), "two launches or copies share a number")?;
+        fits(ids.last().is_none_or(|id| *id < MOST), "too many launches or copies are in flight")?;
         self.copies.iter().try_for_each(|copy| copy.check(gpu, now))?;
         self.transfers.iter().try_for_each(|transfer| transfer.check(gpu, now))
     }
 
-    /// For copies and then transfers: replies that were found.
+    /// Zero replies for each copy, then for each transfer.
     pub(super) fn no_replies(&self) -> Vec<u64> {
         vec![0; self.copies.len() + self.transfers.len()]
     }
 
-    /// A reply to a copy or a transfer is on its way.
+    /// Counts a reply in flight to a copy or transfer.
     pub(super) fn copy_reply(&self, found: &mut [u64], reply: &MemoryReply) -> Fits {
         let copies = self.copies.iter().map(|copy| copy.id);
         let mut all = copies.chain(self.transfers.iter().map(|transfer| transfer.id));
         let place = all.position(|id| id == reply.tag);
-        *place.and_then(|place| found.get_mut(place)).ok_or("a reply is for no copy")? += 1;
+        *place.and_then(|place| found.get_mut(place)).ok_or("a reply belongs to no copy")? += 1;
         Ok(())
     }
 
-    /// They wait for as many replies as are on their way.
+    /// Checks that outstanding requests equal the replies in flight.
     pub(super) fn check_replies(&self, found: &[u64]) -> Fits {
         let (of_copies, of_transfers) = found.split_at(self.copies.len());
         let mut copies = self.copies.iter().zip(of_copies);
         let mut transfers = self.transfers.iter().zip(of_transfers);
         let fit = copies.all(|(copy, found)| copy.waits_for(*found))
             && transfers.all(|(transfer, found)| transfer.waits_for(*found));
-        fits(fit, "a copy waits for other replies")
+        fits(fit, "a copy's outstanding replies differ from those in flight")
     }
 }
 
-/// The CTAs on SMs are those of the launches that have started and not ended.
+/// Checks that the resident CTAs are the started and uncompleted ones of the launches.
 pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Box<Sm>]) -> Fits {
     let mut there = vec![0_u64; launches.len()];
     for id in sms.iter().flat_map(|sm| sm.launches()) {
         let place = launches.iter().position(|launch| launch.id == id);
-        there[place.ok_or("a CTA is of no launch that is under way")?] += 1;
+        there[place.ok_or("a CTA belongs to no launch in flight")?] += 1;
     }
     let mut all = launches.iter().zip(there);
-    fits(all.all(|(launch, ctas)| launch.ctas_there() == ctas), "another number of CTAs is on the SMs")
+    fits(
+        all.all(|(launch, ctas)| launch.ctas_there() == ctas),
+        "the resident CTAs differ from those of the launches",
+    )
 }
 
 #[cfg(test)]
@@ -154,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slot_that_is_free_first_is_filled_first_in_whatever_order_ctas_end() {
+    fn slot_freed_first_is_filled_first() {
         let mut turns = Turns::new(1);
         turns.open(0, [40, 10].into_iter());
         turns.open(0, [20, 50, 20].into_iter());

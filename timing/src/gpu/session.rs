@@ -1,4 +1,4 @@
-//! Launches, copies and fills that overlap.
+//! Sessions of overlapping launches, copies and fills.
 
 mod stable;
 mod transfers;
@@ -21,45 +21,46 @@ use crate::sm::{Occupancy, Program};
 use crate::statistics::Counts;
 pub use stable::Stability;
 
-/// SMs or partitions with something to do for each thread, below which one thread does it.
+/// Active SMs or partitions per thread below which one thread runs them all.
 const UNITS_PER_THREAD: usize = 2;
 
-/// Launches, copies and fills that overlap. CTAs of an older launch start before those of a younger one, which get what is left.
+/// A session of overlapping launches, copies and fills. CTAs of an older launch start before those
+/// of a younger one.
 ///
-/// Dropped before all have ended, or after an error, it leaves the GPU idle with empty caches.
+/// A session that is dropped early, or that failed, leaves the GPU idle with empty caches.
 pub struct Session<'g, 'a> {
     slots: Vec<Mutex<Slot<'a>>>,
     epochs: Epochs<'g, 'a>,
-    /// What had been counted when the last record was made, or the first launch or transfer began.
+    /// Counts at the last record, or at the start of the first launch or transfer.
     before: Totals,
     failed: bool,
 }
 
-/// What has ended.
+/// Outcome of [`Session::run_until_one_ends`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// A launch.
     Launch {
-        /// What [`Session::begin`] has called it.
+        /// Number returned by [`Session::begin`].
         id: LaunchId,
-        /// What it has come to.
+        /// Record.
         record: Box<LaunchRecord>,
     },
     /// A copy.
     Copy {
-        /// What [`Session::begin_copy`] has called it.
+        /// Number returned by [`Session::begin_copy`].
         id: LaunchId,
-        /// When. Core cycles.
+        /// End in core cycles.
         end: u64,
     },
-    /// A copy within the device, or a fill.
+    /// A device copy or fill.
     Transfer {
-        /// What [`Session::begin_transfer`] has called it.
+        /// Number returned by [`Session::begin_transfer`].
         id: LaunchId,
-        /// What it has come to.
+        /// Record.
         record: Box<TransferRecord>,
     },
-    /// Nothing: the observer has stopped all that runs. It goes on with the next call.
+    /// The observer stopped the run; the next call continues it.
     Stopped,
 }
 
@@ -72,7 +73,7 @@ impl<'g, 'a> Session<'g, 'a> {
         Session { slots, epochs, before: Totals::default(), failed: false }
     }
 
-    /// Goes on with what was under way.
+    /// Continues restored work.
     pub(super) fn resume(gpu: &'g mut Gpu, launches: Vec<Launch<'a>>, running: Running) -> Session<'g, 'a> {
         let Running { launches: _, copies, transfers, turns, before } = running;
         let mut session = Session::new(gpu);
@@ -93,7 +94,7 @@ impl<'g, 'a> Session<'g, 'a> {
         session
     }
 
-    /// All that has changed in the GPU since it was new, what is under way among it: after [`Ended::Stopped`].
+    /// State of the GPU with its work in flight, after [`Ended::Stopped`].
     pub fn state(&self) -> GpuState {
         let Epochs { gpu, launches, copies, transfers, turns, .. } = &self.epochs;
         let running = (!self.epochs.is_empty()).then(|| Running {
@@ -108,18 +109,18 @@ impl<'g, 'a> Session<'g, 'a> {
         GpuState::new(gpu, sms, inboxes, running)
     }
 
-    /// Begins a launch at a core cycle, or as soon after it as can be.
+    /// Begins a launch at a core cycle, or as soon after it as possible.
     ///
     /// # Errors
-    /// It can never run.
+    /// The launch can never run.
     pub fn begin(&mut self, source: &'a dyn KernelSource, cycle: u64) -> Result<LaunchId, LaunchError> {
         self.begin_before(source, cycle, None)
     }
 
-    /// The same, but its CTAs start before those of another launch: it is more urgent.
+    /// Begins a more urgent launch, whose CTAs start before those of another.
     ///
     /// # Errors
-    /// It can never run.
+    /// The launch can never run.
     pub fn begin_before(
         &mut self,
         source: &'a dyn KernelSource,
@@ -131,7 +132,7 @@ impl<'g, 'a> Session<'g, 'a> {
         Ok(self.add(source, program, cycle, before))
     }
 
-    /// The code of a launch, which has room on the GPU.
+    /// Code of a launch that fits the GPU.
     pub(super) fn program(&self, source: &dyn KernelSource) -> Result<Arc<Program>, LaunchError> {
         let gpu = &*self.epochs.gpu;
         let program = Program::new(&gpu.spec, source.kernel());
@@ -139,7 +140,7 @@ impl<'g, 'a> Session<'g, 'a> {
         Ok(program)
     }
 
-    /// Goes on with a launch whose first CTAs were executed without time, with what the caches hold.
+    /// Continues a launch whose first CTAs ran untimed, with the caches that they left.
     pub(super) fn begin_warm(
         &mut self,
         source: &'a dyn KernelSource,
@@ -169,8 +170,8 @@ impl<'g, 'a> Session<'g, 'a> {
         id
     }
 
-    /// Begins a copy at a core cycle, or as soon after it as can be. Its bytes follow those of the copies before it that go the
-    /// same way: there is one bus for each.
+    /// Begins a copy at a core cycle, or as soon after it as possible. Copies of one direction
+    /// share a bus and run in order.
     pub fn begin_copy(&mut self, copy: Copy, cycle: u64) -> LaunchId {
         let id = self.free_id();
         let Epochs { gpu, copies, .. } = &mut self.epochs;
@@ -187,8 +188,8 @@ impl<'g, 'a> Session<'g, 'a> {
         (0..).find(|id| !taken.contains(id)).unwrap_or_default()
     }
 
-    /// Kernels begin with empty L1 data caches; cold ones with an empty L2 too, and with their code where it is executed: a
-    /// profiler empties the caches of data each time that it repeats a launch.
+    /// Invalidates caches as at a kernel's start: L1 data caches always. A cold launch also empties
+    /// L2 and fills instruction caches, as a profiler's repetitions do.
     pub(super) fn invalidate(&mut self, program: &Program) {
         let gpu = &mut *self.epochs.gpu;
         let cold = gpu.spec.launch.cold && self.epochs.launches.is_empty();
@@ -212,7 +213,7 @@ impl<'g, 'a> Session<'g, 'a> {
         }
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold a maximum.
     fn restart_counts(&mut self) {
         self.epochs.gpu.earlier.restart();
         self.epochs.gpu.memory.restart_counts();
@@ -224,10 +225,10 @@ impl<'g, 'a> Session<'g, 'a> {
         self.epochs.gpu.totals(cycle, slots.iter().map(|slot| &*slot.sm))
     }
 
-    /// Runs until a launch, a copy or a fill has ended, or the observer wants to stop.
+    /// Runs until a launch, copy or fill ends, or the observer stops the run.
     ///
     /// # Errors
-    /// Why none did; all are given up then.
+    /// The reason why none ended; all work in flight is discarded.
     pub fn run_until_one_ends(&mut self, observer: &mut dyn Observer) -> Result<Ended, LaunchError> {
         if self.failed || self.epochs.is_empty() {
             return Err(LaunchError::Nothing);
@@ -237,16 +238,16 @@ impl<'g, 'a> Session<'g, 'a> {
         ended
     }
 
-    /// Runs with as many threads as are worth it until something has ended, or the observer wants to stop.
+    /// Runs until something ends or the observer stops the run, with as many threads as pay off.
     fn run(&mut self, observer: &mut dyn Observer) -> Result<Option<u32>, LaunchError> {
         let threads = self.threads();
         let slots = &self.slots[..];
         let partitions = self.epochs.gpu.memory.partitions();
         let sms = slots.len() as u32;
         let length = self.epochs.gpu.spec.epoch();
-        // The units that had their turns last are in the host's caches still: the next epoch begins with them.
+        // The next epoch starts with the units that ran last, which the host's caches still hold.
         let is_backward = |end: u64| end / length % 2 == 1;
-        // Partitions are numbered behind the SMs.
+        // Numbers of partitions follow those of SMs.
         let work = |number: u32, end: u64| match number.checked_sub(sms) {
             None => lock(&slots[number as usize]).run(end),
             Some(channel) => partitions.run(channel as usize, end),
@@ -290,7 +291,7 @@ impl<'g, 'a> Session<'g, 'a> {
         })
     }
 
-    /// Threads that are worth it for what is under way.
+    /// Threads that pay off for the work in flight.
     fn threads(&self) -> usize {
         let ctas: u64 = self.epochs.launches.iter().map(Launch::ctas_left).sum();
         // Transfers keep all partitions busy.
@@ -315,8 +316,8 @@ impl<'g, 'a> Session<'g, 'a> {
         Ok(Ended::Copy { id, end })
     }
 
-    /// What was counted since the last record when something ends at a core cycle, which is told by `what`; checked if nothing
-    /// else is under way.
+    /// Counts since the last record at the end of an item named by `what`. Conservation rules are
+    /// checked if nothing else is in flight.
     fn counted(
         &mut self,
         end: u64,
@@ -347,7 +348,7 @@ impl<'g, 'a> Session<'g, 'a> {
         Ok((counters, channels))
     }
 
-    /// The record of a launch that has ended, checked if nothing else is under way.
+    /// Record of a completed launch, checked if nothing else is in flight.
     fn record(&mut self, launch: &Launch<'a>) -> Result<LaunchRecord, LaunchError> {
         let end = launch.end(&self.epochs.gpu.spec.launch).ok_or(LaunchError::Nothing)?;
         let kernel = &launch.program.kernel;
@@ -375,7 +376,7 @@ impl<'g, 'a> Session<'g, 'a> {
     }
 }
 
-/// Runs the only launch of a session to its end.
+/// Runs a session's only launch to its end.
 pub(super) fn finish(
     mut session: Session<'_, '_>,
     observer: &mut dyn Observer,
@@ -400,7 +401,7 @@ impl Drop for Session<'_, '_> {
     }
 }
 
-/// Whether a kernel can run at all.
+/// Checks that a kernel can run.
 pub(super) fn check_room(gpu: &Gpu, program: &Program) -> Result<(), LaunchError> {
     let Occupancy { ctas, limit, .. } = Occupancy::new(&gpu.spec, program);
     let kernel = &program.kernel;

@@ -1,4 +1,4 @@
-//! An SM with what it is given and what it leaves in an epoch.
+//! An SM with its input and output of an epoch.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::launch::{Launch, LaunchId};
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::sm::{FinishedCta, Sm, SmFault, Source};
 
-/// A store that an SM holds. The order is that in which stores of all SMs reach memory.
+/// A store held by an SM. The order is that in which stores of all SMs reach memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Held {
     /// Core cycle of the store.
@@ -18,7 +18,8 @@ pub(super) struct Held {
     pub(super) launch: LaunchId,
 }
 
-/// Source of a launch's warps on an SM. The source holds their stores, unless SMs run one after the other.
+/// Source of a launch's warps on an SM. The source holds their stores, unless SMs run one after the
+/// other.
 pub(super) fn warps(source: &dyn KernelSource, sm: u32) -> Source<'_> {
     let mut warps = source.warps(sm);
     if !source.needs_sm_order() {
@@ -27,7 +28,7 @@ pub(super) fn warps(source: &dyn KernelSource, sm: u32) -> Source<'_> {
     warps
 }
 
-/// An SM with what it is given and what it leaves in an epoch.
+/// An SM with its input and output of an epoch.
 pub(super) struct Slot<'a> {
     number: u32,
     pub(super) sm: Box<Sm>,
@@ -44,7 +45,7 @@ impl<'a> Slot<'a> {
         Slot { number, sm, sources: Vec::new(), inbox, outbox: Vec::new(), finished: Vec::new(), fault: None }
     }
 
-    /// A CTA of a launch starts; the SM has room for it.
+    /// Starts a CTA of a launch; the SM has room.
     pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), Box<SmFault>> {
         let Slot { sm, sources, finished, .. } = self;
         sources[launch.id as usize].get_or_insert_with(|| warps(launch.source, self.number));
@@ -64,14 +65,14 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// A deferred instruction takes effect. Stores of instructions that had waited for it follow at once.
+    /// Performs a deferred instruction and then the stores that waited for it.
     pub(super) fn perform(&mut self, cycle: u64, performed: &Performed) -> Result<(), Box<SmFault>> {
         self.sm.perform(cycle, performed, &mut self.sources)?;
         let held: Vec<Held> = self.oldest_held().collect();
         held.into_iter().try_for_each(|held| self.publish(held, u64::MAX).map(drop))
     }
 
-    /// The oldest store that the SM holds, of each launch.
+    /// Oldest held store of each launch.
     pub(super) fn oldest_held(&self) -> impl Iterator<Item = Held> {
         let of_source = |(launch, source): (LaunchId, &Option<Source<'_>>)| {
             let cycle = source.as_ref()?.oldest_held()?;
@@ -80,7 +81,8 @@ impl<'a> Slot<'a> {
         (0..).zip(&self.sources).filter_map(of_source)
     }
 
-    /// Writes what the SM holds of a launch to memory, up to a core cycle; gives the oldest store that is left.
+    /// Writes a launch's held stores to memory up to a core cycle, and returns the oldest remaining
+    /// one.
     pub(super) fn publish(&mut self, held: Held, through: u64) -> Result<Option<Held>, Box<SmFault>> {
         let Some(Some(source)) = self.sources.get_mut(held.launch as usize) else { return Ok(None) };
         source.publish(through).map_err(|error| {
@@ -90,7 +92,7 @@ impl<'a> Slot<'a> {
         Ok(source.oldest_held().map(|cycle| Held { cycle, ..held }))
     }
 
-    /// The core cycle of the next thing to do; `u64::MAX` for nothing.
+    /// Core cycle of the next event; `u64::MAX` for none.
     pub(super) fn wake(&self) -> u64 {
         let reply = self.inbox.front().map(|reply| reply.cycle);
         self.sm.next_event().into_iter().chain(reply).min().unwrap_or(u64::MAX)

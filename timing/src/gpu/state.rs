@@ -1,4 +1,4 @@
-//! The state of a whole GPU, as it is written and read.
+//! Saved state of a whole GPU.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit}
 use crate::sm::{Expected, Sm, SmState};
 use crate::specification::GpuSpec;
 
-/// Bytes of a state in memory, at most.
+/// Most bytes of a state in memory.
 const LIMIT: usize = 1 << 32;
 
-/// All that changes in a GPU, between launches or within them.
+/// Mutable state of a GPU, between launches or within them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GpuState {
     /// Values of the GPU's file, by key.
@@ -32,14 +32,14 @@ pub struct GpuState {
     counters: GpuCounters,
     earlier: Totals,
     sms: Vec<SmState>,
-    /// Replies that SMs have not taken.
+    /// Replies not yet taken by the SMs.
     inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
     memory: MemorySideState,
     running: Option<Running>,
 }
 
 impl GpuState {
-    /// Of a GPU whose SMs are these.
+    /// State of a GPU with these SMs.
     pub(super) fn new(
         gpu: &Gpu,
         sms: Vec<SmState>,
@@ -52,31 +52,31 @@ impl GpuState {
         GpuState { spec, run_to, now, counters, earlier, sms, inboxes, memory, running }
     }
 
-    /// Kernels of the launches that are under way, oldest first. What is read has not been checked.
+    /// Kernels in flight, oldest first; not validated in a decoded state.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         self.running.iter().flat_map(|running| &running.launches).map(LaunchState::kernel)
     }
 
-    /// As bytes.
+    /// Encodes the state.
     ///
     /// # Errors
-    /// There are none that say it.
+    /// The state has no encoding.
     pub fn encode(&self) -> Result<Vec<u8>, CodecError> {
         codec::encode(self)
     }
 
-    /// The state that bytes say; [`Gpu::restore`] finds out whether it can be.
+    /// Decodes a state; [`Gpu::restore`] validates it.
     ///
     /// # Errors
-    /// They say none.
+    /// The bytes are no state.
     pub fn decode(bytes: &[u8]) -> Result<GpuState, CodecError> {
         codec::decode::<LIMIT, GpuState>(bytes)
     }
 
-    /// Checks that it is of this GPU.
+    /// Checks that the state is of this GPU.
     ///
     /// # Errors
-    /// The first value in which that is another one.
+    /// The first value that differs.
     pub fn check_spec(&self, spec: &GpuSpec) -> Result<(), RestoreError> {
         let values = spec.values();
         let other = |key: &str, saved: &str, here: &str| RestoreError::OtherGpu {
@@ -97,8 +97,8 @@ impl GpuState {
 
     fn check(&self, spec: &GpuSpec) -> Fits {
         let sms = spec.chip.sms as usize;
-        fits(self.sms.len() == sms && self.inboxes.len() == sms, "there is another number of SMs")?;
-        fits(self.run_to < LATEST && self.now < LATEST, "its time is beyond all launches")?;
+        fits(self.sms.len() == sms && self.inboxes.len() == sms, "the number of SMs differs")?;
+        fits(self.run_to < LATEST && self.now < LATEST, "the clock is beyond its limit")?;
         countable(&self.counters)?;
         countable(&self.earlier)?;
         counts::check(&self.earlier.channels, &spec.dram, spec.partition.channels)?;
@@ -106,20 +106,20 @@ impl GpuState {
             let own = |reply: &Timed<MemoryReply>| usize::from(reply.message.sm) == number;
             inbox.iter().all(|reply| own(reply) && near(reply.cycle, self.run_to))
         };
-        fits(self.inboxes.iter().enumerate().all(own), "a reply is at another SM, or comes too late")
+        fits(self.inboxes.iter().enumerate().all(own), "a reply is in another SM's inbox, or too late")
     }
 }
 
 impl Gpu {
-    /// All that has changed since it was new. Not while a session holds it, which is why sessions borrow it.
+    /// State of the GPU. A session borrows the GPU, so none is open.
     pub fn state(&self) -> GpuState {
         GpuState::new(self, self.sms.iter().map(|sm| sm.state()).collect(), self.inboxes.clone(), None)
     }
 
-    /// A GPU that goes on from a state, with one thread.
+    /// Restores an idle GPU with one thread.
     ///
     /// # Errors
-    /// The state is of another GPU, cannot be that of any, or something is under way in it.
+    /// The state is of another GPU, invalid, or has work in flight.
     pub fn restore(spec: &Arc<GpuSpec>, state: GpuState) -> Result<Gpu, RestoreError> {
         if state.running.is_some() {
             let name = |kernel: &Kernel| format!("launch {} of kernel {}", kernel.launch, kernel.name);
@@ -129,11 +129,11 @@ impl Gpu {
         Gpu::restore_running(spec, state, &[]).map(Interrupted::into_gpu)
     }
 
-    /// What was under way in a state, to be gone on with by one thread. `sources` are what executes the launches from where they
-    /// stand, in the order of [`GpuState::kernels`]: their warps' next instructions are those that the model was told of.
+    /// Restores a GPU with its work in flight, with one thread. `sources` continue the launches in
+    /// the order of [`GpuState::kernels`], at the instructions last given to the model.
     ///
     /// # Errors
-    /// The state is of another GPU or of other launches, or cannot be that of any.
+    /// The state is of another GPU or other launches, or invalid.
     pub fn restore_running<'a>(
         spec: &Arc<GpuSpec>,
         state: GpuState,
@@ -163,10 +163,11 @@ impl Gpu {
         Ok(Interrupted { gpu, launches, running })
     }
 
-    /// The same with empty caches, closed rows and nothing under way: clock and counts go on.
+    /// Restores a GPU with empty caches, closed rows and no work in flight; clock and counts
+    /// continue.
     ///
     /// # Errors
-    /// As [`Gpu::restore`].
+    /// As for [`Gpu::restore`].
     pub fn restore_cold(spec: &Arc<GpuSpec>, state: GpuState) -> Result<Gpu, RestoreError> {
         let mut gpu = Gpu::restore(spec, state)?;
         let mut earlier = gpu.totals(0, gpu.sms.iter().map(Box::as_ref));
@@ -177,7 +178,7 @@ impl Gpu {
     }
 }
 
-/// Each reply that an SM waits for comes, and no other.
+/// Checks that exactly the awaited replies of each SM are in flight.
 fn check_under_way(
     memory: &MemorySide,
     inboxes: &[VecDeque<Timed<MemoryReply>>],
@@ -191,14 +192,14 @@ fn check_under_way(
             running.copy_reply(&mut of_copies, &reply)?;
             continue;
         }
-        let sm = expected.get_mut(usize::from(reply.sm)).ok_or("a reply is for no SM")?;
+        let sm = expected.get_mut(usize::from(reply.sm)).ok_or("a reply belongs to no SM")?;
         sm.find(&reply, deferred)?;
     }
     running.map_or(Ok(()), |running| running.check_replies(&of_copies))?;
     expected.iter().try_for_each(Expected::all_found)
 }
 
-/// A GPU with what was under way in it when its state was written.
+/// A restored GPU with work in flight.
 pub struct Interrupted<'a> {
     gpu: Gpu,
     launches: Vec<Launch<'a>>,
@@ -206,13 +207,13 @@ pub struct Interrupted<'a> {
 }
 
 impl<'a> Interrupted<'a> {
-    /// The same, with SMs run by so many threads. Results do not depend on it.
+    /// Runs SMs on `threads` threads. Results do not depend on the number.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Interrupted<'a> {
         Interrupted { gpu: self.gpu.with_threads(threads), ..self }
     }
 
-    /// What was under way goes on. Launches and copies have the numbers that they had.
+    /// Continues the work in flight under its previous numbers.
     pub fn session(&mut self) -> Session<'_, 'a> {
         let launches = std::mem::take(&mut self.launches);
         match self.running.take() {
@@ -224,12 +225,12 @@ impl<'a> Interrupted<'a> {
     /// Runs the only launch to its end.
     ///
     /// # Errors
-    /// As [`Gpu::launch`].
+    /// As for [`Gpu::launch`].
     pub fn finish(&mut self, observer: &mut dyn Observer) -> Result<LaunchRecord, LaunchError> {
         session::finish(self.session(), observer)
     }
 
-    /// The GPU, for what comes next. What was not gone on with is thrown away, with what is in the caches.
+    /// The idle GPU. Remaining work in flight and the caches' contents are discarded.
     pub fn into_gpu(mut self) -> Gpu {
         if self.running.is_some() {
             self.gpu.reset();
@@ -249,7 +250,7 @@ mod tests {
         Arc::new(GpuSpec::read(&document).unwrap())
     }
 
-    /// The unit whose part of a state does not fit a GPU that is changed, though the state says that it is of that one.
+    /// The unit that rejects a state whose GPU was changed while the state claims equality.
     fn refused(change: &str) -> String {
         let other = tiny(&[change]);
         let state = GpuState { spec: other.values(), ..Gpu::new(&tiny(&[])).state() };
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_another_size_is_refused_by_the_unit_that_has_it() {
+    fn unit_of_another_size_rejects_the_state() {
         for (change, unit) in [
             ("chip.sms=3", "the GPU"),
             ("crossbar.sms_per_port=2", "the crossbar"),
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_this_size_is_none_of_them() {
+    fn state_of_the_same_size_restores() {
         let spec = tiny(&[]);
         assert!(Gpu::restore(&spec, Gpu::new(&spec).state()).is_ok());
     }

@@ -1,5 +1,5 @@
-//! Who waits for whom when nothing moves any more: each warp, its instruction under way, the line that this waits for, and where
-//! that line's request is.
+//! Hang report: each warp with its instructions in flight, the lines that they wait for, and the
+//! location of the lines' requests.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,28 +16,28 @@ use crate::sm::memory::Request;
 use crate::sm::{Stage, WaitingWarp};
 use crate::whereabouts::{Located, Place};
 
-/// Nothing moves any more: who waits for whom.
+/// A deadlock, with each warp's wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stuck {
-    /// When. Core cycles.
+    /// Core cycle of the report.
     pub cycle: u64,
-    /// CTAs that have not ended, kernel by kernel; then what is left of copies within the device and of fills.
+    /// Uncompleted CTAs by kernel, then remaining device copies and fills.
     pub kernels: Vec<String>,
-    /// What each warp waits for: a line, and one for each line of memory that it waits for.
+    /// Waits: a line per warp and per awaited line of memory.
     pub warps: Vec<String>,
-    /// Units of the memory side that are not idle, with DRAM's banks.
+    /// Busy units of the memory side, DRAM banks included.
     pub units: Vec<String>,
 }
 
-/// Warps, and units, of a report that are printed.
+/// Warps, and units, printed.
 const SHOWN: usize = 24;
 
-/// Lines about a warp that are told.
+/// Lines printed per warp.
 const LINES: usize = 8;
 
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing moves any more at cycle {}", self.cycle)?;
+        write!(f, "deadlock: no progress since cycle {}", self.cycle)?;
         self.kernels.iter().try_for_each(|kernel| write!(f, "\n  {kernel}"))?;
         for (name, lines) in [("warps", &self.warps), ("units", &self.units)] {
             lines.iter().take(SHOWN).try_for_each(|line| write!(f, "\n  {line}"))?;
@@ -50,7 +50,7 @@ impl fmt::Display for Stuck {
     }
 }
 
-/// Requests under way by what their SMs know them by.
+/// Requests in flight by the SM's identification.
 #[derive(Default)]
 struct UnderWay(HashMap<(u16, Key), Vec<Located>>);
 
@@ -84,7 +84,7 @@ impl UnderWay {
 }
 
 impl<'a> Epochs<'_, 'a> {
-    /// Who waits for whom.
+    /// Builds the hang report.
     pub(super) fn stuck(&self, slots: &[Mutex<Slot<'a>>]) -> Stuck {
         let mut under_way = UnderWay::default();
         under_way.add(self.gpu.memory.whereabouts());
@@ -108,7 +108,7 @@ impl<'a> Epochs<'_, 'a> {
     }
 }
 
-/// What a warp of an SM waits for: of each instruction the first line of memory at each kind of place.
+/// Waits of a warp: for each instruction the first line of memory at each kind of location.
 fn told(sm: u16, warp: &WaitingWarp, under_way: &UnderWay) -> String {
     let mut lines: Vec<(_, String, usize)> = Vec::new();
     let mut tell = |kind, line: &dyn Fn() -> String| match lines.iter_mut().find(|(of, ..)| *of == kind) {
@@ -138,7 +138,7 @@ fn told(sm: u16, warp: &WaitingWarp, under_way: &UnderWay) -> String {
     for (_, line, like_it) in lines.iter().take(LINES) {
         told.extend(["\n    ", line]);
         if *like_it > 0 {
-            told.push_str(&format!(" (and {like_it} more like it)"));
+            told.push_str(&format!(" (and {like_it} similar)"));
         }
     }
     match lines.len().saturating_sub(LINES) {

@@ -1,6 +1,7 @@
-//! Copies within the device, and fills: kernels of the driver, of which only what they ask of the memory side is modelled.
+//! Device copies and fills: driver kernels, modelled by their memory traffic alone.
 //!
-//! Lines leave in the order of addresses, so many under way at once. A line is written when the bytes for it have come.
+//! Lines leave in address order up to a limit of outstanding lines. A line is written once its
+//! bytes have arrived.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,27 +14,27 @@ use crate::message::{MemoryRequest, RequestKind, Timed};
 use crate::restore::{Fits, MOST_COUNTED, fits, near};
 use crate::specification::GpuSpec;
 
-/// Bytes of device memory that are written: with what other memory of the device holds, or with a pattern.
+/// A device copy, or a fill with a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// What is written.
+    /// Destination rows.
     pub to: Rows,
-    /// Where the bytes come from, as many rows of the same width; nothing for a fill.
+    /// Source rows, equal in number and width; `None` for a fill.
     pub from: Option<Rows>,
 }
 
 impl Transfer {
-    /// Bytes that are written.
+    /// Bytes written.
     pub fn bytes(&self) -> u64 {
         self.to.bytes()
     }
 
-    /// Its kind, for a reader.
+    /// Kind of transfer, for messages.
     pub fn name(&self) -> &'static str {
         if self.from.is_some() { "copy within the device" } else { "fill" }
     }
 
-    /// The same with rows that follow each other, on both sides, as one.
+    /// Merges contiguous rows of both sides.
     fn joined(self) -> Transfer {
         let joined = match self.from {
             None => self.to.joined().map(|to| Transfer { to, from: None }),
@@ -45,55 +46,55 @@ impl Transfer {
         joined.unwrap_or(self)
     }
 
-    /// Whether there can be such memory.
+    /// Checks that the memory can exist.
     pub(super) fn fits(&self) -> Fits {
         let same = self.from.is_none_or(|from| from.has_shape_of(&self.to));
         let in_memory = self.to.is_in_memory() && self.from.is_none_or(|from| from.is_in_memory());
-        fits(same && in_memory, "a copy or fill is beyond memory")
+        fits(same && in_memory, "a copy or fill exceeds device memory")
     }
 }
 
-/// A reply that has come.
+/// A reply.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Answer {
-    /// Core cycles.
+    /// Core cycle.
     cycle: u64,
     is_read: bool,
 }
 
-/// One that is under way.
+/// A transfer in flight.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RunningTransfer {
     pub(super) id: u32,
     /// Number of its stream.
     pub(super) stream: u64,
     pub(super) transfer: Transfer,
-    /// When it began. Core cycles.
+    /// Core cycle of the start.
     pub(super) start: u64,
-    /// Something else was under way at the same time.
+    /// True if other work ran concurrently.
     pub(super) shared: bool,
-    /// The line that is read next.
+    /// Next line to read.
     read: Place,
-    /// The line that is written next.
+    /// Next line to write.
     write: Place,
-    /// Lines of the rows before that one which had to be read.
+    /// Lines read before the current one.
     read_before: u64,
-    /// Lines that have come.
+    /// Lines arrived.
     come: u64,
-    /// Requests without a reply.
+    /// Outstanding requests.
     unanswered: u64,
-    /// Replies whose time has not come, the earliest first.
+    /// Future replies, earliest first.
     answers: VecDeque<Answer>,
-    /// When the next request can leave. Core cycles.
+    /// Core cycle at which the next request may leave.
     next: u64,
-    /// Bytes of requests that have left in that cycle.
+    /// Bytes of requests sent in that cycle.
     used: u64,
-    /// When the last reply came. Core cycles.
+    /// Core cycle of the last reply.
     last: u64,
 }
 
 impl RunningTransfer {
-    /// One that begins at a core cycle.
+    /// A transfer that starts at a core cycle.
     pub(super) fn new(
         gpu: &GpuSpec,
         id: u32,
@@ -121,22 +122,22 @@ impl RunningTransfer {
         }
     }
 
-    /// Whether one that was read can be at a core cycle.
+    /// Checks a restored transfer against the clock.
     pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
         self.transfer.fits()?;
         let places = self.transfer.to.may_be_at(&self.write)
             && self.transfer.from.unwrap_or(self.transfer.to).may_be_at(&self.read);
-        fits(places, "a copy or fill is beyond its end")?;
+        fits(places, "a copy or fill is past its end")?;
         let counts = [self.read_before, self.come, self.unanswered];
-        fits(counts.iter().all(|count| *count < MOST_COUNTED), "a copy or fill waits for too much")?;
-        fits(self.used < gpu.transfer_rate(), "too much of a copy or fill left in a cycle")?;
+        fits(counts.iter().all(|count| *count < MOST_COUNTED), "a copy or fill waits for too many replies")?;
+        fits(self.used < gpu.transfer_rate(), "a copy or fill sent too much in a cycle")?;
         let in_order = self.answers.iter().is_sorted_by_key(|answer| answer.cycle);
         let times = [self.start, self.next, self.last].into_iter();
         let mut times = times.chain(self.answers.iter().map(|answer| answer.cycle));
         fits(in_order && times.all(|cycle| near(cycle, now)), "a copy or fill takes too long")
     }
 
-    /// Whether it waits for so many replies.
+    /// True if the transfer has this many outstanding requests.
     pub(super) fn waits_for(&self, replies: u64) -> bool {
         self.unanswered == replies
     }
@@ -145,13 +146,13 @@ impl RunningTransfer {
         self.transfer.to.is_end(&self.write)
     }
 
-    /// Whether there are bytes for the line that is written next.
+    /// True if the bytes of the next line to write have arrived.
     fn has_bytes(&self) -> bool {
         let Some(from) = &self.transfer.from else { return true };
         self.come >= self.read_before + from.lines_up_to(&self.write, &self.transfer.to)
     }
 
-    /// What leaves next, if so many requests may be under way.
+    /// Kind of the next request, within the limit of outstanding requests.
     fn next_kind(&self, gpu: &GpuSpec) -> Option<RequestKind> {
         if self.unanswered + self.answers.len() as u64 >= gpu.transfer_lines() {
             return None;
@@ -163,7 +164,7 @@ impl RunningTransfer {
         (!from.is_end(&self.read)).then_some(RequestKind::Read)
     }
 
-    /// The core cycle of the next thing to do, apart from replies that have not come.
+    /// Core cycle of the next event other than a future reply.
     pub(super) fn next_event(&self, gpu: &GpuSpec) -> Option<u64> {
         let leaves = self.next_kind(gpu).map(|_| self.next);
         let answered = self.answers.front().map(|answer| answer.cycle);
@@ -183,7 +184,7 @@ impl RunningTransfer {
                     self.advance(gpu, kind);
                 }
                 Some(_) => return,
-                // Nothing leaves before an answer comes.
+                // The transfer waits for a reply.
                 None => match self.answers.front() {
                     Some(answer) if answer.cycle < end => (self.next, self.used) = (answer.cycle, 0),
                     _ => return,
@@ -208,7 +209,7 @@ impl RunningTransfer {
         copy::request(gpu, self.id, kind, line, bytes)
     }
 
-    /// A request has left: the next line of its side is that behind it.
+    /// Moves the side of a sent request to its next line.
     fn advance(&mut self, gpu: &GpuSpec, kind: RequestKind) {
         self.unanswered += 1;
         self.used += crate::message::LINE_BYTES;
@@ -230,7 +231,7 @@ impl RunningTransfer {
         }
     }
 
-    /// A reply comes at a core cycle. Those that are told later come no earlier, but for those of the same epoch.
+    /// Accepts a reply of a core cycle. Replies arrive in order, except within an epoch.
     pub(super) fn answered(&mut self, cycle: u64, kind: RequestKind) {
         self.unanswered -= 1;
         let later = self.answers.iter().rev().take_while(|answer| answer.cycle > cycle).count();
@@ -238,7 +239,7 @@ impl RunningTransfer {
         self.answers.insert(place, Answer { cycle, is_read: kind == RequestKind::Read });
     }
 
-    /// When it ended, if it has.
+    /// Core cycle of the transfer's end, if it has ended.
     pub(super) fn end(&self, gpu: &GpuSpec) -> Option<u64> {
         let over = self.is_written() && self.unanswered == 0 && self.answers.is_empty();
         over.then(|| self.last.saturating_add(u64::from(gpu.launch.drain)))
@@ -251,7 +252,7 @@ impl fmt::Display for RunningTransfer {
         let (name, bytes, done) = (transfer.name(), transfer.bytes(), transfer.to.bytes_before(write));
         write!(
             f,
-            "launch {id}, {name}: {done} of {bytes} bytes have left, {unanswered} requests have no answer"
+            "launch {id}, {name}: {done} of {bytes} bytes requested, {unanswered} requests are outstanding"
         )
     }
 }

@@ -1,9 +1,9 @@
-//! CTAs that are executed without time, so that those that come after find caches as they would be.
+//! Untimed CTAs that warm the caches for timed ones.
 //!
-//! They are dealt to SMs as timed ones are, as many as fit side by side. Warps take turns: each goes on to its next access to
-//! device memory, which leaves its traces in tags, sectors and replacement state of L1 and L2 by the policies of timed accesses.
-//! So do instructions in their caches. Misses are answered at once, nothing is counted, DRAM is left alone, and modified lines
-//! that have to make room vanish.
+//! Untimed CTAs are dealt to SMs like timed ones, as many as fit at once. Warps take turns; a turn
+//! ends with an access to device memory. Accesses update tags, sectors and replacement state of L1
+//! and L2 by the policies of timed accesses; instructions update the instruction caches. Misses
+//! complete at once, counters and DRAM stay untouched, and evicted dirty lines are dropped.
 
 mod resident;
 
@@ -19,35 +19,35 @@ use super::{Gpu, LaunchError, Stuck};
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
 
-/// Rounds between two tellings of the observer.
+/// Rounds between reports to the observer.
 const TELL: u64 = 256;
 
-/// SMs with CTAs for each thread, below which one thread runs them all.
+/// SMs with CTAs per thread below which one thread runs them all.
 const SMS_PER_THREAD: usize = 2;
 
-/// CTAs of a launch that are timed, and those before them that warm the caches.
+/// Timed CTAs of a launch, and the earlier ones that warm the caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// Number of the first CTA that is timed.
+    /// First timed CTA.
     pub first: u64,
-    /// Number of the last.
+    /// Last timed CTA.
     pub last: u64,
-    /// So many CTAs before the first leave their traces in the caches.
+    /// CTAs before the first that warm the caches.
     pub warm: u64,
-    /// Whether those after the last do, for later launches.
+    /// True if the CTAs after the last warm the caches for later launches.
     pub warm_after: bool,
 }
 
-/// What was executed without time.
+/// Work executed untimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Untimed {
-    /// Instructions of warps.
+    /// Warp instructions.
     pub warp_instructions: u64,
-    /// Instructions of lanes.
+    /// Lane instructions.
     pub lane_instructions: u64,
 }
 
-/// Some of a launch's CTAs, by their positions.
+/// Some of a launch's CTAs, by position.
 struct Part<'s> {
     source: &'s dyn KernelSource,
     first: u64,
@@ -77,10 +77,11 @@ impl KernelSource for Part<'_> {
 }
 
 impl Gpu {
-    /// Executes a launch without time. Its last `warm` CTAs leave their traces in the caches; all do if they wait for each other.
+    /// Executes a launch untimed. The last `warm` CTAs warm the caches; all do in a cooperative
+    /// launch.
     ///
     /// # Errors
-    /// Why it did not end.
+    /// The reason why the launch did not complete.
     pub fn execute(
         &mut self,
         source: &dyn KernelSource,
@@ -95,10 +96,11 @@ impl Gpu {
         Ok(untimed)
     }
 
-    /// Runs the CTAs of a window from [`Gpu::now`] on, and the others of the launch without time before and after.
+    /// Times the CTAs of a window from [`Gpu::now`] on, and executes the others untimed before and
+    /// after.
     ///
     /// # Errors
-    /// Why it did not end, as of [`Gpu::launch`].
+    /// As for [`Gpu::launch`].
     pub fn launch_window(
         &mut self,
         source: &dyn KernelSource,
@@ -107,7 +109,7 @@ impl Gpu {
     ) -> Result<(LaunchRecord, Untimed), LaunchError> {
         let mut untimed = Untimed::default();
         let count = source.cta_count();
-        // Those that have begun elsewhere come first, all others by their numbers.
+        // CTAs begun elsewhere come first, the others by number.
         let position = |cta: u64| (0..count).find(|position| source.cta(*position) >= cta).unwrap_or(count);
         let (first, end) = (position(window.first), position(window.last.saturating_add(1)));
         self.begin_kernel(source)?;
@@ -122,10 +124,10 @@ impl Gpu {
         Ok((record, untimed))
     }
 
-    /// Executes the CTAs of a launch from a position on without time; they leave their traces in the caches.
+    /// Executes a launch's CTAs from a position on untimed; they warm the caches.
     ///
     /// # Errors
-    /// Why they did not end.
+    /// The reason why they did not complete.
     pub fn execute_from(
         &mut self,
         source: &dyn KernelSource,
@@ -145,7 +147,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Executes the CTAs before a position, the last `warm` of them with their traces.
+    /// Executes the CTAs before a position; the last `warm` of them warm the caches.
     fn execute_up_to(
         &mut self,
         source: &dyn KernelSource,
@@ -185,7 +187,7 @@ impl Gpu {
         outcome
     }
 
-    /// Runs rounds until all CTAs have ended, with all threads: in a round SMs do not concern each other.
+    /// Runs rounds until all CTAs have ended, on all threads: within a round SMs are independent.
     fn execute_on(
         &mut self,
         residents: &[Mutex<Resident<'_>>],
@@ -242,7 +244,7 @@ impl Gpu {
         if moved {
             return Ok(());
         }
-        let kernels = vec![format!("kernel {}, executed without time", kernel.name)];
+        let kernels = vec![format!("kernel {}, executed untimed", kernel.name)];
         Err(LaunchError::Stuck(Stuck { cycle: self.now, kernels, warps: Vec::new(), units: Vec::new() }))
     }
 }

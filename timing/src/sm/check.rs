@@ -173,7 +173,7 @@ impl State {
             if !cta.present {
                 return Ok(None);
             }
-            let program = programs(cta.launch).ok_or("a CTA is of no launch that is under way")?;
+            let program = programs(cta.launch).ok_or("a CTA belongs to no launch in flight")?;
             cta.adopt(gpu, &program, &mut space, self.shared)?;
             Ok(Some(program))
         };

@@ -224,6 +224,6 @@ fn one_that_gets_no_answers_is_told_with_what_is_left_of_it() {
     let never = ["dram.refresh=all-bank", "dram.refi=2000", "dram.rcd=4000", "tlb.walk=0"];
     let error = titan_v(&never).transfer(copy(4096), 0, &mut ()).unwrap_err();
     let text = error.to_string();
-    let told = "launch 0, copy within the device: 0 of 4096 bytes have left, 32 requests have no answer";
+    let told = "launch 0, copy within the device: 0 of 4096 bytes requested, 32 requests are outstanding";
     assert!(text.contains(told), "{text}");
 }

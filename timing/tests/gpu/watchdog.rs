@@ -62,7 +62,7 @@ fn loads_of_one_slice() -> Script {
 fn warps_at_a_barrier_wait_for_others() {
     let error = try_launch(&mut titan_v(&[]), &Script::new(2, 64).hang().exit()).unwrap_err();
     let stuck = stands_still(error);
-    assert_eq!(stuck.kernels, ["launch 0, kernel hangs: 0 of 2 CTAs have ended, 2 have started"]);
+    assert_eq!(stuck.kernels, ["launch 0, kernel hangs: 0 of 2 CTAs completed, 2 started"]);
     // Two CTAs of two warps, at the instruction after the barrier.
     assert_eq!(stuck.warps.len(), 4, "{:#?}", stuck.warps);
     let first = &stuck.warps[0];

@@ -1,14 +1,17 @@
-//! A launch of which not all CTAs are run, once it goes on as it has.
+//! Launches that stop once their behaviour is stable; the rest is extrapolated.
 //!
-//! Principal kernel analysis (Baddouh et al., MICRO 2021) ends a kernel when its IPC is stable and one wave of CTAs has ended. Here
-//! whole waves are left out, so that the launch ends with the CTAs with which it would have ended: the time in which SMs run
-//! empty, and a last wave that fills some of them only, are run and not guessed. A wave is as many CTAs as fit the GPU.
+//! Principal kernel analysis (Baddouh et al., MICRO 2021) ends a kernel when its IPC is stable and
+//! one wave of CTAs has ended. The model instead skips whole waves, so that the launch ends with
+//! its real last CTAs. Drain time and a partly filled last wave are simulated, not guessed. A wave
+//! is as many CTAs as fit on the GPU at once.
 //!
-//! The first wave tells how long one takes. From its end on the IPC of windows is looked at that together are as long, so that all
-//! that a CTA does is in them, and the first wave, which finds cold caches, is not. What CTAs that are left out take and count is that
-//! of a stretch of time after these windows. It is not that of the windows themselves: they were chosen for having no refresh and no
-//! burst of writes in them. The stretch ends where its warp instructions are as many as those of the CTAs that have ended in it: where
-//! warps wait for memory, instructions come in bursts, and CTAs end in waves.
+//! The first wave sets the time of a wave. After it, the model observes windows that together span
+//! one wave, so they cover a CTA's whole work and exclude the wave with cold caches.
+//!
+//! A stretch of time after these windows supplies the time and counts of skipped CTAs. The windows
+//! themselves are biased: stable windows contain no refresh and no burst of writes. The stretch
+//! ends where its warp instructions equal those of its completed CTAs, because memory-bound warps
+//! issue in bursts and CTAs end in waves.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -24,45 +27,47 @@ use crate::sm::{Occupancy, Program};
 use crate::specification::GpuSpec;
 use crate::statistics::{Counts, Kind, value};
 
-/// Core cycles after which it is looked whether the first wave has ended.
+/// Core cycles between checks for the end of the first wave.
 const GLANCE: u64 = 256;
 
-/// Lines by which L2 may come to hold more until the launch ends, as a part of all.
+/// Growth of L2's contents until the end of the launch, as a fraction of all lines.
 const GROWTH: f64 = 0.05;
 
-/// The part of what DRAM's data buses can move up to which hardly any access waits for others.
+/// DRAM bus utilisation below which accesses hardly wait for one another.
 const AT_EASE: f64 = 0.2;
 
-/// The part of the time so far that a stable launch is measured for at least, unless a wave takes longer: one over it.
+/// Minimum measurement time of a stable launch, as 1/n of the elapsed time, unless a wave takes
+/// longer.
 const MEASURED: u64 = 3;
 
-/// The part of its instructions by which what is measured may be out of step with the CTAs that end.
+/// Largest relative difference between measured instructions and those of completed CTAs.
 const IN_STEP: f64 = 0.005;
 
-/// The standard error, as a part of what is measured, that will do.
+/// Sufficient relative standard error of the measurement.
 const STEADY: f64 = 0.01;
 
-/// Standard errors of so many pieces by which 99 % of estimates are off at most (Student's t, five degrees of freedom).
+/// Standard errors that bound 99 % of estimates (Student's t, five degrees of freedom).
 const CONFIDENCE: f64 = 4.03;
 
-/// Pieces of a stretch of which the standard error is that of their mean.
+/// Pieces of a stretch, whose mean has the standard error.
 const PIECES: usize = 6;
 
-/// When a launch is taken to go on as it has.
+/// Criterion of stability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stability {
-    /// Windows of time that are compared; together they are as long as the first wave.
+    /// Windows compared; together they span the first wave.
     pub windows: u32,
-    /// Standard deviation of their IPC over its mean, at most.
+    /// Largest standard deviation of the windows' IPC, relative to the mean.
     pub deviation: f64,
 }
 
 impl Gpu {
-    /// As [`Gpu::launch`], but of a launch that is stable while many CTAs are still to be started some are left out. Its record says
-    /// what was simulated; the CTAs from that number on were not executed. One whose CTAs wait for all others is run whole.
+    /// Runs a launch as [`Gpu::launch`], but skips CTAs of one that is stable with many CTAs left.
+    /// The record states the simulated part; skipped CTAs are the last and never execute.
+    /// Cooperative launches run whole.
     ///
     /// # Errors
-    /// As of [`Gpu::launch`].
+    /// As for [`Gpu::launch`].
     pub fn launch_until_stable(
         &mut self,
         source: &dyn KernelSource,
@@ -98,7 +103,7 @@ impl Gpu {
     }
 }
 
-/// Watches as another observer does, and stops at a core cycle.
+/// An observer that also stops at a core cycle.
 struct Until<'o> {
     observer: &'o mut dyn Observer,
     cycle: u64,
@@ -119,13 +124,13 @@ impl Observer for Until<'_> {
 }
 
 impl Session<'_, '_> {
-    /// Whole waves that the only launch has still to start are left out. Gives the number of their CTAs.
+    /// Skips the whole waves that the only launch has yet to start, and returns their CTAs.
     fn leave_out(&mut self, wave: u64) -> u64 {
         self.epochs.launches.first_mut().map_or(0, |launch| launch.leave_out(wave))
     }
 }
 
-/// Whether a launch is stable.
+/// Stability test of a launch.
 struct Watch {
     /// CTAs that fit the GPU.
     wave: u64,
@@ -133,7 +138,7 @@ struct Watch {
     /// Core cycles of a window.
     window: u64,
     stretch: Stretch,
-    /// It was stable, and is measured for so many core cycles at least, and at most.
+    /// Minimum and maximum core cycles of the measurement, once the launch is stable.
     measured_for: Option<[u64; 2]>,
 }
 
@@ -142,7 +147,7 @@ impl Watch {
         Watch { wave, stability: *stability, window: GLANCE, stretch: Stretch::default(), measured_for: None }
     }
 
-    /// Whether there may still be CTAs to be left out of the launch.
+    /// True while CTAs could still be skipped.
     fn goes_on(&self, session: &Session<'_, '_>) -> bool {
         let launch = session.epochs.launches.first();
         launch.is_some_and(|launch| {
@@ -150,7 +155,7 @@ impl Watch {
         })
     }
 
-    /// A window is over. Says whether the launch was stable and has been measured since.
+    /// Takes the end of a window; true if the launch was stable and is measured.
     fn is_stable(&mut self, session: &Session<'_, '_>) -> bool {
         let now = session.epochs.gpu.run_to;
         let Some(launch) = session.epochs.launches.first().filter(|launch| launch.ended >= self.wave) else {
@@ -179,7 +184,7 @@ impl Watch {
             stretch.marks.extend(stretch.ends.front().map(|sample| sample.mark));
             let (wave, before) = (self.window * u64::from(*windows), now - launch.start);
             let shortest = wave.max(before / MEASURED);
-            // Of few windows there would be too few pieces.
+            // Long windows would give too few pieces.
             self.window = self.window.min(shortest / PIECES as u64).max(1);
             self.measured_for = Some([shortest, before.max(2 * shortest)]);
         } else {
@@ -189,7 +194,7 @@ impl Watch {
     }
 }
 
-/// How far a launch was at a core cycle.
+/// Progress of a launch at a core cycle.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     cycle: u64,
@@ -198,8 +203,8 @@ struct Mark {
 }
 
 impl Mark {
-    /// How far instructions since another mark are from those of the CTAs that have ended since, as a part of them, if a CTA has so
-    /// many on average.
+    /// Relative difference between instructions since another mark and those of the CTAs completed
+    /// since, at `mean` instructions a CTA.
     fn out_of_step(&self, since: &Mark, mean: f64) -> f64 {
         let instructions = (self.instructions - since.instructions) as f64;
         let of_ended = (self.ctas_ended - since.ctas_ended) as f64 * mean;
@@ -207,13 +212,13 @@ impl Mark {
     }
 }
 
-/// What was counted up to a core cycle.
+/// Counts up to a core cycle.
 struct Sample {
     mark: Mark,
     totals: Totals,
 }
 
-/// Standard deviation of values over their mean.
+/// Standard deviation relative to the mean.
 fn deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
@@ -223,14 +228,14 @@ fn deviation(values: &[f64]) -> f64 {
 /// A stretch of time.
 #[derive(Default)]
 struct Stretch {
-    /// Ends of its windows, or its own.
+    /// Samples at the ends of its windows, or at its own ends.
     ends: VecDeque<Sample>,
-    /// Where it was while it was measured.
+    /// Progress during the measurement.
     marks: Vec<Mark>,
 }
 
 impl Stretch {
-    /// Standard deviation of the windows' IPC over its mean.
+    /// Standard deviation of the windows' IPC relative to the mean.
     fn deviation(&self) -> f64 {
         let marks = self.ends.iter().map(|sample| sample.mark);
         let windows = marks.clone().zip(marks.skip(1));
@@ -240,8 +245,8 @@ impl Stretch {
         deviation(&ipc.collect::<Vec<_>>())
     }
 
-    /// It goes on to this sample, and ends here if it is long enough and not more out of step than where it ended before. Says whether
-    /// it will do as it is.
+    /// Extends the stretch to a sample. The stretch ends here if it is long enough and less out of
+    /// step than before. True if the measurement suffices.
     fn measure(&mut self, sample: Sample, [shortest, longest]: [u64; 2], mean: f64) -> bool {
         self.marks.push(sample.mark);
         let Some(first) = self.marks.first().copied() else { return false };
@@ -258,8 +263,8 @@ impl Stretch {
         length >= longest || (own <= IN_STEP && self.standard_error() <= STEADY)
     }
 
-    /// By how much what was measured may be off, as a part of it: the standard error of the mean speed of its pieces, in instructions
-    /// or in CTAs that end, whichever is steadier.
+    /// Relative standard error of the pieces' mean speed, in instructions or completed CTAs,
+    /// whichever is steadier.
     fn standard_error(&self) -> f64 {
         let end = self.ends.back().map_or(0, |end| end.mark.cycle);
         let marks = &self.marks[..self.marks.partition_point(|mark| mark.cycle <= end)];
@@ -278,33 +283,34 @@ impl Stretch {
         error(|mark| mark.instructions).min(error(|mark| mark.ctas_ended))
     }
 
-    /// Counts of the whole stretch, and how often as many instructions as in it are in so many.
+    /// Counts of the stretch, and the factor that scales its instructions to `instructions`.
     fn repeated(&self, instructions: f64) -> Option<(Counts, f64)> {
         let (first, last) = (self.ends.front()?, self.ends.back()?);
         let counted = (last.mark.instructions - first.mark.instructions) as f64;
         Some((last.totals.since(&first.totals), instructions / counted.max(1.0)))
     }
 
-    /// What channels of DRAM have counted meanwhile.
+    /// Counts of DRAM channels in the stretch.
     fn channels(&self) -> Vec<ChannelCounts> {
         let ends = self.ends.front().zip(self.ends.back());
         ends.map_or_else(Vec::new, |(first, last)| last.totals.channels_since(&first.totals))
     }
 
-    /// Lines that L2 has come to hold.
+    /// Lines by which L2's contents grew.
     fn growth(counts: &Counts) -> f64 {
         let of = |name| value(counts, name).unwrap_or(0) as f64;
         of("l2.tag_misses") - of("l2.evictions")
     }
 
-    /// Whether L2 holds about as many lines after so many more instructions: as long as it fills, less is written back than later.
+    /// True if L2 would hold about as many lines after `instructions` more. A filling L2 writes
+    /// back less than a full one.
     fn leaves_l2_as_it_is(&self, instructions: f64, gpu: &GpuSpec) -> bool {
         let Some((counts, times)) = self.repeated(instructions) else { return false };
         let lines = f64::from(gpu.l2.size) / LINE_BYTES as f64 * f64::from(gpu.partition.all_slices());
         Stretch::growth(&counts) * times <= lines * GROWTH
     }
 
-    /// Whether DRAM has hardly anything to do, and would not have even if each line that L2 comes to hold were written back.
+    /// True if DRAM is nearly idle, and would be even if each new line in L2 were written back.
     fn leaves_dram_at_ease(&self, gpu: &GpuSpec) -> bool {
         let Some((counts, _)) = self.repeated(0.0) else { return false };
         let of = |name| value(&counts, name).unwrap_or(0) as f64;
@@ -313,7 +319,7 @@ impl Stretch {
         sectors + Stretch::growth(&counts) * LINE_BYTES as f64 <= movable * AT_EASE
     }
 
-    /// The record of a launch of so many CTAs, with more that were left out.
+    /// Record of a launch of `ctas` CTAs plus `left_out` skipped ones.
     fn extrapolated(&self, record: LaunchRecord, ctas: u64, left_out: u64) -> LaunchRecord {
         let LaunchRecord { cycles, warp_instructions, .. } = record;
         let instructions = warp_instructions as f64 / ctas.max(1) as f64 * left_out as f64;

@@ -1,4 +1,4 @@
-//! Copies within the device, and fills, of a session.
+//! Device copies and fills of a session.
 
 use super::{LaunchId, Session};
 use crate::gpu::transfer::{RunningTransfer, Transfer};
@@ -6,10 +6,11 @@ use crate::gpu::{Gpu, LaunchError};
 use crate::report::TransferRecord;
 
 impl Session<'_, '_> {
-    /// Begins a copy within the device, or a fill, at a core cycle, or as soon after it as can be, in the stream of a number.
+    /// Begins a device copy or fill in a numbered stream, at a core cycle or as soon after it as
+    /// possible.
     ///
     /// # Errors
-    /// It is of no memory.
+    /// The transfer exceeds device memory.
     pub fn begin_transfer(
         &mut self,
         transfer: Transfer,
@@ -26,7 +27,7 @@ impl Session<'_, '_> {
         Ok(id)
     }
 
-    /// The record of one that has ended.
+    /// Record of a completed transfer.
     pub(super) fn transfer_record(&mut self, ended: &RunningTransfer) -> Result<TransferRecord, LaunchError> {
         let RunningTransfer { stream, transfer, start, shared, .. } = *ended;
         let end = ended.end(&self.epochs.gpu.spec).ok_or(LaunchError::Nothing)?;

@@ -1,4 +1,4 @@
-//! The CTAs on one SM, executed without time.
+//! Untimed CTAs of one SM.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::gpu::LaunchError;
 use crate::message::MemoryRequest;
 use crate::sm::{Program, Sm, SmFault};
 
-/// Instructions that a warp executes in a turn at most: one that waits for another in a loop must not go on for ever.
+/// Most instructions of a warp's turn: a spinning warp must yield.
 const TURN: u32 = 64;
 
-/// The line of a warp that has fetched nothing.
+/// Line of a warp without a fetch.
 const NO_LINE: u64 = u64::MAX;
 
 /// A CTA slot.
@@ -20,32 +20,32 @@ const NO_LINE: u64 = u64::MAX;
 struct Slot {
     cta: Option<u64>,
     warps: Vec<Warp>,
-    /// Warps that have not ended.
+    /// Warps still running.
     left: usize,
 }
 
 #[derive(Clone, Copy)]
 struct Warp {
     ended: bool,
-    /// Line of its last instruction.
+    /// Line of the last instruction.
     line: u64,
 }
 
-/// An SM and the CTAs on it.
+/// An SM with its untimed CTAs.
 pub(super) struct Resident<'s> {
     pub(super) sm: Box<Sm>,
     number: u32,
     program: Arc<Program>,
-    /// Whether caches have traces of what is executed.
+    /// True if execution warms the caches.
     warm: bool,
     warps: Box<dyn WarpSource + 's>,
     slots: Vec<Slot>,
     deferred: Vec<u32>,
     execution: Execution,
-    /// What the SM asks of L2.
+    /// Requests of the SM to L2.
     pub(super) requests: Vec<MemoryRequest>,
     pub(super) untimed: Untimed,
-    /// Whether any warp has moved in its last turn, or why one cannot.
+    /// True if a warp advanced in its last turn; or the error of one.
     pub(super) moved: Result<bool, LaunchError>,
 }
 
@@ -77,7 +77,7 @@ impl<'s> Resident<'s> {
         }
     }
 
-    /// Starts the next CTA in a slot, if there is one.
+    /// Starts the next CTA in a slot, if any is left.
     pub(super) fn fill(
         &mut self,
         slot: usize,
@@ -99,7 +99,7 @@ impl<'s> Resident<'s> {
         self.slots.iter().all(|slot| slot.cta.is_none())
     }
 
-    /// Each warp has its turn.
+    /// Gives each warp a turn.
     pub(super) fn run(&mut self, now: Moment) {
         self.moved = self.turns(now);
     }
@@ -116,7 +116,7 @@ impl<'s> Resident<'s> {
         Ok(moved)
     }
 
-    /// A warp goes on to its next access to device memory.
+    /// Runs a warp to its next access to device memory.
     fn turn(&mut self, now: Moment, slot: usize, warp: usize) -> Result<bool, LaunchError> {
         let name = WarpSlot { cta: slot as u32, warp: warp as u32 };
         for step in 0..TURN {
@@ -141,7 +141,7 @@ impl<'s> Resident<'s> {
         Ok(true)
     }
 
-    /// What a warp has executed leaves its traces; says whether it was an access to device memory.
+    /// Updates the caches for an instruction; true for an access to device memory.
     fn leave_traces(&mut self, slot: usize, warp: usize, position: u32) -> bool {
         let Resident { sm, program, slots, execution, requests, .. } = self;
         let line = &mut slots[slot].warps[warp].line;
@@ -158,7 +158,7 @@ impl<'s> Resident<'s> {
         }
     }
 
-    /// What was put off takes effect; says whether anything was.
+    /// Performs deferred instructions; true if there were any.
     pub(super) fn perform(&mut self, now: Moment) -> Result<bool, LaunchError> {
         let any = !self.deferred.is_empty();
         for deferred in std::mem::take(&mut self.deferred) {
@@ -167,7 +167,7 @@ impl<'s> Resident<'s> {
         Ok(any)
     }
 
-    /// CTAs that are over give way to the next ones; gives how many.
+    /// Replaces completed CTAs by the next ones, and returns the number completed.
     pub(super) fn end_ctas(&mut self, waiting: &mut impl Iterator<Item = u64>) -> Result<u64, LaunchError> {
         let mut ended = 0;
         for slot in 0..self.slots.len() {

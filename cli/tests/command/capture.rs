@@ -96,7 +96,7 @@ fn a_folder_in_use_is_refused_before_the_program_starts() {
 fn a_selection_that_cannot_be_read_is_refused() {
     let outcome = Captured::program().capture(&["--only", "kernel"]);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
-    assert!(outcome.stderr.contains("`kernel` selects no launches"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("`kernel` is not a selection of launches"), "{}", outcome.stderr);
     let outcome = Captured::program().capture(&["--only", "ctas=1"]);
     assert_eq!(outcome.status, 2);
     assert!(outcome.stderr.contains("`ctas` selects CTAs to be timed"), "{}", outcome.stderr);

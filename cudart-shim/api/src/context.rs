@@ -36,11 +36,11 @@ impl Need {
         }
     }
 
-    /// Needs of the driver's calls.
+    /// Needs of driver calls.
     const OF_DRIVER: [Need; 7] =
         [Need::Nothing, Need::Driver, Need::Current, Need::Stack, Need::Context, Need::Object, Need::Stream];
 
-    /// Needs of the runtime's calls.
+    /// Needs of runtime calls.
     const OF_RUNTIME: [Need; 3] = [Need::Nothing, Need::Driver, Need::Initialises];
 
     /// Reads the word of a driver call.
@@ -54,7 +54,7 @@ impl Need {
     }
 }
 
-/// Sources that the tables' heads explain.
+/// Evidence words that the tables' heads explain.
 pub(crate) const SOURCES: [&str; 9] =
     ["guide", "manual", "events", "streams", "copies", "launches", "handles", "pointers", "assumed"];
 

@@ -1,4 +1,5 @@
-//! What a front library is made of: trampolines that jump through a table the core fills, and the linker's arguments.
+//! Generator of front libraries: trampolines through a table that the core fills, and linker
+//! arguments.
 //!
 //! Tried with rustc's linker (rust-lld): a version script alone leaves the symbols without their version node; `.symver`
 //! with an explicit `@@node` beside an empty node in the script gives exactly the original's symbol table.
@@ -21,7 +22,8 @@ pub enum BuildError {
     NoOutputFolder,
 }
 
-/// The whole build script of a front: writes the trampolines and the version script, tells cargo how to link.
+/// Build script of a front: writes trampolines and version script, and passes linker arguments to
+/// cargo.
 pub fn build(library: Library) -> Result<(), BuildError> {
     let out = std::env::var_os("OUT_DIR").ok_or(BuildError::NoOutputFolder)?;
     let functions = exports(library)?;
@@ -39,8 +41,8 @@ pub fn build(library: Library) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Assembly of the trampolines and of `voltsim_front_table`, whose entries are at first the functions that say the core
-/// is missing. `{missing_status}` and `{missing_word}` are operands of the `global_asm!` around it.
+/// Assembly of the trampolines and of `voltsim_front_table`, whose entries first report a missing
+/// core. `{missing_status}` and `{missing_word}` are operands of the surrounding `global_asm!`.
 pub fn trampolines(library: Library, functions: &[Function]) -> String {
     let mut text = String::from(".text\n");
     for (index, function) in functions.iter().enumerate() {

@@ -35,7 +35,7 @@ pub enum Library {
 }
 
 impl Library {
-    /// All of them; the position in this list is the number a front hands to the core.
+    /// All libraries; the position is the number that a front gives to the core.
     pub const ALL: [Library; 5] =
         [Library::Cudart11, Library::Cudart12, Library::Cudart13, Library::Cuda, Library::Nvml];
 
@@ -50,7 +50,7 @@ impl Library {
         }
     }
 
-    /// Name of the symbol version node all its functions carry; the driver's libraries have none.
+    /// Symbol version node of all functions; `None` for the driver's libraries.
     pub fn version_node(self) -> Option<&'static str> {
         match self {
             Library::Cuda | Library::Nvml => None,
@@ -58,7 +58,7 @@ impl Library {
         }
     }
 
-    /// Name cargo gives the front's library (`lib<this>.so`); it is installed as [`Library::soname`].
+    /// Cargo's name of the front library (`lib<this>.so`), installed as [`Library::soname`].
     pub fn crate_name(self) -> &'static str {
         match self {
             Library::Cudart11 => "voltsim_cudart_11",
@@ -69,12 +69,12 @@ impl Library {
         }
     }
 
-    /// The number a front hands to the core.
+    /// Number that a front gives to the core.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// Hash of the exported names in table order. Front and core compare it: a front of another build is refused.
+    /// Hash of the exported names in table order. The core rejects a front with another hash.
     pub fn fingerprint(self) -> Result<u64, TableError> {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for function in exports(self)? {
@@ -86,14 +86,15 @@ impl Library {
     }
 }
 
-/// How far a function is.
+/// Implementation state of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has a body in the core, of this name.
+    /// Implemented by this body in the core.
     Done(&'static str),
-    /// Exported; returns "not supported" and logs its name and its caller.
+    /// Exported; returns "not supported" and logs name and caller.
     Stub,
-    /// As [`State::Stub`], and not planned (graphics interoperation and the like); returns the error of this name.
+    /// As [`State::Stub`], and out of scope (graphics interoperation and the like); returns this
+    /// error.
     Refused(&'static str),
 }
 
@@ -108,42 +109,42 @@ impl State {
     }
 }
 
-/// Which variant of a driver function `cuGetProcAddress` is asked for.
+/// Default stream of the function that `cuGetProcAddress` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// The default stream is the legacy one.
+    /// Legacy default stream.
     Legacy,
-    /// The default stream is the thread's own (`_ptds`, `_ptsz`).
+    /// Per-thread default stream (`_ptds`, `_ptsz`).
     PerThread,
 }
 
-/// One name under which `cuGetProcAddress` knows a function.
+/// A name under which `cuGetProcAddress` finds a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// The name without `_v2` and the like.
+    /// Name without a suffix such as `_v2`.
     pub name: &'static str,
-    /// First CUDA version (1000 × major + 10 × minor) that means this function by the name.
+    /// First CUDA version (1000 × major + 10 × minor) in which the name means this function.
     pub since: u32,
-    /// Whether it is the per-thread-stream variant.
+    /// Default stream of the variant.
     pub streams: Streams,
 }
 
 /// One line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// The exported name.
+    /// Exported name.
     pub name: &'static str,
-    /// The libraries that export it with this signature and body.
+    /// Libraries that export the function with this signature and body.
     pub libraries: Vec<Library>,
-    /// The names `cuGetProcAddress` knows it by; empty in the runtime.
+    /// Names for `cuGetProcAddress`; empty in the runtime.
     pub lookups: Vec<Lookup>,
-    /// How far it is.
+    /// Implementation state.
     pub state: State,
     /// C signature without the name, `cudaError_t (int *count)`; empty where no document gives it.
     pub signature: &'static str,
-    /// Context that a call needs.
+    /// Required context.
     pub need: Need,
-    /// Evidence for the need: a word that the table's head explains; empty for NVML.
+    /// Evidence for `need`, a word that the table's head explains; empty for NVML.
     pub source: &'static str,
 }
 
@@ -188,7 +189,7 @@ pub fn management() -> Result<Vec<Function>, TableError> {
     })
 }
 
-/// What one library exports, in the order of its function table.
+/// Exports of a library, in the order of its function table.
 pub fn exports(library: Library) -> Result<Vec<Function>, TableError> {
     let mut functions = match library {
         Library::Cuda => driver()?,
@@ -267,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_library_exports_as_many_functions_as_the_original() {
+    fn libraries_export_as_many_functions_as_originals() {
         let count = |library| exports(library).map(|functions| functions.len()).unwrap_or(0);
         assert_eq!(count(Library::Cudart11), 395);
         assert_eq!(count(Library::Cudart12), 435);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_driver_functions_answer_to_one_name_and_version() {
+    fn driver_lookups_are_unique_by_name_and_version() {
         let functions = driver().unwrap_or_default();
         let mut keys: Vec<_> = functions
             .iter()

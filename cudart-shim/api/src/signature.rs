@@ -1,9 +1,9 @@
-//! C signatures as far as the calling convention cares: how each argument travels.
+//! C signatures, reduced to the calling convention: the class of each argument.
 
-/// How a value travels in the System V calling convention.
+/// Class of a value in the System V calling convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Nothing (a `void` result).
+    /// No value (a `void` result).
     Nothing,
     /// 32-bit integer or enumeration.
     Int,
@@ -11,13 +11,13 @@ pub enum Class {
     Word,
     /// 32-bit float.
     Float,
-    /// One byte or two.
+    /// 8- or 16-bit integer.
     Small,
-    /// A structure by value, of this many bytes.
+    /// Structure by value, with its size in bytes.
     Struct(usize),
 }
 
-/// The classes of a function's result and arguments.
+/// Classes of a function's result and arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The result.
@@ -26,7 +26,7 @@ pub struct Signature {
     pub arguments: Vec<Class>,
 }
 
-/// Handles and callbacks that are pointers though their type does not say so, and 64-bit integers.
+/// Types that occupy a 64-bit word: pointers by another name, handles, callbacks, 64-bit integers.
 const WORDS: &[&str] = &[
     "size_t",
     "unsigned long long",
@@ -122,7 +122,7 @@ const STRUCTURES: &[(&str, usize)] = &[
 ];
 
 impl Signature {
-    /// Reads `result (type name, type name)`; `None` when the text is empty or has another shape.
+    /// Parses `result (type name, type name)`; `None` for empty or malformed text.
     pub fn parse(text: &str) -> Option<Signature> {
         let (result, arguments) = text.strip_suffix(')')?.split_once('(')?;
         let arguments = split_arguments(arguments)
@@ -134,7 +134,7 @@ impl Signature {
     }
 }
 
-/// Splits at the commas that are not inside the parentheses of a function pointer.
+/// Splits at commas outside parentheses.
 fn split_arguments(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     text.split(|character| {

@@ -1,27 +1,28 @@
-//! Which memory kernels could access at a launch, to the byte, whether the launch can reach it or not.
+//! Memory that kernels could access at a launch, byte by byte, reachable or not.
 
 use serde::{Deserialize, Serialize};
 
-/// Live memory of a device: address and bytes of each range, by address. What the program had registered is not in it.
+/// Live memory of a device: address and size of each range, by address. Registered host memory is
+/// left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Encoded", into = "Encoded")]
 pub struct Accessible {
-    /// What calls of the program have allocated and mapped, mappings without a gap as one, and variables of modules.
+    /// Allocations, mappings (contiguous ones merged) and module variables.
     pub ranges: Vec<(u64, u64)>,
-    /// What `malloc` in kernels has handed out.
+    /// Blocks that `malloc` in kernels returned.
     pub heap: Vec<(u64, u64)>,
 }
 
-/// The same with the bytes between a range and the one before, which are fewer digits than addresses.
+/// Serialised form: each range as its gap to the previous one, which takes fewer digits.
 #[derive(Serialize, Deserialize)]
 struct Encoded {
     ranges: Vec<(u64, u64)>,
     heap: Vec<(u64, u64)>,
 }
 
-/// Ranges that end behind the last address.
+/// A range extends beyond the last address.
 #[derive(Debug, thiserror::Error)]
-#[error("memory lies behind the last address")]
+#[error("memory extends beyond the last address")]
 struct Beyond;
 
 impl From<Accessible> for Encoded {
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_come_back_and_neighbours_take_few_bytes() {
+    fn ranges_round_trip_and_adjacent_ones_encode_short() {
         let ranges: Vec<_> = (0..100).map(|number| (0x2000_0000_0000 + 0x1000 * number, 1000)).collect();
         let accessible = Accessible { ranges, heap: vec![(0x2fff_ffff_0000, 16), (0x2fff_ffff_0100, 300)] };
         let bytes = codec::encode(&accessible).unwrap();
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_behind_the_last_address_are_refused() {
+    fn ranges_beyond_the_last_address_are_rejected() {
         for gaps in [vec![(u64::MAX, 1)], vec![(5, u64::MAX - 6), (1, 1)]] {
             let bytes = codec::encode(&Encoded { ranges: Vec::new(), heap: gaps }).unwrap();
             assert!(codec::decode::<{ 1 << 20 }, Accessible>(&bytes).is_err());

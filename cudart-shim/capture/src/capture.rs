@@ -1,4 +1,4 @@
-//! A captured launch that is read, from a folder or from a kernel stream.
+//! A captured launch, read from a folder or a kernel stream.
 
 use crate::accessible::Accessible;
 use crate::error::Error;
@@ -11,19 +11,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A captured launch, its manifest read and checked.
+/// A captured launch with its validated manifest.
 #[derive(Debug)]
 pub struct Capture {
     place: Place,
     launch: Launch,
 }
 
-/// Where it is.
+/// Location of a capture.
 #[derive(Debug)]
 enum Place {
-    /// In a folder of its own.
+    /// A folder of one launch.
     Folder(PathBuf),
-    /// In a stream, as this entry.
+    /// Entry of a kernel stream.
     Stream(Arc<KernelStream>, usize),
 }
 
@@ -37,12 +37,12 @@ impl Capture {
         Capture::of_folder(folder.to_owned(), launch).checked()
     }
 
-    /// One whose folder was written now.
+    /// A capture whose folder was just written.
     pub(crate) fn of_folder(folder: PathBuf, launch: Launch) -> Capture {
         Capture { place: Place::Folder(folder), launch }
     }
 
-    /// The entry of a stream.
+    /// A stream's entry.
     pub(crate) fn of_stream(
         stream: Arc<KernelStream>,
         entry: usize,
@@ -56,7 +56,7 @@ impl Capture {
         Ok(self)
     }
 
-    /// The file that has the manifest.
+    /// File that holds the manifest.
     fn manifest(&self) -> PathBuf {
         match &self.place {
             Place::Folder(folder) => folder.join(MANIFEST),
@@ -64,7 +64,7 @@ impl Capture {
         }
     }
 
-    /// Places that lie outside of what they are places in.
+    /// Checks that offsets lie within their buffers.
     fn check(&self) -> Result<(), Error> {
         let malformed = |message: String| Error::Malformed { path: self.manifest(), message };
         for parameter in &self.launch.parameters {
@@ -72,17 +72,14 @@ impl Capture {
             if u64::from(parameter.offset) + size > self.launch.parameter_bytes.into()
                 || parameter.pointers.end().max(parameter.objects.end()) > size
             {
-                return Err(malformed(format!(
-                    "parameter `{}` does not lie within the parameters",
-                    parameter.name
-                )));
+                return Err(malformed(format!("parameter `{}` exceeds the parameter block", parameter.name)));
             }
         }
         for (number, buffer) in self.launch.buffers.iter().enumerate() {
             let end = buffer.address.0.checked_add(buffer.size);
             let words = [&buffer.pointers, &buffer.functions, &buffer.objects];
             if end.is_none() || words.iter().any(|words| words.end() > buffer.size) {
-                return Err(malformed(format!("buffer {number} has places outside of it")));
+                return Err(malformed(format!("buffer {number} has word offsets beyond its end")));
             }
         }
         let ranges = self.ranges();
@@ -95,7 +92,7 @@ impl Capture {
                     .then_some(())
             };
             if image.levels.is_empty() || image.levels.iter().any(|level| lies_in_buffer(level).is_none()) {
-                return Err(malformed(format!("image {number} does not lie in a buffer")));
+                return Err(malformed(format!("image {number} is outside every buffer")));
             }
         }
         let of_textures = self.launch.textures.iter().filter_map(|texture| match texture.texels {
@@ -105,15 +102,15 @@ impl Capture {
         let of_surfaces = self.launch.surfaces.iter().map(|surface| surface.image);
         if let Some(number) = of_textures.chain(of_surfaces).find(|&image| image >= self.launch.images.len())
         {
-            return Err(malformed(format!("there is no image {number}")));
+            return Err(malformed(format!("image {number} is missing")));
         }
         if self.launch.modules.is_empty() {
-            return Err(malformed("there is no module".to_owned()));
+            return Err(malformed("the module is missing".to_owned()));
         }
         Ok(())
     }
 
-    /// The folder, or the file of the stream.
+    /// The folder, or the stream's file.
     pub fn path(&self) -> &Path {
         match &self.place {
             Place::Folder(folder) => folder,
@@ -126,7 +123,7 @@ impl Capture {
         &self.launch
     }
 
-    /// The PTX texts; the first holds the kernel.
+    /// PTX texts, the kernel's first.
     pub fn modules(&self) -> Result<Vec<String>, Error> {
         let folder = match &self.place {
             Place::Folder(folder) => folder,
@@ -139,9 +136,9 @@ impl Capture {
         self.launch.modules.iter().map(read).collect()
     }
 
-    /// Contents of the buffer of this number before the launch.
+    /// Contents of a numbered buffer before the launch.
     pub fn contents(&self, number: usize) -> Result<Vec<u8>, Error> {
-        let message = format!("there is no buffer {number}");
+        let message = format!("buffer {number} is missing");
         let none = || Error::Malformed { path: self.manifest(), message };
         let buffer = self.launch.buffers.get(number).ok_or_else(none)?;
         match &self.place {
@@ -152,12 +149,12 @@ impl Capture {
         }
     }
 
-    /// Where the buffers were.
+    /// Addresses of the buffers.
     pub fn ranges(&self) -> Ranges {
         Ranges::new(self.launch.buffers.iter().map(|buffer| (buffer.address.0, buffer.size)))
     }
 
-    /// What was allocated at the launch. Folders do not have it, nor streams of before.
+    /// Memory allocated at the launch; `None` for folders and older streams.
     pub fn accessible(&self) -> Result<Option<Accessible>, Error> {
         match &self.place {
             Place::Folder(_) => Ok(None),
@@ -165,7 +162,7 @@ impl Capture {
         }
     }
 
-    /// The memory after the launch, if that was captured too. Streams do not have it.
+    /// Memory after the launch, if captured; `None` for streams.
     pub fn results(&self) -> Result<Option<Results>, Error> {
         match &self.place {
             Place::Folder(folder) if folder.join(RESULTS).exists() => {

@@ -1,43 +1,44 @@
-//! What a device did, as kernel streams have it.
+//! Device operations in kernel streams.
 
 use serde::{Deserialize, Serialize};
 use timing::gpu::Transfer;
 use voltsim_checkpoint::contents::Content;
 
-/// What the device did.
+/// A device operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// A launch.
     Launch {
-        /// Its number in the program, from 1.
+        /// Launch number in the program, from 1.
         number: u64,
-        /// The kernel's name in the PTX.
+        /// Mangled name of the kernel.
         kernel: String,
-        /// Its manifest, without files: a [`Launch`](crate::Launch) as text.
+        /// Manifest without files: a [`Launch`](crate::Launch) as text.
         manifest: String,
         /// The PTX texts.
         modules: Vec<Content>,
-        /// The memory of each buffer before it.
+        /// Memory of each buffer before the launch.
         buffers: Vec<Content>,
-        /// What came before it, as far as caches may have traces: an encoded [`Past`](warp_stream::Past). Nothing if unknown.
+        /// Earlier accesses that caches may hold: an encoded [`Past`](warp_stream::Past); empty if
+        /// unknown.
         past: Content,
-        /// What was allocated: an encoded [`Accessible`](crate::Accessible). Nothing if unknown.
+        /// Allocated memory: an encoded [`Accessible`](crate::Accessible); empty if unknown.
         accessible: Content,
     },
     /// A copy between host and device.
     Copy {
-        /// To the device.
+        /// True for a copy to the device.
         to_device: bool,
         /// Device address of the first byte.
         address: u64,
         /// Bytes.
         bytes: u64,
     },
-    /// A copy within the device, or a fill.
+    /// A device copy or fill.
     Transfer(Transfer),
 }
 
-/// The same in streams of versions 2 and 3, which do not tell what was allocated.
+/// An operation in streams of versions 2 and 3, which lack the allocated memory.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum EntryOf3 {
     Launch {

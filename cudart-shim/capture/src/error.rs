@@ -1,4 +1,4 @@
-//! Why a captured launch cannot be read or written.
+//! Errors of captured launches.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,78 +6,78 @@ use voltsim_checkpoint::contents::ContentError;
 use voltsim_checkpoint::frame::FileError;
 use voltsim_checkpoint::journal::JournalError;
 
-/// What is wrong with a capture, with the file.
+/// An error of a capture, with its file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or folder cannot be read.
+    /// Unreadable file or folder.
     #[error("cannot read {}: {error}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// A file or folder cannot be written.
+    /// File or folder that cannot be written.
     #[error("cannot write {}: {error}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// The folder of a launch exists already.
+    /// The launch's folder already exists.
     #[error("{} exists already", path.display())]
     Exists {
         /// The folder.
         path: PathBuf,
     },
     /// The folder has no manifest.
-    #[error("{} is no captured launch, or an unfinished one: it has no {}", path.display(), crate::MANIFEST)]
+    #[error("{} is not a finished captured launch: {} is missing", path.display(), crate::MANIFEST)]
     NotACapture {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder was written by another version.
-    #[error("{} has format {found}; this is a reader of format {expected}", path.display())]
+    /// Written by another version.
+    #[error("{} has format {found}; this version reads format {expected}", path.display())]
     Format {
         /// The manifest.
         path: PathBuf,
-        /// The format it names.
+        /// Format found.
         found: u32,
-        /// The format that this code reads.
+        /// Format supported.
         expected: u32,
     },
-    /// The manifest is not as it should be.
+    /// Malformed manifest.
     #[error("{}: {message}", path.display())]
     Malformed {
         /// The manifest.
         path: PathBuf,
-        /// What is wrong.
+        /// Violated rule.
         message: String,
     },
-    /// A file has other contents than the manifest says.
+    /// Contents differ from the manifest.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// How.
+        /// Difference.
         reason: String,
     },
-    /// A kernel stream cannot be read or written.
+    /// Error of a kernel stream.
     #[error(transparent)]
     Stream(#[from] StreamError),
 }
 
-/// What is wrong with the file of a kernel stream.
+/// An error of a kernel stream's file.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// The file as such.
+    /// Error of the file itself.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Texts and memory.
+    /// Error of texts or memory.
     #[error(transparent)]
     Contents(#[from] ContentError),
-    /// Launches and copies.
+    /// Error of launches or copies.
     #[error(transparent)]
     Entries(#[from] JournalError),
 }
@@ -95,11 +95,11 @@ macro_rules! of_stream {
 of_stream!(FileError, ContentError, JournalError);
 
 impl Error {
-    /// What the user can do, as an imperative sentence without a full stop.
+    /// Remedy, as an imperative sentence without a full stop.
     pub fn remedy(&self) -> &'static str {
         match self {
             Error::Read { .. } => "Check the path and its permissions, or copy the whole folder again",
-            Error::Write { .. } => "Check the path, its permissions and the room on the disk",
+            Error::Write { .. } => "Check the path, its permissions and the free disk space",
             Error::Exists { .. } => "Remove it, or name another folder",
             Error::NotACapture { .. } => {
                 "Name the folder of one launch, such as DIR/0001-kernel, or capture again"
@@ -107,9 +107,7 @@ impl Error {
             Error::Format { .. } => "Use the version of voltsim that made it, or capture again",
             Error::Malformed { .. } => "Correct the file, or capture again",
             Error::Damaged { .. } => "Copy the folder again, or capture again",
-            Error::Stream(error) => {
-                error.remedy().unwrap_or("Check the path, and that it is a kernel stream")
-            }
+            Error::Stream(error) => error.remedy().unwrap_or("Check that the path names a kernel stream"),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The files of a captured launch, read and written.
+//! Reads and writes the files of a captured launch.
 //!
-//! Manifests are written last, so that a folder without one is known to be unfinished.
+//! The manifest is written last: a folder without one is unfinished.
 
 use crate::capture::Capture;
 use crate::error::Error;
@@ -16,23 +16,23 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path, PathBuf};
 use voltsim_checkpoint::atomic_file::{self, Durability, UnfinishedFolder};
 
-/// Name of a launch's manifest.
+/// File name of a launch's manifest.
 pub const MANIFEST: &str = "launch.toml";
 
-/// Folder within a launch's folder for the memory after it.
+/// Subfolder for the memory after a launch.
 pub const RESULTS: &str = "results";
 
-/// Name of the manifest of results.
+/// File name of the results' manifest.
 const RESULT_MANIFEST: &str = "results.toml";
 
-/// Memory after a launch, its manifest read and checked.
+/// Memory after a launch, with its validated manifest.
 #[derive(Debug)]
 pub struct Results {
     folder: PathBuf,
     list: ResultList,
 }
 
-/// Writes a launch's folder.
+/// Writer of a launch's folder.
 #[derive(Debug)]
 pub struct Writer {
     unfinished: UnfinishedFolder,
@@ -41,7 +41,7 @@ pub struct Writer {
     buffers: Vec<Buffer>,
 }
 
-/// Writes a folder of results.
+/// Writer of a results folder.
 #[derive(Debug)]
 pub struct ResultsWriter {
     unfinished: UnfinishedFolder,
@@ -49,7 +49,7 @@ pub struct ResultsWriter {
     buffers: Vec<ResultBuffer>,
 }
 
-/// Is there a finished capture in this folder?
+/// True if the folder holds a finished capture.
 pub fn is_capture(folder: &Path) -> bool {
     folder.join(MANIFEST).is_file()
 }
@@ -65,7 +65,7 @@ fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 pub(crate) fn read_manifest<T: DeserializeOwned>(path: &Path, expected: u32) -> Result<T, Error> {
-    /// What every format of a manifest has.
+    /// Fields common to all formats.
     #[derive(serde::Deserialize)]
     struct Version {
         format: u32,
@@ -95,22 +95,22 @@ fn hash(contents: &[u8]) -> String {
     blake3::hash(contents).to_hex().to_string()
 }
 
-/// Reads a compressed file that should have these contents.
+/// Reads a compressed file and checks size and hash.
 pub(crate) fn read_contents(path: &Path, size: u64, blake3: &str) -> Result<Vec<u8>, Error> {
     let damaged = |reason: String| Error::Damaged { path: path.to_owned(), reason };
     let file = fs::File::open(path).map_err(reading(path))?;
     let decoder =
         StreamingDecoder::new(std::io::BufReader::new(file)).map_err(|error| damaged(error.to_string()))?;
     let mut contents = Vec::new();
-    // One byte more, so that a file that is too long does not fill the memory.
+    // One byte more detects a file that is too long without reading all of it.
     let read = decoder.take(size.saturating_add(1)).read_to_end(&mut contents);
     read.map_err(|error| damaged(error.to_string()))?;
     if contents.len() as u64 != size {
         let more = if contents.len() as u64 > size { "more than" } else { "not" };
-        return Err(damaged(format!("it holds {more} {size} bytes")));
+        return Err(damaged(format!("the file holds {more} {size} bytes")));
     }
     if hash(&contents) != blake3 {
-        return Err(damaged("its contents do not have the hash of the manifest".to_owned()));
+        return Err(damaged("the contents differ from the manifest's hash".to_owned()));
     }
     Ok(contents)
 }
@@ -119,7 +119,7 @@ fn write_contents(path: &Path, contents: &[u8]) -> Result<(), Error> {
     write(path, &compress_to_vec(contents, CompressionLevel::Fastest))
 }
 
-/// A path of a manifest, which must not lead out of the folder.
+/// Path of a file named in a manifest; rejects paths out of the folder.
 pub(crate) fn within(folder: &Path, manifest: &str, file: &str) -> Result<PathBuf, Error> {
     let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     if inside && !file.is_empty() {
@@ -127,11 +127,11 @@ pub(crate) fn within(folder: &Path, manifest: &str, file: &str) -> Result<PathBu
     }
     Err(Error::Malformed {
         path: folder.join(manifest),
-        message: format!("`{file}` is no file of the folder"),
+        message: format!("`{file}` must be a file of the folder"),
     })
 }
 
-/// Begins a folder that must not exist, and makes those around it.
+/// Creates an unfinished folder and its parents; fails if the folder exists.
 fn begin(folder: &Path) -> Result<UnfinishedFolder, Error> {
     if let Some(around) = folder.parent() {
         fs::create_dir_all(around).map_err(writing(around))?;
@@ -142,7 +142,7 @@ fn begin(folder: &Path) -> Result<UnfinishedFolder, Error> {
     UnfinishedFolder::begin(folder).map_err(writing(folder))
 }
 
-/// Gives a folder its name.
+/// Renames the finished folder.
 fn finish(unfinished: UnfinishedFolder, folder: &Path) -> Result<(), Error> {
     unfinished.finish(Durability::Unsynced).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
@@ -153,13 +153,13 @@ fn finish(unfinished: UnfinishedFolder, folder: &Path) -> Result<(), Error> {
 }
 
 impl Results {
-    /// Opens a folder of results.
+    /// Opens a results folder.
     pub fn open(folder: &Path) -> Result<Results, Error> {
         let list = read_manifest(&folder.join(RESULT_MANIFEST), FORMAT)?;
         Ok(Results { folder: folder.to_owned(), list })
     }
 
-    /// The memory before a launch, to be compared like that after one.
+    /// Memory before a launch in the form of results, for comparison.
     pub fn before(capture: &Capture) -> Results {
         let buffers = capture.launch().buffers.iter().map(|buffer| ResultBuffer {
             address: buffer.address,
@@ -181,14 +181,14 @@ impl Results {
         read_contents(&within(&self.folder, RESULT_MANIFEST, &buffer.file)?, buffer.size, &buffer.blake3)
     }
 
-    /// Where the buffers were in this run.
+    /// Addresses of the buffers in this run.
     pub fn ranges(&self) -> Ranges {
         Ranges::new(self.list.buffers.iter().map(|buffer| (buffer.address.0, buffer.size)))
     }
 }
 
 impl Writer {
-    /// Begins a launch's folder, which must not exist.
+    /// Creates a launch's folder; fails if the folder exists.
     pub fn new(folder: &Path) -> Result<Writer, Error> {
         let unfinished = begin(folder)?;
         let buffers = unfinished.here().join("buffers");
@@ -196,7 +196,7 @@ impl Writer {
         Ok(Writer { unfinished, folder: folder.to_owned(), modules: Vec::new(), buffers: Vec::new() })
     }
 
-    /// Writes PTX; that of the kernel comes first.
+    /// Writes a PTX text; the kernel's comes first.
     pub fn module(&mut self, text: &str) -> Result<(), Error> {
         let file = match self.modules.len() {
             0 => "module.ptx".to_owned(),
@@ -207,7 +207,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes a buffer's contents. Its `size`, `file` and `blake3` are set here.
+    /// Writes a buffer and sets its `size`, `file` and `blake3`.
     pub fn buffer(&mut self, buffer: Buffer, contents: &[u8]) -> Result<(), Error> {
         let file = format!("buffers/{}.zst", self.buffers.len());
         write_contents(&self.unfinished.here().join(&file), contents)?;
@@ -215,7 +215,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes a buffer of another capture as it is, by a link where the disk allows it.
+    /// Copies a buffer of another capture, as a link if the disk allows it.
     pub fn copy(&mut self, from: &Capture, buffer: &Buffer) -> Result<(), Error> {
         let source = within(from.path(), MANIFEST, &buffer.file)?;
         let file = format!("buffers/{}.zst", self.buffers.len());
@@ -227,7 +227,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the folder with its manifest; `modules` and `buffers` of `launch` are set here.
+    /// Writes the manifest and sets its `modules` and `buffers`.
     pub fn finish(self, launch: Launch) -> Result<Capture, Error> {
         let launch = Launch { modules: self.modules, buffers: self.buffers, ..launch };
         write_manifest(&self.unfinished.here().join(MANIFEST), &launch)?;
@@ -237,7 +237,7 @@ impl Writer {
 }
 
 impl Buffer {
-    /// A buffer that has no contents yet.
+    /// A buffer without contents.
     pub fn new(address: u64, kind: &str) -> Buffer {
         Buffer {
             address: Address(address),
@@ -254,13 +254,13 @@ impl Buffer {
 }
 
 impl ResultsWriter {
-    /// Begins a folder of results, which must not exist.
+    /// Creates a results folder; fails if the folder exists.
     pub fn new(folder: &Path) -> Result<ResultsWriter, Error> {
         let unfinished = begin(folder)?;
         Ok(ResultsWriter { unfinished, folder: folder.to_owned(), buffers: Vec::new() })
     }
 
-    /// Writes the next buffer's contents.
+    /// Writes the next buffer.
     pub fn buffer(&mut self, address: u64, contents: &[u8]) -> Result<(), Error> {
         let file = format!("{}.zst", self.buffers.len());
         write_contents(&self.unfinished.here().join(&file), contents)?;
@@ -269,7 +269,7 @@ impl ResultsWriter {
         Ok(())
     }
 
-    /// Ends the folder with its manifest. After a failure of the launch the buffers do not count.
+    /// Writes the manifest. The buffers do not count after a failed launch.
     pub fn finish(self, outcome: &str) -> Result<Results, Error> {
         let list = ResultList { format: FORMAT, outcome: outcome.to_owned(), buffers: self.buffers };
         write_manifest(&self.unfinished.here().join(RESULT_MANIFEST), &list)?;

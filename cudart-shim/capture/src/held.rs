@@ -1,4 +1,4 @@
-//! A captured launch in memory, before somebody decides where it goes.
+//! A captured launch in memory, before its destination is chosen.
 
 use warp_stream::Past;
 
@@ -7,11 +7,11 @@ use crate::error::Error;
 use crate::folder::Writer;
 use crate::manifest::{Buffer, Launch};
 
-/// What a launch can reach, as it is told.
+/// Receiver of all that a launch can reach.
 pub trait Sink {
-    /// PTX; that of the kernel comes first.
+    /// Takes a PTX text; the kernel's comes first.
     fn module(&mut self, text: &str) -> Result<(), Error>;
-    /// The next buffer. Its `size`, `file` and `blake3` are the sink's affair.
+    /// Takes the next buffer; the sink sets `size`, `file` and `blake3`.
     fn buffer(&mut self, buffer: Buffer, contents: Vec<u8>) -> Result<(), Error>;
 }
 
@@ -28,17 +28,17 @@ impl Sink for Writer {
 /// A launch with all that it can reach.
 #[derive(Debug)]
 pub struct HeldLaunch {
-    /// Its manifest, which names no files.
+    /// Manifest without file names.
     pub launch: Launch,
-    /// What came before it, if that is known.
+    /// Earlier accesses, if known.
     pub past: Option<Past>,
-    /// What was allocated, if that is known.
+    /// Allocated memory, if known.
     pub accessible: Option<Accessible>,
     pub(crate) modules: Vec<String>,
     pub(crate) contents: Vec<Vec<u8>>,
 }
 
-/// Takes a launch into memory.
+/// Collects a launch in memory.
 #[derive(Debug, Default)]
 pub struct Holder {
     modules: Vec<String>,
@@ -60,7 +60,7 @@ impl Sink for Holder {
 }
 
 impl Holder {
-    /// The launch; `modules` and `buffers` of the manifest are set here.
+    /// Completes the launch and sets the manifest's `modules` and `buffers`.
     pub fn finish(self, launch: Launch) -> HeldLaunch {
         let Holder { modules, buffers, contents } = self;
         let names = (0..modules.len()).map(|number| number.to_string()).collect();

@@ -7,9 +7,9 @@
 //!   buffers/0.zst     memory that a pointer may reach, as it was before the launch
 //!   results/          the same memory after the launch, and how the launch ended
 //! ```
-//!
-//! Many of them are a kernel stream, one file. The simulator writes folders and streams, `voltsim replay`, `compare`, `resume`
-//! and `sweep` read them. Nothing here knows the simulator.
+//! A kernel stream holds many captures in one file. The simulator writes folders and streams;
+//! `voltsim replay`, `compare`, `resume` and `sweep` read them. This crate does not depend on the
+//! simulator.
 
 mod accessible;
 mod capture;

@@ -1,4 +1,4 @@
-//! What `launch.toml` and `results.toml` say.
+//! Contents of `launch.toml` and `results.toml`.
 
 use crate::accessible::Accessible;
 use crate::textures::{Image, Surface, Texture};
@@ -6,10 +6,10 @@ use crate::words::Words;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The format of the folder that this code reads and writes.
+/// Format of folders that this version reads and writes.
 pub const FORMAT: u32 = 2;
 
-/// A device address; in a manifest, text such as `"0x7f0012345600"`.
+/// A device address, in a manifest text such as `"0x7f0012345600"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address(pub u64);
 
@@ -17,21 +17,21 @@ pub struct Address(pub u64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
-    /// [`FORMAT`] of whoever wrote it.
+    /// [`FORMAT`] of the writer.
     pub format: u32,
-    /// Version of Voltsim that wrote it.
+    /// Voltsim version of the writer.
     pub voltsim: String,
-    /// The program's executable.
+    /// Executable of the program.
     pub program: String,
     /// Number of the launch in the program, from 1.
     pub launch: u64,
-    /// Number of the API call that launched it, from 1, as in the log.
+    /// API call number of the launch, from 1, as in the log.
     pub api_call: u64,
     /// The device's profile, by name or file.
     pub device: String,
-    /// The kernel's name in the PTX.
+    /// Mangled name of the kernel.
     pub kernel: String,
-    /// Files with PTX; the first holds the kernel, the others what it is linked with.
+    /// PTX files: the kernel's first, then those linked with it.
     pub modules: Vec<String>,
     /// CTAs along x, y, z.
     pub grid: [u32; 3],
@@ -39,32 +39,32 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
-    /// A cooperative launch.
+    /// True for a cooperative launch.
     pub cooperative: bool,
     /// CTAs of a cluster along x, y, z, if the launch had clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
     /// Bytes of all parameters.
     pub parameter_bytes: u32,
-    /// Bytes that `malloc` in kernels may hand out, if that is not what it is without a call.
+    /// Heap limit of `malloc` in kernels, if the program changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heap_limit: Option<u64>,
-    /// What the kernel can reach and the folder has not, in words.
+    /// Reachable things missing from the folder, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<String>,
     /// The parameters.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// The memory that may be reached.
+    /// Reachable memory.
     #[serde(default)]
     pub buffers: Vec<Buffer>,
-    /// The arrays of textures and surfaces.
+    /// Arrays of textures and surfaces.
     #[serde(default)]
     pub images: Vec<Image>,
-    /// The texture objects that may be reached.
+    /// Reachable texture objects.
     #[serde(default)]
     pub textures: Vec<Texture>,
-    /// The surface objects that may be reached.
+    /// Reachable surface objects.
     #[serde(default)]
     pub surfaces: Vec<Surface>,
 }
@@ -73,35 +73,35 @@ pub struct Launch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Its name in the PTX.
+    /// Name in the PTX.
     pub name: String,
-    /// Bytes from the start of the parameter block.
+    /// Offset in the parameter block.
     pub offset: u32,
-    /// Its value, two hexadecimal digits a byte, in the order of memory.
+    /// Value: two hexadecimal digits a byte, in memory order.
     #[serde(with = "hexadecimal")]
     pub bytes: Vec<u8>,
-    /// Words of it that are addresses in buffers.
+    /// Words that are addresses in buffers.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub pointers: Words,
-    /// Words of it that are handles of textures and surfaces.
+    /// Words that are handles of textures and surfaces.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub objects: Words,
 }
 
-/// A stretch of memory.
+/// A range of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
-    /// Where it was.
+    /// Device address at the capture.
     pub address: Address,
     /// Bytes.
     pub size: u64,
-    /// Who allocated it: `device`, `managed`, `host`, `registered`, `module`, `heap`, `array`.
+    /// Kind of allocation: `device`, `managed`, `host`, `registered`, `module`, `heap`, `array`.
     pub kind: String,
-    /// The module's variable that it is.
+    /// Module variable in this memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
-    /// File with the contents before the launch, compressed by zstd.
+    /// File of the contents before the launch, compressed with zstd.
     pub file: String,
     /// Hash of the contents.
     pub blake3: String,
@@ -120,11 +120,11 @@ pub struct Buffer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultList {
-    /// [`FORMAT`] of whoever wrote it.
+    /// [`FORMAT`] of the writer.
     pub format: u32,
-    /// How the launch ended, by the driver API's name: `CUDA_SUCCESS`.
+    /// Outcome by the driver API's name: `CUDA_SUCCESS`.
     pub outcome: String,
-    /// The buffers of the launch, in its order; none after a failure.
+    /// Buffers of the launch, in order; empty after a failure.
     #[serde(default)]
     pub buffers: Vec<ResultBuffer>,
 }
@@ -133,11 +133,11 @@ pub struct ResultList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultBuffer {
-    /// Where it was in this run.
+    /// Device address in this run.
     pub address: Address,
     /// Bytes.
     pub size: u64,
-    /// File with the contents.
+    /// File of the contents.
     pub file: String,
     /// Hash of the contents.
     pub blake3: String,
@@ -146,21 +146,21 @@ pub struct ResultBuffer {
 /// The heap of kernels at a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heap {
-    /// Bytes that `malloc` may hand out, if that is not what it is without a call.
+    /// Heap limit of `malloc`, if the program changed it.
     pub limit: Option<u64>,
-    /// What it has handed out: address and bytes.
+    /// Allocated blocks: address and bytes.
     pub blocks: Vec<(u64, u64)>,
 }
 
 impl Buffer {
-    /// Has `malloc` in a kernel handed it out?
+    /// True if `malloc` in a kernel returned the buffer.
     pub fn is_of_heap(&self) -> bool {
         self.kind == "heap"
     }
 }
 
 impl Launch {
-    /// The heap of kernels: all of it if what was allocated is known, else as far as the launch can reach it.
+    /// Heap of kernels: all of it if the allocated memory is known, else the reachable part.
     pub fn heap(&self, accessible: Option<&Accessible>) -> Heap {
         let reached = || {
             let blocks = self.buffers.iter().filter(|buffer| buffer.is_of_heap());
@@ -170,7 +170,7 @@ impl Launch {
         Heap { limit: self.heap_limit, blocks }
     }
 
-    /// The parameter block, with gaps of 0.
+    /// Parameter block, with gaps filled with 0.
     pub fn parameter_block(&self) -> Vec<u8> {
         let mut block = vec![0; self.parameter_bytes as usize];
         for parameter in &self.parameters {
@@ -199,7 +199,9 @@ impl<'de> Deserialize<'de> for Address {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
         let text = String::deserialize(deserializer)?;
         let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        digits.map(Address).ok_or_else(|| D::Error::custom(format!("`{text}` is no address such as 0x7f00")))
+        digits
+            .map(Address)
+            .ok_or_else(|| D::Error::custom(format!("`{text}` must be an address such as 0x7f00")))
     }
 }
 
@@ -225,6 +227,6 @@ mod hexadecimal {
             _ => None,
         };
         let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(pair).collect();
-        bytes.ok_or_else(|| D::Error::custom("not pairs of hexadecimal digits"))
+        bytes.ok_or_else(|| D::Error::custom("must be pairs of hexadecimal digits"))
     }
 }

@@ -1,9 +1,9 @@
-//! What came before a launch, as streams of version 2 have it.
+//! Earlier accesses in streams of version 2.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{Executed, Past, Trace, UsedPage};
 
-/// As it was encoded.
+/// Encoded form of version 2.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PastOf2 {
     pub(crate) traces: Vec<TraceOf2>,
@@ -19,8 +19,8 @@ pub(crate) struct TraceOf2 {
 }
 
 impl From<PastOf2> for Past {
-    /// What was not told is taken as it was then: bytes of written sectors count as written, nothing was taken out of a cache, no
-    /// SM's TLB has a page, and all have the code, if one has.
+    /// Fills missing fields with version 2's assumptions: written sectors count as written bytes,
+    /// nothing was evicted, TLBs are empty. If any SM has the code, all have.
     fn from(past: PastOf2) -> Past {
         let trace = |TraceOf2 { line, read, written }| Trace {
             line,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_version_2_did_not_tell_is_taken_as_it_was_then() {
+    fn version_2_past_reads_with_its_assumptions() {
         let traces = vec![TraceOf2 { line: 0x1000, read: 3, written: 4 }];
         let past: Past = PastOf2 { traces, pages: vec![0x20_0000], has_code: true }.into();
         let trace = Trace { line: 0x1000, read: 3, written: 4, bytes: 0xffff_ffff << 64, ..Trace::default() };

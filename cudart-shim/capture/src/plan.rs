@@ -1,12 +1,14 @@
-//! Which launches stand for which: launches that do alike work are a group. Its first is timed, which finds caches that are
-//! cold for it, and its second, for all that follow.
+//! Selects representative launches.
 //!
-//! Launches that access other amounts of memory that no cache can have, because nothing has accessed it before, are not alike: on
-//! a short launch that is most of its time.
+//! Launches of similar work form a group. The group's first launch is timed, which finds caches
+//! cold for it; the second is timed for all that follow.
 //!
-//! This is principal kernel selection (Baddouh et al., MICRO 2021) with the counts of one functional pass. Launches come one
-//! after the other and are not kept: one that is like the first of a group of before joins it, else it begins a group. So
-//! what a representative needs can be saved when it is known that it is one.
+//! Launches with different amounts of memory that no cache can hold, since nothing accessed it
+//! before, are dissimilar: cold misses dominate a short launch.
+//!
+//! The method is principal kernel selection (Baddouh et al., MICRO 2021) with the counts of one
+//! functional pass. Launches arrive one by one and are not kept. A launch similar to the first of a
+//! group joins it, else it starts a group. A representative is therefore known in time to be saved.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -18,32 +20,32 @@ use crate::error::Error;
 use crate::folder::{read_manifest, write_manifest};
 use crate::until_stable::UntilStable;
 
-/// The format of the file that this code reads and writes.
+/// Format of plans that this version reads and writes.
 pub const PLAN_FORMAT: u32 = 1;
 
-/// Instructions of a warp that take a part of the time that no launch goes below.
+/// Warp instructions whose time is the minimum of any launch.
 const OF_A_LAUNCH: u64 = 200;
 
-/// How far the counts of a group's launches are from those of its first, at most.
+/// Largest difference of a group's counts from those of its first launch.
 pub const TOLERANCE: f64 = 0.1;
 
-/// A plan: what is timed, and what that stands for.
+/// A plan: launches to time, and the launches that they represent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// [`PLAN_FORMAT`] of whoever wrote it.
+    /// [`PLAN_FORMAT`] of the writer.
     pub format: u32,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// File with the launches to be timed, in the plan's folder.
+    /// File of the launches to time, in the plan's folder.
     pub stream: String,
-    /// How far counts of a group's launches are from those of its first, at most.
+    /// Largest difference of a group's counts from those of its first launch.
     pub tolerance: f64,
-    /// What the numbers in `counts` are.
+    /// Names of the numbers in `counts`.
     pub counted: Vec<String>,
     /// Launches of the program.
     pub launches: u64,
-    /// Copies between host and device: their number, and bytes.
+    /// Copies between host and device.
     pub copies: Copies,
     /// Copies within the device.
     #[serde(default)]
@@ -51,13 +53,13 @@ pub struct Plan {
     /// Fills.
     #[serde(default)]
     pub fills: Copies,
-    /// When a launch that is timed ends early; nothing if none does.
+    /// Criterion that ends a timed launch early, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_stable: Option<UntilStable>,
-    /// The GPUs for which the launches are timed.
+    /// GPUs for which the launches are timed.
     #[serde(default, rename = "configuration")]
     pub configurations: Vec<Configuration>,
-    /// The groups, in the order of their first launches.
+    /// Groups, in the order of their first launches.
     #[serde(default, rename = "group")]
     pub groups: Vec<Group>,
 }
@@ -78,10 +80,12 @@ impl Plan {
         let is_possible = plan.until_stable.is_none_or(|stable| stable.is_possible());
         let names: HashSet<&str> = plan.configurations.iter().map(|one| one.name.as_str()).collect();
         match (is_file, are_numbers, is_possible, names.len() == plan.configurations.len()) {
-            (false, ..) => malformed("`stream` is not the name of a file in the plan's folder"),
-            (_, false, ..) => malformed("a weight, share or spread is negative, or no number"),
-            (_, _, false, _) => malformed("`until_stable` has fewer than two windows, or no deviation"),
-            (.., false) => malformed("two configurations have the same name"),
+            (false, ..) => malformed("`stream` must name a file in the plan's folder"),
+            (_, false, ..) => malformed("weights, shares and spreads must be non-negative numbers"),
+            (_, _, false, _) => {
+                malformed("`until_stable` must have two windows or more and a positive deviation")
+            }
+            (.., false) => malformed("the names of configurations must differ"),
             _ => Ok(plan),
         }
     }
@@ -96,9 +100,9 @@ impl Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Copies {
-    /// How many.
+    /// Copies.
     pub number: u64,
-    /// Their bytes.
+    /// Bytes copied.
     pub bytes: u64,
 }
 
@@ -106,67 +110,67 @@ pub struct Copies {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// What it is called in the results.
+    /// Name in the results.
     pub name: String,
-    /// The GPU, by name or file.
+    /// GPU name or file.
     pub gpu: String,
-    /// Values of it that are others: `section.key=value`.
+    /// Changed values: `section.key=value`.
     #[serde(default)]
     pub set: Vec<String>,
 }
 
-/// Launches that do alike work.
+/// Launches of similar work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// The kernel's name in the PTX.
+    /// Mangled name of the kernel.
     pub kernel: String,
     /// CTAs of the first launch along x, y, z.
     pub grid: [u32; 3],
     /// Threads of a CTA along x, y, z.
     pub block: [u32; 3],
-    /// What the first launch does.
+    /// Counts of the first launch.
     pub counts: Vec<u64>,
-    /// What the others do, each on average; nothing if there are none, or they were not counted.
+    /// Mean counts of the other launches; empty without others or without counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rest: Vec<u64>,
     /// Launches of the group.
     pub launches: u64,
-    /// Part of the program's warp instructions.
+    /// Share of the program's warp instructions.
     pub share: f64,
-    /// How far counts of its launches are from those of the first, at most.
+    /// Largest difference of counts from those of the first launch.
     pub spread: f64,
-    /// The launches: `1..4, 7`.
+    /// Launch numbers: `1..4, 7`.
     pub members: String,
-    /// The launches that are timed: the first, and those that stand for all others.
+    /// Timed launches: the first, and those that represent the others.
     pub timed: Vec<Representative>,
 }
 
-/// A launch that is timed for others.
+/// A timed launch that represents others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Representative {
-    /// Its number, from 1.
+    /// Launch number, from 1.
     pub launch: u64,
-    /// Its warp instructions.
+    /// Warp instructions.
     pub instructions: u64,
-    /// Time of the launches for which it stands over its own: their instructions over its own.
+    /// Time of the represented launches relative to this one's, by instructions.
     pub weight: f64,
 }
 
 impl Group {
-    /// The kernel's name as in the source, without namespaces and template arguments.
+    /// Kernel name as in the source, without namespaces and template arguments.
     pub fn name(&self) -> String {
         base_name(&demangled(&self.kernel)).to_string()
     }
 }
 
-/// A launch that has been executed.
+/// An executed launch.
 #[derive(Clone, Debug)]
 pub struct Launched<'a> {
-    /// Its number, from 1.
+    /// Launch number, from 1.
     pub number: u64,
-    /// The kernel's name in the PTX.
+    /// Mangled name of the kernel.
     pub kernel: &'a str,
     /// CTAs along x, y, z.
     pub grid: [u32; 3],
@@ -174,13 +178,13 @@ pub struct Launched<'a> {
     pub block: [u32; 3],
     /// Warp instructions.
     pub instructions: u64,
-    /// Numbers of warp instructions of different kinds.
+    /// Warp instructions by kind.
     pub mix: &'a [u64],
-    /// Numbers of accesses to memory of different kinds.
+    /// Memory accesses by kind.
     pub accesses: &'a [u64],
-    /// The most that one warp does, instructions first, and that is done to one place.
+    /// Maxima over warps, instructions first, and over memory locations.
     pub longest: &'a [u64],
-    /// What caches had not: launches may be alike in all else.
+    /// Cold misses; otherwise similar launches may differ in them.
     pub uncached: &'a [u64],
 }
 
@@ -191,13 +195,13 @@ impl Launched<'_> {
     }
 }
 
-/// Launches of a group that are timed, unless something else is asked for: its first, and its second for all others.
+/// Default of timed launches a group: the first, and the second for all others.
 pub const REPRESENTATIVES: usize = 2;
 
-/// The groups of a run so far.
+/// Groups of a run so far.
 #[derive(Debug)]
 pub struct Groups {
-    /// Launches of a group that are timed, at most.
+    /// Most timed launches of a group.
     representatives: usize,
     groups: Vec<Growing>,
     by_kernel: HashMap<String, Vec<usize>>,
@@ -209,25 +213,25 @@ pub struct Groups {
 struct Growing {
     kernel: String,
     first: Executed,
-    /// The next ones that are timed.
+    /// Timed launches after the first.
     next: Vec<Executed>,
     grid: [u32; 3],
     block: [u32; 3],
     mix: Vec<u64>,
     accesses: Vec<u64>,
     longest: Vec<u64>,
-    /// Of the first launch, in the order of [`Group::counts`].
+    /// Counts of the first launch, in the order of [`Group::counts`].
     counts: Vec<u64>,
-    /// Sums over the launches after the first, in the order of [`Group::counts`].
+    /// Summed counts of the later launches, in the order of [`Group::counts`].
     rest: Vec<u64>,
-    /// Of all launches.
+    /// Instructions of all launches.
     total: u64,
     spread: f64,
-    /// First and last of launches that follow each other.
+    /// First and last of consecutive launches.
     members: Vec<(u64, u64)>,
 }
 
-/// A launch that is timed.
+/// A timed launch.
 #[derive(Clone, Copy, Debug)]
 struct Executed {
     launch: u64,
@@ -251,7 +255,8 @@ impl Default for Groups {
 }
 
 impl Groups {
-    /// So many launches of each group are timed: the first, which finds caches cold for it, and one or more for all others.
+    /// Groups with up to `representatives` timed launches: the first, with cold caches, and the
+    /// rest for all others.
     pub fn new(representatives: usize) -> Groups {
         Groups {
             representatives: representatives.max(2),
@@ -262,7 +267,7 @@ impl Groups {
         }
     }
 
-    /// Adds a launch. Says whether it is to be timed.
+    /// Adds a launch; true if it is to be timed.
     pub fn add(&mut self, launched: &Launched<'_>) -> bool {
         self.launches += 1;
         self.instructions += launched.instructions;
@@ -329,12 +334,12 @@ impl Growing {
         }
     }
 
-    /// How far a launch's counts are from the first's; `None` where they cannot be compared.
+    /// Difference of a launch's counts from the first's; `None` if they are not comparable.
     ///
-    /// Differences of instructions count by all instructions, differences of accesses by all accesses, or by the
-    /// instructions where those are more: few accesses take no time beside many instructions. What is the most of a warp
-    /// or a place counts by itself, or by the instructions of the longest warp, or
-    /// by [`OF_A_LAUNCH`].
+    /// Instruction differences are relative to all instructions. Access differences are relative to
+    /// all accesses, or to instructions if those are more, since few accesses cost little beside
+    /// many instructions. Maxima of warps and locations are relative to themselves, to the
+    /// instructions of the longest warp, or to [`OF_A_LAUNCH`].
     fn spread_with(&self, launched: &Launched<'_>) -> Option<f64> {
         if self.block != launched.block {
             return None;
@@ -364,7 +369,7 @@ impl Growing {
             false => format!("{first}..{last}"),
         });
         let first = self.first.weight(self.first.instructions as f64);
-        // The others stand for equal parts of the rest.
+        // The other timed launches represent equal parts of the rest.
         let rest = (self.total - self.first.instructions) as f64 / self.next.len().max(1) as f64;
         let next = self.next.iter().map(|next| next.weight(rest));
         let launches = self.members.iter().map(|(first, last)| last - first + 1).sum();
@@ -404,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn of_launches_of_alike_work_the_first_two_are_timed_and_the_second_stands_for_the_rest() {
+    fn second_similar_launch_represents_the_rest() {
         let mut groups = Groups::default();
         assert!(groups.add(&Launched { uncached: &[7, 90], ..launched(1, &[100, 100]) }));
         assert!(groups.add(&launched(2, &[105, 95])));
@@ -418,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_others_of_a_group_do_is_told_apart_from_what_its_first_does() {
+    fn group_separates_first_and_other_counts() {
         let mut groups = Groups::default();
         groups.add(&Launched { uncached: &[7, 90], ..launched(1, &[100, 100]) });
         assert!(groups.finish()[0].rest.is_empty(), "there are no others");
@@ -430,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn more_launches_that_are_timed_stand_for_equal_parts_of_the_rest() {
+    fn more_timed_launches_share_the_rest_equally() {
         let mut groups = Groups::new(3);
         let timed: Vec<bool> = (1..=5).map(|number| groups.add(&launched(number, &[100, 100]))).collect();
         assert_eq!(timed, [true, true, true, false, false]);
@@ -440,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn another_mix_of_as_many_instructions_is_another_group() {
+    fn other_instruction_mix_starts_a_group() {
         let mut groups = Groups::default();
         assert!(groups.add(&launched(1, &[100, 100])));
         assert!(groups.add(&launched(2, &[150, 50])));
@@ -450,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kernel_block_memory_behaviour_or_longest_warp_is_another_group() {
+    fn other_kernel_block_memory_or_longest_warp_starts_a_group() {
         let mut groups = Groups::default();
         let first = launched(1, &[10, 10]);
         groups.add(&first);
@@ -463,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_all_groups_are_the_whole() {
+    fn group_shares_sum_to_one() {
         let mut groups = Groups::default();
         for number in 1..=6 {
             groups.add(&launched(number, &[number * 40, 60]));

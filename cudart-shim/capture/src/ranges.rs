@@ -1,17 +1,17 @@
-//! Which buffer an address lies in.
+//! Lookup of the buffer that contains an address.
 
 use crate::words::{Words, word_at};
 
-/// A place in a buffer: its number, and bytes from its start.
+/// A location in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// The buffer.
+    /// Number of the buffer.
     pub buffer: usize,
-    /// Bytes from its start; its size for an address just behind it.
+    /// Offset; the buffer's size for the address at its end.
     pub offset: u64,
 }
 
-/// The address ranges of buffers that do not overlap.
+/// Disjoint address ranges of buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     /// (start, size, buffer), by start.
@@ -19,7 +19,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Ranges given as (start, size); buffers are numbered in this order.
+    /// Ranges given as (start, size); their order numbers the buffers.
     pub fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Ranges {
         let numbered = ranges.into_iter().enumerate().map(|(number, (start, size))| (start, size, number));
         let mut ranges: Vec<_> = numbered.filter(|(_, size, _)| *size > 0).collect();
@@ -27,7 +27,8 @@ impl Ranges {
         Ranges { ranges }
     }
 
-    /// The buffer that holds the byte at `address`; else the one that ends there, since loops compare with the end.
+    /// The buffer that contains `address`, else the one that ends there, since loops compare with
+    /// the end.
     pub fn find(&self, address: u64) -> Option<Place> {
         let after = self.ranges.partition_point(|(start, ..)| *start <= address);
         let (start, size, buffer) = *self.ranges.get(after.checked_sub(1)?)?;
@@ -35,8 +36,8 @@ impl Ranges {
         (offset <= size).then_some(Place { buffer, offset })
     }
 
-    /// The words of `bytes`, which lie at `address`, that are addresses in some range. Only words at addresses divisible
-    /// by 8 count: those are where compilers put pointers.
+    /// Words of `bytes` at `address` that point into a range. Compilers align pointers to 8 bytes,
+    /// so only aligned words count.
     pub fn pointers(&self, address: u64, bytes: &[u8]) -> Words {
         let mut words = Words::default();
         let first = address.wrapping_neg() % 8;
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_found_in_the_range_that_begins_there_rather_than_in_the_one_that_ends_there() {
+    fn address_resolves_to_the_range_that_begins_there() {
         let ranges = Ranges::new([(200, 100), (100, 100)]);
         let place = |address| ranges.find(address).map(|place| (place.buffer, place.offset));
         assert_eq!(place(100), Some((1, 0)));
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_are_looked_for_at_aligned_addresses_alone() {
+    fn only_aligned_words_count_as_pointers() {
         let ranges = Ranges::new([(0x1000, 16)]);
         let mut bytes = [0; 29];
         bytes[4..12].copy_from_slice(&0x1008_u64.to_le_bytes());

@@ -1,66 +1,66 @@
-//! Which launches of a program are captured, timed or recorded.
+//! Selection of launches to capture, time or record.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use warp_stream::kernel_name::all_names;
 
-/// A choice among launches, written `key=value` with commas between. Each key may be left out.
+/// A selection, written `key=value` with commas between. Every key is optional.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// The kernel's name, as in the PTX, or as in the source with or without namespaces and template arguments; `*` stands for
-    /// any characters, `?` for one.
+    /// Kernel name as in the PTX, or as in the source with or without namespaces and template
+    /// arguments; `*` and `?` are wildcards.
     kernel: String,
-    /// Numbers of launches, from 1.
+    /// Launch numbers, from 1.
     launches: RangeInclusive<u64>,
-    /// Name of an NVTX range that is open.
+    /// Name of an open NVTX range.
     range: Option<String>,
-    /// Operator of a framework whose NVTX range is open.
+    /// Framework operator whose NVTX range is open.
     operator: Option<String>,
-    /// Only while the program has the profiler started.
+    /// Select launches only while the program has started the profiler.
     profiled: bool,
-    /// Numbers of CTAs, from 0.
+    /// CTA numbers, from 0.
     ctas: Option<RangeInclusive<u64>>,
 }
 
-/// What of a program's own marks holds where it makes a launch.
+/// The program's annotations at a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Names of the NVTX ranges that are open.
+    /// Names of open NVTX ranges.
     pub ranges: Vec<String>,
-    /// The program has started the profiler, and not stopped it since.
+    /// True between start and stop of the profiler.
     pub profiled: bool,
 }
 
-/// A selection that cannot be understood.
+/// A malformed selection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSelection {
-    /// A part has no key that there is.
+    /// Unknown key.
     #[error(
-        "`{0}` selects no launches; write kernel=GLOB, launch=A..B, nvtx=GLOB, operator=GLOB, profiler=on or ctas=A..B, \
+        "`{0}` is not a selection of launches; write kernel=GLOB, launch=A..B, nvtx=GLOB, operator=GLOB, profiler=on or ctas=A..B, \
          separated by commas (for a comma in a name write ?)"
     )]
     Part(String),
-    /// A range is none.
-    #[error("`{key}={value}` selects nothing; write {key}=N or {key}=A..B, with B not below A")]
+    /// Empty or malformed range.
+    #[error("`{key}={value}` is empty; write {key}=N or {key}=A..B, with B not below A")]
     Range {
         /// The key.
         key: &'static str,
-        /// What stands behind it.
+        /// Value as written.
         value: String,
     },
-    /// The profiler is something else than on.
+    /// `profiler` with a value other than `on`.
     #[error(
-        "`profiler={0}` selects no launches; write profiler=on for those between cudaProfilerStart and cudaProfilerStop"
+        "`profiler={0}`: must be `on`, which selects launches between cudaProfilerStart and cudaProfilerStop"
     )]
     Profiler(String),
-    /// CTAs are selected where launches can only be taken as a whole.
+    /// CTAs selected where only whole launches can be.
     #[error(
-        "`ctas` selects CTAs to be timed, with --mode detailed; here launches are taken as a whole, so leave it out"
+        "`ctas` selects timed CTAs of --mode detailed; this command takes whole launches, so leave `ctas` out"
     )]
     Ctas,
-    /// Launches are selected by what only the program knows.
-    #[error("a kernel stream knows its launches by kernel=GLOB and launch=A..B alone")]
+    /// Annotations selected where only saved launches exist.
+    #[error("launches of a kernel stream are selected by kernel=GLOB and launch=A..B only")]
     Marks,
 }
 
@@ -78,7 +78,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Is this launch chosen?
+    /// True if the launch is selected.
     pub fn contains(&self, kernel: &str, launch: u64, marks: &Marks) -> bool {
         let fits = |name: &str| matches(self.kernel.as_bytes(), name.as_bytes());
         let fits_in_source = || all_names(kernel).iter().any(|name| fits(name));
@@ -92,42 +92,42 @@ impl Selection {
             && (fits(kernel) || fits_in_source())
     }
 
-    /// Whether one of so many launches after this one may be chosen, as far as their numbers tell.
+    /// True if one of the next `launches` launches could be selected by number.
     pub fn may_contain_after(&self, launch: u64, launches: u64) -> bool {
         launches > 0
             && *self.launches.start() <= launch.saturating_add(launches)
             && *self.launches.end() > launch
     }
 
-    /// Whether NVTX ranges have to be followed.
+    /// True if NVTX ranges must be tracked.
     pub fn needs_ranges(&self) -> bool {
         self.range.is_some() || self.operator.is_some()
     }
 
-    /// The CTAs of chosen launches that are meant, by number from 0; nothing if it is all.
+    /// CTAs selected, from 0; `None` for all.
     pub fn ctas(&self) -> Option<&RangeInclusive<u64>> {
         self.ctas.as_ref()
     }
 
-    /// The selection, where launches can only be taken as a whole.
+    /// The selection, for commands that take whole launches.
     ///
     /// # Errors
-    /// It selects CTAs.
+    /// The selection names CTAs.
     pub fn of_whole_launches(self) -> Result<Selection, BadSelection> {
         if self.ctas.is_some() { Err(BadSelection::Ctas) } else { Ok(self) }
     }
 
-    /// The selection, where launches are no longer the program's.
+    /// The selection, for saved launches.
     ///
     /// # Errors
-    /// It selects CTAs, or asks for what the program was doing.
+    /// The selection names CTAs or the program's annotations.
     pub fn of_saved_launches(self) -> Result<Selection, BadSelection> {
         if self.profiled || self.needs_ranges() { Err(BadSelection::Marks) } else { self.of_whole_launches() }
     }
 }
 
-/// Whether a range is that of an operator. PyTorch names ranges `aten::conv2d, seq = 5, ...`; its old versions, and what goes
-/// backward, have no namespace.
+/// True if a range is of an operator. PyTorch names ranges `aten::conv2d, seq = 5, ...`; old
+/// versions and backward operators lack the namespace.
 fn is_operator(glob: &[u8], range: &str) -> bool {
     let name = range.split(',').next().unwrap_or(range);
     let alone = name.rsplit("::").next().unwrap_or(name);
@@ -156,7 +156,7 @@ impl FromStr for Selection {
     }
 }
 
-/// The parts between commas. Those in parentheses and angle brackets belong to names: `kernel=add<int, 4>(int*, int)`.
+/// Splits at commas. Commas in brackets belong to names: `kernel=add<int, 4>(int*, int)`.
 fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, letter) in text.char_indices() {
@@ -171,11 +171,11 @@ fn parts(text: &str) -> Vec<&str> {
         }
     }
     parts.push(&text[start..]);
-    // Brackets that are not closed are parts of a glob.
+    // Unclosed brackets are parts of a glob.
     if depth > 0 { text.split(',').collect() } else { parts }
 }
 
-/// The numbers of `N`, `A..B`, `A..` or `..B`.
+/// Numbers of `N`, `A..B`, `A..` or `..B`.
 fn numbers(key: &'static str, range: &str, least: u64) -> Result<RangeInclusive<u64>, BadSelection> {
     let (first, last) = range.split_once("..").unwrap_or((range, range));
     let number = |text: &str, open| if text.is_empty() { Some(open) } else { text.parse().ok() };
@@ -184,7 +184,8 @@ fn numbers(key: &'static str, range: &str, least: u64) -> Result<RangeInclusive<
     numbers.ok_or_else(|| BadSelection::Range { key, value: range.to_owned() })
 }
 
-/// Does the glob match the whole of `text`? After a mismatch only the last `*` needs to take one byte more.
+/// True if the glob matches all of `text`. After a mismatch only the last `*` need extend by a
+/// byte.
 fn matches(glob: &[u8], text: &[u8]) -> bool {
     let (mut at, mut from) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -216,7 +217,7 @@ mod tests {
         selection.parse::<Selection>().unwrap().contains(kernel, launch, &Marks::default())
     }
 
-    /// Whether a launch is chosen in these ranges.
+    /// True if a launch is selected in these ranges.
     fn chosen_in(selection: &str, ranges: &[&str]) -> bool {
         let ranges = ranges.iter().map(|&range| range.to_owned()).collect();
         let marks = Marks { ranges, ..Marks::default() };
@@ -224,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn both_parts_must_fit() {
+    fn all_keys_must_match() {
         assert!(chosen("kernel=sax*,launch=2..3", "saxpy", 3));
         assert!(!chosen("kernel=sax*,launch=2..3", "saxpy", 4));
         assert!(!chosen("kernel=sax*,launch=2..3", "axpy", 2));
     }
 
     #[test]
-    fn a_mangled_name_is_chosen_by_what_stands_in_the_source() {
+    fn source_name_selects_a_mangled_kernel() {
         let mangled = "_ZN7library4gemmIfEEvPT_";
         for glob in ["gemm", "gem*", "library::gemm<float>", "*<float>", "_ZN7library*"] {
             assert!(chosen(&format!("kernel={glob}"), mangled, 1), "{glob}");
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_parameters_may_be_in_a_name() {
+    fn parameter_types_may_be_in_a_name() {
         let mangled = "_Z6reducePKiPii";
         for glob in ["reduce(const int*, int*, int)", "reduce(*)", "reduce(*", "reduce", mangled] {
             assert!(chosen(&format!("kernel={glob},launch=2"), mangled, 2), "{glob}");
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_does_not_matter() {
+    fn absent_keys_match_everything() {
         assert!(chosen("", "anything", 99));
         assert!(chosen("launch=5..", "k", 5) && !chosen("launch=5..", "k", 4));
         assert!(chosen("launch=..5", "k", 5) && !chosen("launch=..5", "k", 6));
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_takes_as_much_as_it_must() {
+    fn star_matches_as_much_as_needed() {
         for (glob, text, fits) in [
             ("*gemm*_nn", "volta_sgemm_tn_nn", true),
             ("*gemm*_nn", "volta_sgemm_tn", false),
@@ -273,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn one_of_the_open_ranges_must_fit() {
+    fn one_open_range_must_match() {
         assert!(chosen_in("nvtx=step*", &["epoch", "step 3"]));
         assert!(!chosen_in("nvtx=step*", &["epoch"]) && !chosen_in("nvtx=step*", &[]));
         assert!(!chosen_in("nvtx=step*,launch=2", &["step 3"]));
     }
 
     #[test]
-    fn an_operator_is_chosen_by_its_name_with_and_without_namespace() {
+    fn operator_matches_with_or_without_namespace() {
         let forward = ["forward", "aten::conv2d, seq = 5, sizes = [[1, 1]]"];
         for glob in ["conv2d", "aten::conv2d", "conv*", "aten::*"] {
             assert!(chosen_in(&format!("operator={glob}"), &forward), "{glob}");
@@ -292,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn the_profiler_must_be_started_if_it_is_to_be() {
+    fn profiler_key_requires_a_started_profiler() {
         let selection: Selection = "profiler=on".parse().unwrap();
         let marks = |profiled| Marks { profiled, ..Marks::default() };
         assert!(selection.contains("k", 1, &marks(true)) && !selection.contains("k", 1, &marks(false)));
     }
 
     #[test]
-    fn launches_before_a_chosen_one_are_known_by_its_number() {
+    fn later_selection_is_predicted_by_number() {
         let selection: Selection = "launch=5..6".parse().unwrap();
         let before = |launch, launches| selection.may_contain_after(launch, launches);
         assert!(before(4, 1) && before(3, 2) && before(5, 1));
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn ctas_count_from_0_and_whole_launches_have_none() {
+    fn ctas_count_from_0_and_exclude_whole_launches() {
         let selection: Selection = "ctas=..7".parse().unwrap();
         assert_eq!(selection.ctas(), Some(&(0..=7)));
         assert_eq!(selection.of_whole_launches(), Err(BadSelection::Ctas));
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_by_its_key_with_what_to_write() {
+    fn malformed_selection_error_has_a_remedy() {
         for (text, key, remedy) in [
             ("kernel", "`kernel`", "kernel=GLOB"),
             ("thread=1", "`thread=1`", "launch=A..B"),

@@ -1,9 +1,9 @@
-//! Kernel streams: many captured launches in one file, with what is the same in several of them stored once, and the copies
-//! between them.
+//! Kernel streams: many captured launches and the copies between them in one file. Equal contents
+//! are stored once.
 //!
 //! | section | what |
 //! |---|---|
-//! | `about` | whose launches they are |
+//! | `about` | origin of the launches |
 //! | `contents`, `contents.table` | PTX texts and memory before each launch |
 //! | `entries` | launches and copies, in the order in which they were executed |
 
@@ -31,23 +31,23 @@ const ABOUT: &str = "about";
 const CONTENTS: &str = "contents";
 const ENTRIES: &str = "entries";
 
-/// Bytes that a record may take in memory.
+/// Most bytes of a record in memory.
 const LIMIT: usize = 1 << 30;
 
-/// The version that is written. Version 3 does not tell what was allocated at a launch, and 2 less of what came before launches, and no
-/// copies within the device and fills.
+/// Version written. Version 3 lacks the memory allocated at launches; version 2 also lacks details
+/// of earlier accesses, device copies and fills.
 const VERSION: u32 = 4;
-/// The oldest that is read.
+/// Oldest version read.
 const OLDEST: u32 = 2;
 
 fn about_schema(version: u32) -> Schema {
     Schema::of(&format!("kernel stream, about, version {version}"))
 }
 
-/// Whose launches a stream has.
+/// Origin of a stream's launches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Version of Voltsim that wrote it.
+    /// Voltsim version of the writer.
     pub voltsim: String,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -55,7 +55,7 @@ pub struct About {
     pub device: String,
 }
 
-/// Writes a kernel stream. The file has its name when it is finished.
+/// Writer of a kernel stream. The file gets its name when finished.
 pub struct StreamWriter {
     file: FileWriter,
     contents: ContentsWriter,
@@ -64,7 +64,7 @@ pub struct StreamWriter {
 }
 
 impl StreamWriter {
-    /// Begins a file, which replaces another of that name when it is whole.
+    /// Creates a file that replaces an existing one when finished.
     pub fn create(path: &Path, about: &About) -> Result<StreamWriter, Error> {
         StreamWriter::of_version(VERSION, path, about)
     }
@@ -100,7 +100,7 @@ impl StreamWriter {
         self.entry(&Entry::Copy { to_device, address, bytes })
     }
 
-    /// Adds a copy within the device, or a fill.
+    /// Adds a device copy or fill.
     pub fn transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
         self.entry(&Entry::Transfer(*transfer))
     }
@@ -115,7 +115,7 @@ impl StreamWriter {
         self.launches
     }
 
-    /// Ends the file, which now has its name.
+    /// Completes the file under its name.
     pub fn finish(mut self) -> Result<(), Error> {
         self.contents.finish(&mut self.file)?;
         self.entries.write_to(&mut self.file, ENTRIES)?;
@@ -124,7 +124,7 @@ impl StreamWriter {
     }
 }
 
-/// A kernel stream that is read.
+/// An open kernel stream.
 #[derive(Debug)]
 pub struct KernelStream {
     file: File,
@@ -134,7 +134,7 @@ pub struct KernelStream {
     entries: Vec<Entry>,
 }
 
-/// Is a file a kernel stream, as far as its head and the names in it say?
+/// True if the file's head and section names are a kernel stream's.
 pub fn is_stream(path: &Path) -> bool {
     let file = File::open(path).ok();
     file.is_some_and(|file| file.length(ENTRIES).is_some() && file.length(ABOUT).is_some())
@@ -162,22 +162,23 @@ impl KernelStream {
         Ok(KernelStream { file, version, about, contents, entries })
     }
 
-    /// Where the file is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Whose launches it has.
+    /// Origin of the launches.
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// What the device did, in order.
+    /// Device operations, in order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// What tells a launch, with all that it can reach, from all others; `None` if the stream does not have it.
+    /// Hash that identifies a launch with all that it can reach; `None` if the stream lacks the
+    /// launch.
     pub fn identity(&self, launch: u64) -> Option<[u8; 32]> {
         let entry = self
             .entries
@@ -197,7 +198,7 @@ impl KernelStream {
         Some(*hasher.finalize().as_bytes())
     }
 
-    /// Compares the whole file with its hashes.
+    /// Verifies the hashes of the whole file.
     pub fn verify(&self) -> Result<(), Error> {
         self.file.check()?;
         for entry in &self.entries {
@@ -211,19 +212,19 @@ impl KernelStream {
         Ok(())
     }
 
-    /// The launch that is an entry; `None` if that is something else.
+    /// The launch of an entry; `None` for other operations.
     pub fn capture(self: &Arc<Self>, entry: usize) -> Result<Option<Capture>, Error> {
         let Some(Entry::Launch { manifest, modules, buffers, .. }) = self.entries.get(entry) else {
             return Ok(None);
         };
         let launch: Launch = toml::from_str(manifest).map_err(|error| malformed(self.path(), &error))?;
         if launch.buffers.len() != buffers.len() || launch.modules.len() != modules.len() {
-            return Err(malformed(self.path(), &"a launch has more or less memory than its manifest says"));
+            return Err(malformed(self.path(), &"the memory of a launch differs from its manifest"));
         }
         Capture::of_stream(Arc::clone(self), entry, launch).map(Some)
     }
 
-    /// What came before an entry's launch; nothing if unknown.
+    /// Accesses before an entry's launch; `None` if unknown.
     pub fn past(&self, entry: usize) -> Result<Option<Past>, Error> {
         let Some(Entry::Launch { past, .. }) = self.entries.get(entry) else { return Ok(None) };
         let bytes = self.content(past)?;
@@ -235,7 +236,7 @@ impl KernelStream {
         past.map(Some).map_err(|error| malformed(self.path(), &error))
     }
 
-    /// What was allocated at an entry's launch; nothing if unknown.
+    /// Memory allocated at an entry's launch; `None` if unknown.
     pub(crate) fn accessible(&self, entry: usize) -> Result<Option<Accessible>, Error> {
         let Some(Entry::Launch { accessible, .. }) = self.entries.get(entry) else { return Ok(None) };
         let bytes = self.content(accessible)?;
@@ -243,7 +244,7 @@ impl KernelStream {
         accessible.transpose().map_err(|error| malformed(self.path(), &error))
     }
 
-    /// The PTX texts of an entry.
+    /// PTX texts of an entry.
     pub(crate) fn modules(&self, entry: usize) -> Result<Vec<String>, Error> {
         let Some(Entry::Launch { modules, .. }) = self.entries.get(entry) else { return Ok(Vec::new()) };
         let text =
@@ -251,7 +252,7 @@ impl KernelStream {
         modules.iter().map(text).collect()
     }
 
-    /// The memory of the buffer that is the entry's `number`-th.
+    /// Memory of the entry's `number`-th buffer.
     pub(crate) fn buffer(&self, entry: usize, number: usize, buffer: &Buffer) -> Result<Vec<u8>, Error> {
         let content = match self.entries.get(entry) {
             Some(Entry::Launch { buffers, .. }) => buffers.get(number),
@@ -259,7 +260,7 @@ impl KernelStream {
         };
         let fits = content.filter(|content| content.length == buffer.size);
         let content =
-            fits.ok_or_else(|| malformed(self.path(), &format_args!("buffer {number} has another size")))?;
+            fits.ok_or_else(|| malformed(self.path(), &format_args!("the size of buffer {number} differs")))?;
         self.content(content)
     }
 
@@ -281,7 +282,7 @@ mod tests {
     use super::*;
     use crate::past::TraceOf2;
 
-    /// Digests of the layouts of what a stream has. Where one is another, the version has to be the next one.
+    /// Digests of the layouts in a stream. A changed layout needs the next version.
     const LAYOUTS: (u32, [&str; 4]) = (
         4,
         [
@@ -293,7 +294,7 @@ mod tests {
     );
 
     #[test]
-    fn a_stream_that_is_laid_out_otherwise_has_another_version() {
+    fn changed_stream_layout_needs_a_new_version() {
         let layouts =
             [layout::of::<About>(), layout::of::<Entry>(), layout::of::<Past>(), layout::of::<Accessible>()];
         let digests =
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_version_2_is_read_with_what_it_tells_of_the_past() {
+    fn version_2_stream_reads_with_its_past() {
         let before = || PastOf2 {
             traces: vec![TraceOf2 { line: 0x1000, read: 3, written: 4 }],
             pages: vec![0x20_0000],

@@ -1,10 +1,10 @@
-//! What `launch.toml` says of textures and surfaces. Numbers of formats, modes and flags are the driver API's, since a
-//! replay makes the objects by it.
+//! Textures and surfaces in `launch.toml`. Formats, modes and flags carry the driver API's numbers,
+//! since a replay recreates the objects.
 
 use crate::manifest::Address;
 use serde::{Deserialize, Serialize};
 
-/// An array, or a mipmapped one, whose texels lie in a buffer row by row.
+/// An array or mipmapped array, whose texels lie in a buffer row by row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
@@ -14,13 +14,13 @@ pub struct Image {
     pub channels: u32,
     /// Bytes of a texel.
     pub texel_bytes: u32,
-    /// Coordinates of a texel within a layer: 1, 2, 3.
+    /// Coordinates within a layer: 1 to 3.
     pub dimensions: u32,
-    /// Layers; faces of a cube are layers.
+    /// Layers; the faces of a cube count as layers.
     pub layers: u32,
-    /// Made of cubes.
+    /// True for cubes.
     pub cube: bool,
-    /// The finest first; several are a mipmapped array.
+    /// Levels, finest first; a mipmapped array has several.
     pub levels: Vec<Level>,
 }
 
@@ -28,59 +28,59 @@ pub struct Image {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Where it was, in a buffer of the launch.
+    /// Address in a buffer of the launch.
     pub address: Address,
-    /// Texels of a row, rows of a slice, and slices of a layer.
+    /// Texels per row, rows per slice, slices per layer.
     pub size: [u32; 3],
-    /// Bytes from one row to the next.
+    /// Bytes between row starts.
     pub pitch: u64,
-    /// Bytes from one slice, or layer, to the next; a multiple of `pitch`.
+    /// Bytes between slice or layer starts; a multiple of `pitch`.
     pub slice: u64,
 }
 
-/// A texture object, or what a texture reference is bound to.
+/// A texture object or bound texture reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Texture {
-    /// Its handle; the variable's address, if it is a reference.
+    /// Handle, or the variable's address for a reference.
     pub handle: Address,
-    /// The module's variable, if it is a reference.
+    /// Module variable of a reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// What it reads.
+    /// Texels read.
     pub texels: Texels,
-    /// How it reads.
+    /// Sampler.
     pub sampler: Sampler,
 }
 
-/// What a texture object reads.
+/// Texels of a texture object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum Texels {
-    /// The image of this number.
+    /// A numbered image.
     Image(usize),
     /// Linear memory.
     Linear {
-        /// Where it was, in a buffer of the launch.
+        /// Address in a buffer of the launch.
         address: Address,
         /// `CUarray_format`.
         format: u32,
         /// Channels of a texel.
         channels: u32,
-        /// Bytes of it.
+        /// Size in bytes.
         bytes: u64,
     },
-    /// Rows in linear memory.
+    /// Rows in pitched linear memory.
     Pitched {
-        /// Where they were, in a buffer of the launch.
+        /// Address in a buffer of the launch.
         address: Address,
         /// `CUarray_format`.
         format: u32,
         /// Channels of a texel.
         channels: u32,
-        /// Texels of a row, and rows.
+        /// Texels per row, and rows.
         size: [u32; 2],
-        /// Bytes from one row to the next.
+        /// Bytes between row starts.
         pitch: u64,
     },
 }
@@ -97,36 +97,36 @@ pub struct Sampler {
     pub level_filter: u32,
     /// `CU_TRSF_…`.
     pub flags: u32,
-    /// Samples along a stretched footprint, at most.
+    /// Most samples along an anisotropic footprint.
     pub anisotropy: u32,
-    /// Added to the level asked for.
+    /// Level bias.
     pub bias: f32,
-    /// The finest and the coarsest level that are used.
+    /// Finest and coarsest level used.
     pub level_range: [f32; 2],
-    /// What lies outside with border addressing.
+    /// Border colour.
     pub border: [f32; 4],
 }
 
-/// A surface object, or what a surface reference is bound to.
+/// A surface object or bound surface reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Surface {
-    /// Its handle; the variable's address, if it is a reference.
+    /// Handle, or the variable's address for a reference.
     pub handle: Address,
-    /// The module's variable, if it is a reference.
+    /// Module variable of a reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Number of its image.
+    /// Number of the image.
     pub image: usize,
 }
 
 impl Image {
-    /// Slices that a level of it has in all: of its depth, or its layers.
+    /// Slices of a level, over its depth or layers.
     pub fn slices(&self, level: &Level) -> u32 {
         if self.dimensions == 3 { level.size[2] } else { self.layers.max(1) }
     }
 
-    /// Bytes from the start of a level to its end; `None` if they pass 64 bits.
+    /// Bytes of a level; `None` on 64-bit overflow.
     pub fn bytes(&self, level: &Level) -> Option<u64> {
         let [width, height, _] = level.size;
         let slices = level.slice.checked_mul(self.slices(level).checked_sub(1)?.into())?;

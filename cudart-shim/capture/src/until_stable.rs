@@ -1,17 +1,17 @@
-//! When a timed launch ends early.
+//! Criterion that ends a timed launch early.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A timed launch is taken to go on as it has, written `windows=N,deviation=D`.
+/// Stability criterion, written `windows=N,deviation=D`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UntilStable {
-    /// Windows of time that are compared; together they are as long as a wave of CTAs.
+    /// Windows compared; together they span a wave of CTAs.
     pub windows: u32,
-    /// Standard deviation of their IPC over its mean, at most.
+    /// Largest standard deviation of the windows' IPC, relative to the mean.
     pub deviation: f64,
 }
 
@@ -22,7 +22,7 @@ impl Default for UntilStable {
 }
 
 impl UntilStable {
-    /// Whether the values can be.
+    /// True if the values are valid.
     pub fn is_possible(&self) -> bool {
         (2..=1 << 16).contains(&self.windows) && self.deviation >= 0.0
     }
@@ -34,10 +34,10 @@ impl fmt::Display for UntilStable {
     }
 }
 
-/// A text that does not say when a launch ends early.
+/// A malformed criterion.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` does not say when a launch is stable; write windows=N (2 or more) or deviation=D (0.1, say), or both with a comma"
+    "`{0}` is not a stability criterion; write windows=N (2 or more) or deviation=D (0.1, say), or both with a comma"
 )]
 pub struct BadUntilStable(String);
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_usual_and_what_is_written_is_read() {
+    fn absent_keys_take_defaults_and_text_round_trips() {
         let usual = UntilStable::default();
         assert_eq!("".parse(), Ok(usual));
         let other = UntilStable { windows: 20, ..usual };
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_to_write() {
+    fn malformed_criterion_error_has_a_remedy() {
         for text in ["3", "windows=1", "windows=x", "deviation=-1", "deviation=NaN", "ipc=3"] {
             let error = text.parse::<UntilStable>().unwrap_err().to_string();
             assert!(error.contains("windows=N"), "{text}: {error}");

@@ -1,19 +1,19 @@
-//! What warms the caches of the timing model before what is timed.
+//! Warm-up of the timing model's caches.
 
 use std::str::FromStr;
 
-/// Launches that are executed without time and leave their traces in the caches, written `launches=N,ctas=M`.
+/// Launches that run untimed to warm the caches, written `launches=N,ctas=M`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WarmUp {
-    /// So many launches before a timed one.
+    /// Launches before a timed one.
     pub launches: u64,
-    /// So many CTAs at the end of each of them, and before the CTAs of a launch that are timed.
+    /// CTAs at the end of each, and before the timed CTAs of a launch.
     pub ctas: u64,
 }
 
-/// A warm-up that cannot be understood.
+/// A malformed warm-up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no warm-up; write launches=N or ctas=M, or both with a comma (N or M may be `all`)")]
+#[error("`{0}` is not a warm-up; write launches=N or ctas=M, or both with a comma (N or M may be `all`)")]
 pub struct BadWarmUp(String);
 
 impl FromStr for WarmUp {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_one_launch_and_all_of_its_ctas() {
+    fn absent_keys_mean_one_launch_and_all_ctas() {
         let read = |text: &str| text.parse::<WarmUp>().map(|warm| (warm.launches, warm.ctas));
         assert_eq!(read("launches=3"), Ok((3, u64::MAX)));
         assert_eq!(read("ctas=512"), Ok((1, 512)));
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_to_write() {
+    fn malformed_warm_up_error_has_a_remedy() {
         for text in ["", "3", "launches=", "launches=x", "kernels=3"] {
             assert!(text.parse::<WarmUp>().unwrap_err().to_string().contains("launches=N"), "{text}");
         }

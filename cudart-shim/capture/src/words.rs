@@ -1,11 +1,11 @@
-//! Sets of 8-byte words in a buffer, by their byte offsets.
+//! Sets of 8-byte words in a buffer, by byte offset.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
-/// Offsets of 8-byte words, in ascending order. In a manifest, a list of `"16"` (one word) and `"64..128"` (the words
-/// side by side from byte 64 up to byte 128).
+/// Ascending offsets of 8-byte words. A manifest lists them as `"16"` (one word) and `"64..128"`
+/// (adjacent words from byte 64 up to byte 128).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     runs: Vec<Range<u64>>,
@@ -15,7 +15,7 @@ pub struct Words {
 const WORD: u64 = 8;
 
 impl Words {
-    /// Adds the word at `offset`, which lies behind all the others.
+    /// Adds the word at `offset`, which must follow all others.
     pub fn push(&mut self, offset: u64) {
         match self.runs.last_mut() {
             Some(last) if last.end == offset => last.end += WORD,
@@ -28,24 +28,24 @@ impl Words {
         self.runs.iter().flat_map(|run| run.clone().step_by(WORD as usize))
     }
 
-    /// Is there none?
+    /// True without words.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Does the byte at `offset` belong to one of the words?
+    /// True if the byte at `offset` belongs to a word.
     pub fn cover(&self, offset: u64) -> bool {
         let after = self.runs.partition_point(|run| run.start <= offset);
         after.checked_sub(1).and_then(|last| self.runs.get(last)).is_some_and(|run| offset < run.end)
     }
 
-    /// Where the last word ends.
+    /// End of the last word.
     pub fn end(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.end)
     }
 }
 
-/// The little-endian word at `offset`, if all of it is there.
+/// The little-endian word at `offset`, if complete.
 pub fn word_at(bytes: &[u8], offset: u64) -> Option<u64> {
     let offset = usize::try_from(offset).ok()?;
     let bytes = bytes.get(offset..)?.first_chunk::<8>()?;
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Words {
         for text in texts {
             let run =
                 parse(&text).filter(|run| runs.last().is_none_or(|last| last.end <= run.start)).ok_or_else(
-                    || D::Error::custom(format!("`{text}` is no place of words behind those before it")),
+                    || D::Error::custom(format!("`{text}` must be word offsets after the previous ones")),
                 )?;
             runs.push(run);
         }
@@ -99,21 +99,21 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_kept_as_one_run() {
+    fn adjacent_words_form_one_run() {
         let words = words(&[0, 16, 24, 32]);
         assert_eq!(words.runs, [0..8, 16..40]);
         assert_eq!(words.offsets().collect::<Vec<_>>(), [0, 16, 24, 32]);
     }
 
     #[test]
-    fn a_byte_is_covered_when_a_word_has_it() {
+    fn words_cover_their_bytes() {
         let words = words(&[8, 16]);
         let covered: Vec<u64> = (0..32).filter(|offset| words.cover(*offset)).collect();
         assert_eq!(covered, (8..24).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_list_that_goes_back_or_cuts_a_word_is_refused() {
+    fn unordered_or_misaligned_offsets_are_rejected() {
         let parsed = |text: &str| toml::from_str::<std::collections::BTreeMap<String, Words>>(text);
         let offsets = |text| parsed(text).unwrap()["w"].offsets().collect::<Vec<_>>();
         assert_eq!(offsets("w = ['8', '16..32']"), [8, 16, 24]);

@@ -1,4 +1,4 @@
-//! Folders of captured launches: what is written is read back, and damage is found and named.
+//! Folders of captured launches round-trip; damage is detected and named.
 
 #![allow(clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ fn replace(path: &Path, from: &str, to: &str) {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_folder_reads_back() {
     let (_place, folder) = captured();
     let capture = Capture::open(&folder).unwrap();
     assert_eq!(capture.modules().unwrap(), [".version 7.0"]);
@@ -93,7 +93,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn results_are_kept_beside_the_launch() {
+fn results_lie_beside_the_launch() {
     let (_place, folder) = captured();
     let mut writer = ResultsWriter::new(&folder.join("results")).unwrap();
     writer.buffer(0x1000, &[8; 5000]).unwrap();
@@ -107,20 +107,20 @@ fn results_are_kept_beside_the_launch() {
 }
 
 #[test]
-fn a_folder_that_exists_is_not_written_to() {
+fn existing_folder_is_not_overwritten() {
     let (_place, folder) = captured();
     assert!(matches!(Writer::new(&folder), Err(Error::Exists { path }) if path == folder));
 }
 
 #[test]
-fn a_folder_without_a_manifest_is_no_capture() {
+fn folder_without_manifest_is_no_capture() {
     let (_place, folder) = captured();
     fs::remove_file(folder.join("launch.toml")).unwrap();
     assert!(matches!(Capture::open(&folder), Err(Error::NotACapture { path }) if path == folder));
 }
 
 #[test]
-fn another_format_is_refused_before_its_fields_are_read() {
+fn other_format_is_rejected_before_its_fields_are_read() {
     let (_place, folder) = captured();
     let manifest = folder.join("launch.toml");
     replace(&manifest, "format = 2", "format = 9\nnovelty = true");
@@ -128,7 +128,7 @@ fn another_format_is_refused_before_its_fields_are_read() {
 }
 
 #[test]
-fn a_mistake_in_the_manifest_is_told_with_its_line() {
+fn manifest_error_shows_its_line() {
     let (_place, folder) = captured();
     let manifest = folder.join("launch.toml");
     replace(&manifest, "0x1000", "1000");
@@ -137,7 +137,7 @@ fn a_mistake_in_the_manifest_is_told_with_its_line() {
 }
 
 #[test]
-fn places_outside_of_a_buffer_or_file_names_outside_of_the_folder_are_refused() {
+fn offsets_and_paths_outside_are_rejected() {
     for (from, to) in [
         ("pointers = [\"0\"]", "pointers = [\"8\"]"),
         ("offset = 8", "offset = 9"),
@@ -156,7 +156,7 @@ fn places_outside_of_a_buffer_or_file_names_outside_of_the_folder_are_refused() 
 }
 
 #[test]
-fn a_changed_cut_or_missing_buffer_is_an_error_that_names_the_file() {
+fn damaged_or_missing_buffer_error_names_the_file() {
     let (_place, folder) = captured();
     let file = folder.join("buffers/0.zst");
     let capture = Capture::open(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Kernel streams: what is written is read back, and damage is found.
+//! Kernel streams round-trip; damage is detected.
 
 #![allow(clippy::unwrap_used)]
 
@@ -90,7 +90,7 @@ fn written(launches: u64) -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn launches_and_copies_come_back_in_their_order() {
+fn launches_and_copies_round_trip_in_order() {
     let (_folder, path) = written(3);
     let stream = Arc::new(KernelStream::open(&path).unwrap());
     assert_eq!(stream.about(), &about());
@@ -111,8 +111,8 @@ fn launches_and_copies_come_back_in_their_order() {
 }
 
 #[test]
-fn memory_that_stays_the_same_is_stored_once() {
-    // Each launch has 300,000 bytes, of which one is its own.
+fn unchanged_memory_is_stored_once() {
+    // One of each launch's 300,000 bytes is unique.
     let (_folder, few) = written(2);
     let (_other, many) = written(102);
     let more = fs::metadata(many).unwrap().len() - fs::metadata(few).unwrap().len();
@@ -120,7 +120,7 @@ fn memory_that_stays_the_same_is_stored_once() {
 }
 
 #[test]
-fn a_launch_is_told_from_all_others() {
+fn identity_distinguishes_launches() {
     let (_folder, path) = written(3);
     let stream = KernelStream::open(&path).unwrap();
     let [one, two] = [1, 2].map(|number| stream.identity(number).unwrap());
@@ -131,7 +131,7 @@ fn a_launch_is_told_from_all_others() {
 }
 
 #[test]
-fn launches_that_differ_in_what_was_allocated_alone_are_told_from_each_other() {
+fn identity_covers_allocated_memory() {
     let folder = tempfile::tempdir().unwrap();
     let identity_with = |name: &str, accessible| {
         let path = folder.path().join(name);
@@ -146,7 +146,7 @@ fn launches_that_differ_in_what_was_allocated_alone_are_told_from_each_other() {
 }
 
 #[test]
-fn every_prefix_and_flipped_bit_is_an_error() {
+fn truncated_or_flipped_stream_is_an_error() {
     let (_folder, path) = written(2);
     let whole = fs::read(&path).unwrap();
     let is_refused = |bytes: &[u8]| {
@@ -164,7 +164,7 @@ fn every_prefix_and_flipped_bit_is_an_error() {
 }
 
 #[test]
-fn a_stream_that_is_not_finished_leaves_the_file_of_before() {
+fn unfinished_stream_keeps_the_previous_file() {
     let (_folder, path) = written(1);
     let before = fs::read(&path).unwrap();
     let mut writer = StreamWriter::create(&path, &about()).unwrap();

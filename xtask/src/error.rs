@@ -39,6 +39,10 @@ pub(crate) enum Error {
     List { path: PathBuf, source: Box<toml::de::Error> },
     #[error("{0} is neither a suite nor a program (SUITE/PROGRAM) of the list in tests/outside")]
     NoProgram(String),
+    #[error("{path}: {reason}")]
+    Ratchet { path: PathBuf, reason: String },
+    #[error("links that lead nowhere:\n{0}")]
+    Links(String),
     #[error("{0} failed")]
     Steps(String),
     #[error("in CI nothing may be left out: {0}")]

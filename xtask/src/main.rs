@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod agree;
 mod bench;
+mod book;
 mod clients;
 mod correlate;
 mod debian;
@@ -21,6 +22,7 @@ mod slurm;
 mod stamp;
 mod suites;
 mod test;
+mod tidy;
 mod toolchain;
 mod workspace;
 
@@ -62,6 +64,10 @@ enum Task {
     Correlate(correlate::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
     Micro(micro::Arguments),
+    /// Check the links of all pages and build the book into target/book.
+    Docs(book::Arguments),
+    /// List the places that break rules of STYLE.md.
+    Tidy(tidy::Arguments),
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++, and how fast the timing model
     /// times them (`detailed`).
     #[command(args_conflicts_with_subcommands = true)]
@@ -94,6 +100,8 @@ fn main() -> ExitCode {
         Task::Bench { subject, rows, guided, json } => {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())
         }
+        Task::Docs(arguments) => book::run(&arguments),
+        Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Micro(arguments) => micro::run(&arguments),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };

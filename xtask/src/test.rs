@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
-use crate::{clients, debian, micro, process, programs};
+use crate::{clients, debian, micro, process, programs, toolchain};
 use std::panic::resume_unwind;
 use std::process::Command;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -57,6 +57,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         command.args(filter);
         command.env("VOLTSIM_TEST_PROGRAMS", programs::folder(&workspace));
         command.env("VOLTSIM_TEST_COMMAND", workspace.command());
+        command.env("VOLTSIM_TEST_TOOLKIT", toolchain::toolkit(&workspace));
         process::seen(&mut command, |line| counts.add(line))
     });
     report.step("files by the API", || {

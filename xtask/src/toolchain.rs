@@ -28,19 +28,31 @@ pub(crate) struct Toolchain {
     pub(crate) ingredients: Ingredients,
 }
 
+/// Folder of CUDA 13 and 12.9 within the toolchain.
+const PACKAGES: &str = "packages";
+
+fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("toolchain")
+}
+
+/// CUDA 13, with `bin/nvcc`, `include` and `lib`, once it is set up.
+pub(crate) fn toolkit(workspace: &Workspace) -> PathBuf {
+    folder(workspace).join(PACKAGES).join("nvidia/cu13")
+}
+
 impl Toolchain {
     /// Sets the compilers up; quick when nothing changed.
     pub(crate) fn set_up(workspace: &Workspace) -> Result<Self> {
-        let folder = workspace.target.join("toolchain");
+        let folder = folder(workspace);
         let mut ingredients = Ingredients::default();
         let mut packages_of = |requirements: &str, packages: &str| {
             let requirements = workspace.root.join("tests/toolchain").join(requirements);
             ingredients.file(&requirements)?;
             install_once(workspace, &requirements, &folder, folder.join(packages))
         };
-        let packages = packages_of("requirements.txt", "packages")?;
+        let packages = packages_of("requirements.txt", PACKAGES)?;
         let packages11 = packages_of("requirements-cuda11.txt", "packages11")?;
-        let cuda13 = packages.join("nvidia/cu13");
+        let cuda13 = toolkit(workspace);
         files::link("libcudart.so.13", &cuda13.join("lib/libcudart.so"))?;
         let clang12 = Clang::set_up(&clang::CUDA_12, &packages, &folder)?;
         let clang11 = Clang::set_up(&clang::CUDA_11, &packages11, &folder)?;

@@ -78,7 +78,7 @@ fn an_allocation_that_only_one_run_has_is_named_and_what_lies_elsewhere_for_it_i
     let (other, _) = place.record("other", &["7", "allocate"], &[]);
     let Compared { difference, .. } = first_difference(&one, &other).expect("comparable");
     assert!(difference[0].starts_with("after launch 7 of add"), "{difference:?}");
-    assert!(difference[1..].iter().any(|line| line.ends_with("only the second has it")), "{difference:?}");
+    assert!(difference[1..].iter().any(|line| line.ends_with("in the second run only")), "{difference:?}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn the_first_launch_of_which_the_runs_have_another_kernel_is_named() {
     record(place, "two.sums", &[], "2");
     let other = place.voltsim(&["checkpoint", "diff", "one.sums", "two.sums"]);
     assert_eq!(other.status, 1, "{}", other.stderr);
-    let told = "the first run goes on with launch 4 of scale, the second with launch 4 of sum_list";
+    let told = "the first run continues with launch 4 of scale, the second with launch 4 of sum_list";
     assert!(other.stdout.contains(told), "{}", other.stdout);
 }
 

@@ -1,4 +1,4 @@
-//! Whose checkpoint it is: what has to be the same in the run that resumes it.
+//! Origin of a checkpoint: the properties that a resuming run must share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,45 +8,45 @@ use serde::{Deserialize, Serialize};
 use crate::point::Point;
 use crate::step::{Asked, Digest};
 
-/// Whose checkpoint it is.
+/// Origin of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// Version of Voltsim.
     pub voltsim: String,
-    /// Of the library that has made it.
+    /// Digest of the library that made it.
     pub engine: Digest,
     /// The program's file.
     pub program: String,
-    /// What it was started with.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// Of the program's file.
+    /// Digest of the program's file.
     pub executable: Digest,
-    /// Of the files of libraries with code for devices that it had loaded at the point, by path.
+    /// Digests of libraries with device code loaded at the point, by path.
     pub libraries: BTreeMap<String, Digest>,
-    /// Name of the device that the program sees.
+    /// Name of the visible device.
     pub device: String,
-    /// Of all that the program is told of the device.
+    /// Digest of the device's profile.
     pub profile: Digest,
-    /// How many such devices it sees.
+    /// Number of visible devices.
     pub devices: u64,
     /// Settings on which results depend, by name.
     pub settings: BTreeMap<String, String>,
-    /// What timed the launches: mode, GPU and changes of it, by name. Empty in functional mode.
+    /// Timing model: mode, GPU and changes, by name. Empty in functional mode.
     pub model: BTreeMap<String, String>,
-    /// Where in the run it was made.
+    /// Point in the run.
     pub point: Point,
-    /// Number of the step at which it was made: the launch at the point.
+    /// Number of the step at the point: a launch.
     pub step: u64,
-    /// That launch.
+    /// Launch at the point.
     pub launch: Asked,
 }
 
-/// Why a checkpoint is not one of this run.
+/// Reason why a checkpoint does not fit this run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     /// Another version or build.
     #[error(
-        "it was made by another build of Voltsim ({version}, {engine}); this one is {own_version}, {own}"
+        "the checkpoint is of another build of Voltsim ({version}, {engine}); this build is {own_version}, {own}"
     )]
     Engine {
         /// The checkpoint's version.
@@ -58,91 +58,89 @@ pub enum Foreign {
         /// This build.
         own: Digest,
     },
-    /// Another program.
-    #[error("it is one of {program} ({executable}), and this program is {own_program} ({own})")]
+    /// Other program.
+    #[error("the checkpoint is of {program} ({executable}); this program is {own_program} ({own})")]
     Program {
-        /// The checkpoint's program.
+        /// Program of the checkpoint.
         program: String,
-        /// Of its file.
+        /// Digest of the checkpoint's program file.
         executable: Digest,
         /// This program.
         own_program: String,
-        /// Of its file.
+        /// Digest of this program's file.
         own: Digest,
     },
-    /// Another library.
-    #[error(
-        "the program had loaded {library} ({digest}) when it was made, and this run has loaded {own_library} ({own})"
-    )]
+    /// Other library.
+    #[error("the checkpoint was made with {library} ({digest}); this run has loaded {own_library} ({own})")]
     Library {
-        /// The checkpoint's library.
+        /// Library of the checkpoint.
         library: String,
-        /// Of its file.
+        /// Digest of the checkpoint's library.
         digest: Digest,
-        /// This run's library of that name.
+        /// Library of this run with the same name.
         own_library: String,
-        /// Of its file.
+        /// Digest of this run's library.
         own: Digest,
     },
-    /// A library that is missing.
+    /// Missing library.
     #[error(
-        "the program had loaded {library} ({digest}), which has code for devices, when it was made, and this run has not"
+        "the checkpoint was made with {library} ({digest}), which has device code; this run has not loaded it"
     )]
     NoLibrary {
-        /// The checkpoint's library.
+        /// Library of the checkpoint.
         library: String,
-        /// Of its file.
+        /// Digest of the library's file.
         digest: Digest,
     },
-    /// A library too many.
+    /// Additional library.
     #[error(
-        "this run has loaded {library} ({digest}), which has code for devices, and the program had not when it was made"
+        "this run has loaded {library} ({digest}), which has device code; the checkpoint was made without it"
     )]
     MoreLibraries {
-        /// This run's library.
+        /// Library of this run.
         library: String,
-        /// Of its file.
+        /// Digest of the library's file.
         digest: Digest,
     },
-    /// Another device.
-    #[error("it was made with {devices} x {device}, and this run has {own_devices} x {own}")]
+    /// Other device.
+    #[error("the checkpoint was made with {devices} x {device}; this run has {own_devices} x {own}")]
     Device {
-        /// The checkpoint's device.
+        /// Device of the checkpoint.
         device: String,
-        /// How many of them.
+        /// Devices of the checkpoint.
         devices: u64,
-        /// This run's device.
+        /// Device of this run.
         own: String,
-        /// How many of them.
+        /// Devices of this run.
         own_devices: u64,
     },
-    /// Another setting.
-    #[error("it was made with {name}={value}, and this run has {name}={own}")]
+    /// Other setting.
+    #[error("the checkpoint was made with {name}={value}; this run has {name}={own}")]
     Setting {
-        /// The setting.
+        /// Name of the setting.
         name: String,
-        /// The checkpoint's.
+        /// Value in the checkpoint.
         value: String,
-        /// This run's.
+        /// Value in this run.
         own: String,
     },
 }
 
 impl Foreign {
-    /// What the user can do.
+    /// Remedy for the user.
     pub fn remedy(&self) -> &'static str {
         match self {
             Foreign::Engine { .. } => {
-                "Bring it forward by `voltsim checkpoint convert OLD -o NEW`, or resume it with the Voltsim that has made it"
+                "Convert it with `voltsim checkpoint convert OLD -o NEW`, or resume it with the Voltsim that made it"
             }
             Foreign::Program { .. } => {
-                "Give the program that it was made with, or add --any-program if it makes the same calls up to the point"
+                "Run the checkpoint's program, or add --any-program if this one makes the same calls up to the point"
             }
             Foreign::Library { .. } | Foreign::NoLibrary { .. } | Foreign::MoreLibraries { .. } => {
-                "Resume with the libraries that it was made with, or add --any-program if they make the same calls up to the point"
+                "Resume with the checkpoint's libraries, or add --any-program if these make the same calls up to the point"
             }
             Foreign::Device { .. } => {
-                "Choose the same device with --device and --devices, or a GPU of as many SMs"
+                "Choose the same device with --device and --devices, or a GPU with as many SMs"
             }
             Foreign::Setting { .. } => "Resume with the same settings",
         }
@@ -150,13 +148,13 @@ impl Foreign {
 }
 
 impl About {
-    /// Was it made inside of a launch that was being timed?
+    /// True if the checkpoint was made inside a timed launch.
     pub fn is_inside_timed_launch(&self) -> bool {
         self.point.inside.is_some() && !self.model.is_empty()
     }
 
-    /// Refuses a checkpoint that was made of another program than `own`, that of this run, or with another library than one that
-    /// this run has loaded so far.
+    /// Rejects a checkpoint of another program than this run's, `own`, or with a library that
+    /// differs from one loaded so far.
     pub fn check_program(&self, own: &About) -> Result<(), Foreign> {
         if self.executable != own.executable {
             return Err(Foreign::Program {
@@ -169,8 +167,8 @@ impl About {
         self.other_library(own).map_or(Ok(()), Err)
     }
 
-    /// Refuses a checkpoint that was made with other libraries than those that this run has loaded at the point. Where they lie does
-    /// not count.
+    /// Rejects a checkpoint whose libraries differ from those that this run has loaded at the
+    /// point; paths do not count.
     pub fn check_libraries(&self, own: &About) -> Result<(), Foreign> {
         if let Some(other) = self.other_library(own) {
             return Err(other);
@@ -187,7 +185,7 @@ impl About {
             .map_or(Ok(()), |(library, digest)| Err(Foreign::MoreLibraries { library, digest }))
     }
 
-    /// A library of which this run has loaded another one of that name.
+    /// A library that this run has loaded in another version.
     fn other_library(&self, own: &About) -> Option<Foreign> {
         self.libraries.iter().find_map(|(library, digest)| {
             let mut of_name = own.libraries.iter().filter(|(own, _)| file_name(own) == file_name(library));
@@ -200,7 +198,7 @@ impl About {
         })
     }
 
-    /// Refuses a checkpoint that was made under other circumstances than `own`, those of this run, apart from the program.
+    /// Rejects a checkpoint whose origin differs from this run's, `own`, apart from the program.
     pub fn check(&self, own: &About) -> Result<(), Foreign> {
         if (&self.voltsim, self.engine) != (&own.voltsim, own.engine) {
             return Err(Foreign::Engine {
@@ -230,7 +228,7 @@ impl About {
     }
 }
 
-/// The name of a path's file.
+/// File name of a path.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -1,4 +1,4 @@
-//! Two saved runs beside each other.
+//! Comparison of two saved runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -8,19 +8,19 @@ use functional::memory::{Allocation, OtherRequest};
 use crate::file::{DeviceState, SavedError, SavedRun};
 use crate::step::{Asked, Step};
 
-/// Allocations of a device that are told which only one of the runs has.
+/// Most allocations of a device reported as present in one run only.
 const MOST: usize = 20;
 
-/// A run that cannot be compared: the first (0) or the second (1).
+/// A run that could not be read.
 #[derive(Debug)]
 pub struct Unreadable {
-    /// Which.
+    /// First (0) or second (1).
     pub run: usize,
-    /// Why not.
+    /// Reason.
     pub error: Box<SavedError>,
 }
 
-/// Where two runs differ, from what they are of to single bytes of memory.
+/// Differences of two runs, from their origin down to bytes of memory.
 pub fn differences(one: &SavedRun, other: &SavedRun) -> Result<Vec<String>, Unreadable> {
     let (about, others) = of_both(one, other, SavedRun::about)?;
     let (about, others) = (about.to_string(), others.to_string());
@@ -29,20 +29,20 @@ pub fn differences(one: &SavedRun, other: &SavedRun) -> Result<Vec<String>, Unre
     found.extend(first_other_step(one, other)?);
     let (launch, other_launch) = of_both(one, other, SavedRun::launch)?;
     if launch != other_launch {
-        found.push("the launch at the point stands elsewhere".to_owned());
+        found.push("the launch at the point differs".to_owned());
     }
     let (devices, mut others) = of_both(one, other, SavedRun::devices)?;
     for device in devices {
         match others.iter().position(|other| other.number == device.number) {
             Some(place) => found.extend(of_device(one, other, &device, &others.swap_remove(place))?),
-            None => found.push(format!("device {}: the second has it not", device.number)),
+            None => found.push(format!("device {}: in the first run only", device.number)),
         }
     }
-    found.extend(others.iter().map(|device| format!("device {}: the first has it not", device.number)));
+    found.extend(others.iter().map(|device| format!("device {}: in the second run only", device.number)));
     Ok(found)
 }
 
-/// Reads something of both runs.
+/// Reads a value of both runs.
 fn of_both<T>(
     one: &SavedRun,
     other: &SavedRun,
@@ -55,11 +55,11 @@ fn of_run(run: usize) -> impl Fn(SavedError) -> Unreadable {
     move |error| Unreadable { run, error: Box::new(error) }
 }
 
-/// The first step that is not the same. A file has its steps in the order in which they were over, in which those of streams that
-/// wait for each other differ from run to run.
+/// First differing step. Files hold steps in the order of completion, which varies between streams
+/// from run to run.
 fn first_other_step(one: &SavedRun, other: &SavedRun) -> Result<Option<String>, Unreadable> {
     let (mut steps, mut others) = (one.steps().map_err(of_run(0))?, other.steps().map_err(of_run(1))?);
-    // Steps of which only one run has been read, by number.
+    // Steps read from one run only, by number.
     let [mut ahead, mut others_ahead] = [(); 2].map(|()| BTreeMap::<u64, Step>::new());
     loop {
         let step = steps.next().transpose().map_err(of_run(0))?;
@@ -83,26 +83,26 @@ fn first_other_step(one: &SavedRun, other: &SavedRun) -> Result<Option<String>, 
     }
     let only = |ahead: &BTreeMap<u64, Step>, which: &str| {
         let (number, step) = ahead.first_key_value()?;
-        Some((*number, format!("{}: only the {which} has it", named(step))))
+        Some((*number, format!("{}: in the {which} run only", named(step))))
     };
     let left = [only(&ahead, "first"), only(&others_ahead, "second")];
     Ok(left.into_iter().flatten().min().map(|(_, difference)| difference))
 }
 
-/// How two steps of the same number differ.
+/// Difference of two steps of one number.
 fn of_step(step: &Step, other: &Step) -> Option<String> {
     let same = step.asked == other.asked || have_noted_other_bytes(&step.asked, &other.asked);
     if same && step.outcome == other.outcome {
         return None;
     }
     Some(match same {
-        true => format!("{}: the host has got other bytes", named(step)),
+        true => format!("{}: the host received other bytes", named(step)),
         false => both((named(step), named(other))),
     })
 }
 
-/// Are they launches that differ in which bytes of their arguments count alone? A launch that a run has gone on from inside has not
-/// noted which it had loaded before.
+/// True for launches that differ only in which argument bytes count. A launch resumed inside lacks
+/// the bytes it loaded before.
 fn have_noted_other_bytes(asked: &Asked, other: &Asked) -> bool {
     let (Asked::Kernel { arguments, .. }, Asked::Kernel { arguments: others, .. }) = (asked, other) else {
         return false;
@@ -114,7 +114,7 @@ fn named(step: &Step) -> String {
     format!("step {}, {}", step.number, step.asked)
 }
 
-/// Allocations that only one has, and bytes of the others.
+/// Allocations of one run only, and differing bytes of common ones.
 fn of_device(
     one: &SavedRun,
     other: &SavedRun,
@@ -125,10 +125,9 @@ fn of_device(
     let mut found = Vec::new();
     for (which, list, others) in [("first", live, live_there), ("second", live_there, live)] {
         let only = list.iter().filter(|allocation| !others.iter().any(|other| same(allocation, other)));
-        found
-            .extend(only.take(MOST).map(|allocation| {
-                format!("device {number}: only the {which} has {}", described(allocation))
-            }));
+        found.extend(only.take(MOST).map(|allocation| {
+            format!("device {number}: only the {which} run has {}", described(allocation))
+        }));
     }
     let (model, other_model) = of_both(one, other, |run| run.model(number))?;
     if model != other_model {
@@ -139,7 +138,7 @@ fn of_device(
         && let Some(OtherRequest { kind, number: count, sizes }) = requests.first_difference(others)
     {
         let [size, other] = sizes.map(|size| size.map_or("none".to_owned(), |size| format!("{size} bytes")));
-        found.push(format!("device {number}: {kind:?} allocation {count} had {size} and {other}"));
+        found.push(format!("device {number}: {kind:?} allocation {count} has {size} and {other}"));
     }
     let (pages, pages_there) = of_both(one, other, |run| run.pages(number))?;
     for allocation in live.iter().filter(|one| live_there.iter().any(|other| same(one, other))) {

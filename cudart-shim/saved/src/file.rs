@@ -1,4 +1,4 @@
-//! The file of a saved run, written and read.
+//! Reads and writes the file of a saved run.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,10 +27,10 @@ use crate::section::{
 use crate::step::{Address, Step};
 use crate::turns::Turns;
 
-/// Bytes that a section's values may take in memory.
+/// Most bytes of a section's values in memory.
 pub(crate) const LIMIT: usize = 1 << 32;
 
-/// Memory of the program's own that was registered with a device.
+/// Host memory registered with a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
     /// First byte.
@@ -39,63 +39,63 @@ pub struct Registration {
     pub size: u64,
 }
 
-/// A device at the point, but for the bytes in its memory.
+/// A device at the point, except for memory contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceState {
-    /// Its number.
+    /// Number of the device.
     pub number: u64,
-    /// Its memory's allocations.
+    /// Allocations.
     pub memory: MemoryState,
-    /// What the program has registered with it so far, undone or not, by number.
+    /// All registrations so far, undone or not, by number.
     pub registered: BTreeMap<u64, Registration>,
-    /// What launches have left.
+    /// Counters left by launches.
     pub counters: DeviceCounters,
 }
 
-/// What timed a device's launches, as that wrote it.
+/// State of a device's timing model, in the model's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelState {
-    /// Which version of it, by its own count.
+    /// Version of the format.
     pub version: u32,
-    /// Its bytes.
+    /// Encoded state.
     pub bytes: Vec<u8>,
 }
 
-/// The launch at a point inside of it.
+/// The launch that a point lies inside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BegunLaunch {
     /// Number of its device.
     pub device: u64,
-    /// Where it stands.
+    /// State of the launch.
     pub state: SuspendedLaunch,
-    /// What it has printed.
+    /// Output printed by the kernel.
     pub printed: Vec<u8>,
-    /// What it has written to memory that the host sees: addresses and bytes.
+    /// Writes to memory that the host sees: addresses and bytes.
     pub written: Vec<(Address, Vec<u8>)>,
 }
 
 /// A run at a point.
 #[derive(Clone, Copy, Debug)]
 pub struct State<'a> {
-    /// Whose it is.
+    /// Origin.
     pub about: &'a About,
     /// The devices.
     pub devices: &'a [DeviceState],
-    /// Their memories, in the same order.
+    /// Memories of the devices, in the same order.
     pub memories: &'a [&'a Memory],
-    /// What timed their launches, by number.
+    /// Timing-model states by device.
     pub models: &'a BTreeMap<u64, ModelState>,
-    /// What launches have executed, by kernel.
+    /// Executed instructions by kernel.
     pub kernels: &'a BTreeMap<String, KernelCounts>,
-    /// The launch that has begun, if one has.
+    /// Launch in flight, if any.
     pub launch: Option<&'a BegunLaunch>,
-    /// In which order threads have made calls, as far as it is known.
+    /// Order of calls among threads, as far as known.
     pub turns: &'a Turns,
-    /// What calls of the program have asked the devices for, by number.
+    /// Allocation requests of API calls by device.
     pub requests: &'a BTreeMap<u64, Requests>,
 }
 
-/// What launches of a kernel have executed.
+/// Executed instructions of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounts {
     /// Launches.
@@ -104,86 +104,84 @@ pub struct KernelCounts {
     pub warp_instructions: u64,
     /// Lane instructions.
     pub lane_instructions: u64,
-    /// Time of the host, seconds.
+    /// Host time in seconds.
     pub seconds: f64,
 }
 
-/// Why a run cannot be saved, or a saved one read.
+/// An error of a saved run.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
-    /// The file as such.
+    /// Error of the file itself.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The image of a device's memory.
+    /// Error of a device's memory image.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// A section is of another version.
+    /// Other version of a section.
     #[error("{}", other_version(section, *found, *wanted))]
     Version {
         /// The section.
         section: String,
-        /// Its version, if it is known.
+        /// Version found, if known.
         found: Option<u32>,
-        /// What it should be.
+        /// Version supported.
         wanted: u32,
     },
-    /// A value in a section.
+    /// Malformed value.
     #[error("section {section}: {error}")]
     Value {
         /// The section.
         section: String,
-        /// What is wrong with it.
+        /// Error of the value.
         error: CodecError,
     },
-    /// The steps.
+    /// Error of the steps.
     #[error(transparent)]
     Steps(#[from] JournalError),
-    /// Writing.
+    /// Write error.
     #[error("{}: {error}", file.display())]
     Write {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
 }
 
 impl SavedError {
-    /// What the user can do.
+    /// Remedy for the user.
     pub fn remedy(&self) -> &'static str {
         match self {
-            SavedError::File(error) => {
-                error.remedy().unwrap_or("Check the path, and that it is a checkpoint")
-            }
-            SavedError::Image(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
-            SavedError::Steps(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
+            SavedError::File(error) => error.remedy().unwrap_or("Check that the path names a checkpoint"),
+            SavedError::Image(error) => error.remedy().unwrap_or("Make the checkpoint again"),
+            SavedError::Steps(error) => error.remedy().unwrap_or("Make the checkpoint again"),
             SavedError::Version { found: Some(found), wanted, .. } if found < wanted => CONVERT,
-            SavedError::Version { .. } => "Use the Voltsim that has written it",
-            SavedError::Value { .. } => "Make the checkpoint anew",
-            SavedError::Write { .. } => "Check the folder, its permissions and the room on its disk",
+            SavedError::Version { .. } => "Use the Voltsim that wrote it",
+            SavedError::Value { .. } => "Make the checkpoint again",
+            SavedError::Write { .. } => "Check the folder, its permissions and the free disk space",
         }
     }
 }
 
-/// What brings files of before to this build.
-pub(crate) const CONVERT: &str = "Bring it forward by `voltsim checkpoint convert OLD -o NEW`";
+/// Remedy for files of older versions.
+pub(crate) const CONVERT: &str = "Convert it with `voltsim checkpoint convert OLD -o NEW`";
 
 fn other_version(section: &str, found: Option<u32>, wanted: u32) -> String {
     match found {
         Some(found) => {
-            format!("section {section} has version {found}, and this build of Voltsim has {wanted}")
+            format!("section {section} has version {found}; this build reads version {wanted}")
         }
-        None => format!("section {section} has no version that this build of Voltsim knows"),
+        None => format!("section {section} has an unknown version"),
     }
 }
 
-/// The steps of a run, written as they are done.
+/// Writer of steps, used as they complete.
 pub struct StepWriter {
     journal: JournalWriter,
 }
 
 impl StepWriter {
-    /// Steps for checkpoints in this folder, where they lie as long as they are too many for memory.
+    /// Steps for checkpoints in a folder, where excess steps are kept in a temporary file.
     pub fn in_folder(folder: &Path) -> Result<StepWriter, SavedError> {
         let failed = |error| SavedError::Write { file: folder.to_owned(), error };
         if !folder.metadata().map_err(failed)?.is_dir() {
@@ -197,7 +195,7 @@ impl StepWriter {
         Ok(self.journal.push(&encode(STEPS.name, step)?)?)
     }
 
-    /// Adds them to a file.
+    /// Adds the steps to a file.
     pub(crate) fn write_to(&mut self, writer: &mut FileWriter) -> Result<(), SavedError> {
         Ok(self.journal.write_as(writer, STEPS.name, STEPS.schema())?)
     }
@@ -207,8 +205,8 @@ pub(crate) fn encode<T: Serialize + ?Sized>(section: &str, value: &T) -> Result<
     codec::encode(value).map_err(|error| SavedError::Value { section: section.to_owned(), error })
 }
 
-/// Writes a saved run to a file, which appears when it is whole. Files of a series, by device, hold only pages that those
-/// before them do not.
+/// Writes a saved run to a file, which appears when complete. With series, by device, the file
+/// holds only pages that earlier files lack.
 pub fn write(
     file: &Path,
     steps: &mut StepWriter,
@@ -241,12 +239,12 @@ pub fn write(
     Ok(())
 }
 
-/// Sections of a file.
+/// Number of a file's sections.
 pub(crate) fn sections(devices: usize, models: usize) -> usize {
     ALL.len() + models + image::SECTIONS * devices
 }
 
-/// What is in a file beside steps, models and memories.
+/// Values of a file other than steps, models and memories.
 pub(crate) type Values<'a> = (
     &'a About,
     &'a [DeviceState],
@@ -256,7 +254,7 @@ pub(crate) type Values<'a> = (
     &'a BTreeMap<u64, Requests>,
 );
 
-/// Adds all sections but for steps and memories.
+/// Adds all sections except steps and memories.
 pub(crate) fn write_values(
     writer: &mut FileWriter,
     (about, devices, kernels, launch, turns, requests): Values<'_>,
@@ -280,7 +278,7 @@ pub(crate) fn write_values(
     Ok(())
 }
 
-/// A saved run.
+/// An open saved run.
 #[derive(Debug)]
 pub struct SavedRun {
     file: File,
@@ -299,7 +297,7 @@ impl SavedRun {
         Ok(SavedRun { file })
     }
 
-    /// Checks every byte.
+    /// Verifies every byte.
     pub fn verify(&self) -> Result<(), SavedError> {
         self.file.check()?;
         self.about()?;
@@ -315,13 +313,13 @@ impl SavedRun {
         Ok(())
     }
 
-    /// Names of the sections, and their bytes.
+    /// Names and sizes of the sections.
     pub fn sections(&self) -> Result<Vec<(String, usize)>, SavedError> {
         let length = |name: &str| (name.to_owned(), self.file.length(name).unwrap_or(0));
         Ok(self.file.names().map(length).collect())
     }
 
-    /// Files of the same folder that hold some of the pages of its devices.
+    /// Files of the same folder that hold some of the pages.
     pub fn bases(&self) -> Result<Vec<String>, SavedError> {
         let mut names = Vec::new();
         for device in self.devices()? {
@@ -333,7 +331,7 @@ impl SavedRun {
         Ok(names)
     }
 
-    /// Whose it is.
+    /// Origin of the run.
     pub fn about(&self) -> Result<About, SavedError> {
         self.value(ABOUT)
     }
@@ -343,22 +341,22 @@ impl SavedRun {
         self.value(DEVICES)
     }
 
-    /// What timed a device's launches, if anything did.
+    /// State of a device's timing model, if there is one.
     pub fn model(&self, device: u64) -> Result<Option<ModelState>, SavedError> {
         model_in(&self.file, device)
     }
 
-    /// What launches have executed, by kernel.
+    /// Executed instructions by kernel.
     pub fn counts(&self) -> Result<BTreeMap<String, KernelCounts>, SavedError> {
         self.value(KERNELS)
     }
 
-    /// The launch that has begun, if one has.
+    /// Launch in flight, if any.
     pub fn launch(&self) -> Result<Option<BegunLaunch>, SavedError> {
         self.value(LAUNCH)
     }
 
-    /// In which order threads have made calls, as far as it is known.
+    /// Order of calls among threads, as far as known.
     pub fn turns(&self) -> Result<Turns, SavedError> {
         match self.file.length(TURNS.name) {
             Some(_) => self.value(TURNS),
@@ -366,7 +364,7 @@ impl SavedRun {
         }
     }
 
-    /// What calls of the program had asked the devices for, by number; nothing of a device if that is not known.
+    /// Allocation requests of API calls by device; a device without an entry is unknown.
     pub fn requests(&self) -> Result<BTreeMap<u64, Requests>, SavedError> {
         match self.file.length(REQUESTS.name) {
             Some(_) => self.value(REQUESTS),
@@ -374,13 +372,13 @@ impl SavedRun {
         }
     }
 
-    /// The steps, in the order in which they were done.
+    /// The steps, in the order of completion.
     pub fn steps(&self) -> Result<impl Iterator<Item = Result<Step, SavedError>> + '_, SavedError> {
         let journal = JournalReader::open_as(&self.file, STEPS.name, STEPS.schema())?;
         Ok(journal.map(|record| decode(STEPS.name, &record?)))
     }
 
-    /// Puts the bytes of a device's memory in place.
+    /// Loads the bytes of a device's memory.
     pub fn fill(&self, device: u64, memory: &Memory) -> Result<(), SavedError> {
         let image = Image::read(&self.file, &memory_of(device))?;
         image.restore(&DeviceMemory(memory), threads())?;
@@ -399,7 +397,7 @@ impl SavedRun {
     }
 }
 
-/// What timed a device's launches, in a file that has it apart from the devices.
+/// Timing-model state of a device, in a file with a section for it.
 pub(crate) fn model_in(file: &File, device: u64) -> Result<Option<ModelState>, SavedError> {
     let section = model_of(device);
     if file.length(&section).is_none() {
@@ -412,7 +410,7 @@ pub(crate) fn model_in(file: &File, device: u64) -> Result<Option<ModelState>, S
     Ok(Some(ModelState { version, bytes }))
 }
 
-/// Memory of a device, which does nothing meanwhile.
+/// Memory of an idle device.
 struct DeviceMemory<'a>(&'a Memory);
 
 impl image::Memory for DeviceMemory<'_> {
@@ -428,7 +426,7 @@ impl Sink for DeviceMemory<'_> {
     }
 }
 
-/// Pages on their way to be compared.
+/// Collects pages for comparison.
 #[derive(Default)]
 struct Gathered(Mutex<Pages>);
 

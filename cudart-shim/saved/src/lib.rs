@@ -1,7 +1,8 @@
-//! The file of a saved run: whose it is, the steps that a resumed run does not do again, and the devices at the point.
+//! The file of a saved run: origin, steps that a resumed run skips, and the devices at the point.
 //!
-//! A frame of `voltsim-checkpoint` with a section for each of these; `cudart-shim` writes and resumes it, the command shows,
-//! verifies and compares it. And checksums of memory after launches, by which runs are compared launch by launch.
+//! The file is a frame of `voltsim-checkpoint` with a section for each part. `cudart-shim` writes
+//! and resumes it; the command shows, verifies and compares it. The crate also holds the checksums
+//! of memory after launches.
 
 mod about;
 pub mod checksums;

@@ -1,6 +1,7 @@
-//! The folder by which a program's libraries tell `voltsim run` of the files that they write: an empty file for each.
+//! Reports of a program's libraries to `voltsim run` on the files that they write: a folder with an
+//! empty file each.
 //!
-//! Empty files can be made where a disk is full and where no file may grow.
+//! Empty files can be created on a full disk and under a file-size limit.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,10 +11,10 @@ use std::path::Path;
 /// Exit status of a run that succeeded although an output could not be written.
 pub const STATUS: u8 = 89;
 
-/// The environment variable with the folder's name.
+/// Environment variable with the folder's path.
 pub const VARIABLE: &str = "VOLTSIM_OUTPUT_STATUS";
 
-/// Variables with names of outputs that libraries write when a process ends.
+/// Variables that name outputs written at process exit.
 pub const AT_EXIT: [&str; 5] =
     ["VOLTSIM_CHECKSUMS", "VOLTSIM_COVERAGE", "VOLTSIM_IMAGE", "VOLTSIM_STATISTICS", "VOLTSIM_SUMMARY"];
 
@@ -40,7 +41,7 @@ impl Outcome {
     }
 }
 
-/// Tells what has become of an output.
+/// Reports the outcome of an output.
 ///
 /// # Errors
 /// The folder is gone.
@@ -48,12 +49,12 @@ pub fn tell(folder: &Path, outcome: Outcome, output: &Path) -> io::Result<()> {
     File::create(folder.join(outcome.mark(output))).map(drop)
 }
 
-/// Has an output come to this in some process?
+/// True if a process reported this outcome of the output.
 pub fn has(folder: &Path, outcome: Outcome, output: &Path) -> bool {
     folder.join(outcome.mark(output)).exists()
 }
 
-/// Has some output come to this?
+/// True if any output had this outcome.
 pub fn has_any(folder: &Path, outcome: Outcome) -> bool {
     let mut marks = fs::read_dir(folder).into_iter().flatten().flatten();
     marks.any(|mark| mark.file_name().as_encoded_bytes().starts_with(outcome.word().as_bytes()))
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_is_known_by_its_path_and_outcome() {
+    fn output_is_keyed_by_path_and_outcome() {
         let folder = tempfile::tempdir().unwrap();
         let [whole, half] = ["/a b/whole.json", "half"].map(Path::new);
         tell(folder.path(), Outcome::Written, whole).unwrap();

@@ -1,11 +1,11 @@
-//! The pages of a saved device's memory that hold something, to compare them.
+//! Non-zero pages of a saved device's memory, for comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use voltsim_checkpoint::image::PAGE;
 
-/// Pages by address; those that are not there are zero.
+/// Pages by address; absent pages are zero.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     pages: BTreeMap<u64, Vec<u8>>,
@@ -18,7 +18,7 @@ impl Pages {
         self.pages.extend(addresses.zip(bytes.chunks(PAGE).map(<[u8]>::to_vec)));
     }
 
-    /// Bytes of a range that are not the same in both: their addresses, what they are here, and what there.
+    /// Differing bytes of a range: address, value here, value there.
     pub(crate) fn differences<'a>(
         &'a self,
         other: &'a Pages,
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_is_not_there_is_as_one_of_zeros() {
+    fn absent_page_equals_zeros() {
         let (mut one, none) = (Pages::default(), Pages::default());
         let mut page = vec![0; PAGE];
         page[5] = 7;

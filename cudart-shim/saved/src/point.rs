@@ -1,4 +1,4 @@
-//! Where in a run a checkpoint is made.
+//! Points of a run at which checkpoints are made.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,36 +8,37 @@ use serde::{Deserialize, Serialize};
 /// A point of a run: before launch `kernel`, or inside it (Lew et al., section III-F).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// Number of the launch, from 1. All launches before it are over.
+    /// Launch number, from 1. All earlier launches have completed.
     pub kernel: u64,
-    /// Where inside of the launch; without, none of its CTAs has started.
+    /// Position inside the launch; `None` before its first CTA.
     pub inside: Option<Inside>,
 }
 
-/// Where inside of a launch.
+/// Position inside a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inside {
-    /// CTAs have begun. Of a launch that is timed, as many have ended as are before the window, which is empty.
+    /// CTAs have begun. In a timed launch the window is empty: as many CTAs as precede it have
+    /// completed.
     Window(Window),
-    /// The launch is timed, and so many core cycles have passed: the first end of an epoch.
+    /// Core cycles into a timed launch, rounded up to the end of an epoch.
     Cycle(u64),
 }
 
-/// CTAs of a launch that have begun and not ended.
+/// CTAs of a launch that have begun and not completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// The CTAs before this one, x fastest, are over.
+    /// CTAs completed, x fastest.
     pub cta: u64,
-    /// So many CTAs from that one on have begun.
+    /// CTAs in flight, from that one on.
     pub ctas: u64,
-    /// Warp instructions that each of these has executed, if it had as many.
+    /// Warp instructions executed by each of them, at most.
     pub instructions: u64,
 }
 
-/// Text that names no point.
+/// A malformed point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no point of a run; write kernel=N, kernel=N,cta=M,ctas=T,instructions=Y, or of a launch that is timed \
+    "`{0}` is not a point of a run; write kernel=N, kernel=N,cta=M,ctas=T,instructions=Y, or for a timed launch \
      kernel=N,cycle=C, where N counts launches from 1"
 )]
 pub struct BadPoint(String);
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_is_written_as_it_is_read() {
+    fn point_round_trips_as_text() {
         for text in [
             "kernel=7",
             "kernel=7,cta=128,ctas=16,instructions=1000",
@@ -110,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn instructions_without_a_number_of_ctas_are_those_of_one() {
+    fn instructions_without_ctas_mean_one_cta() {
         let point: Point = "kernel=1,cta=3,instructions=5".parse().unwrap();
         assert_eq!(point.inside, Some(Inside::Window(Window { cta: 3, ctas: 1, instructions: 5 })));
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn malformed_point_is_rejected() {
         for text in [
             "",
             "7",

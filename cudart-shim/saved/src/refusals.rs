@@ -1,19 +1,18 @@
-//! The file by which a program's libraries tell `voltsim run` of refused kernels: a line for each
-//! change of a refusal.
+//! Reports of a program's libraries to `voltsim run` on refused kernels: a line per change of a
+//! refusal's state.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Exit status of a run that succeeded although a kernel was refused and the program has not asked
-/// for the error.
+/// Exit status of a successful run with a refused kernel whose error the program never queried.
 pub const STATUS: u8 = 88;
 
-/// How far the program knows of a refusal.
+/// State of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The program has not asked for the error.
+    /// The program has not queried the error.
     Open,
-    /// The program was told.
+    /// The program received the error.
     Told,
 }
 
@@ -54,7 +53,7 @@ impl Entry {
     }
 }
 
-/// Kernels and their holders of which a refusal is open at the end of the file.
+/// Kernels and holders with an open refusal at the end of the file.
 pub fn open_at_end(text: &str) -> Vec<(String, String)> {
     let mut states = BTreeMap::new();
     for Entry { process, state, kernel, holder } in text.lines().filter_map(Entry::read) {
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_open_until_its_process_was_told() {
+    fn refusal_is_open_until_its_process_knows() {
         let text = entry(1, State::Open, "a") + &entry(2, State::Open, "b") + &entry(1, State::Told, "a");
         assert_eq!(open_at_end(&text), [("b".to_owned(), "/lib x/liba.so".to_owned())]);
         let again = text + &entry(2, State::Told, "b") + &entry(1, State::Open, "a");
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_left_out() {
+    fn torn_line_is_ignored() {
         assert_eq!(open_at_end("open\t1\nopen\tx\tk\t\nhello\n"), []);
     }
 }

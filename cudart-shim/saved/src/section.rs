@@ -1,12 +1,12 @@
-//! The sections of a saved run, and which version each has.
+//! Sections of a saved run and their versions.
 //!
-//! What is in a section changes without the others: then its version here is the next one, and `convert/versions.rs` has what
-//! brings the version before to it. The timing model's state has a version that the model keeps ([`ModelState`](crate::ModelState)).
+//! A changed section gets the next version here, and `convert/versions.rs` a conversion from the
+//! previous one. The timing model keeps its own version ([`ModelState`](crate::ModelState)).
 
 use voltsim_checkpoint::frame::{Index, Schema};
 use voltsim_checkpoint::journal;
 
-/// A section, and the version of what is in it.
+/// A section and its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) name: &'static str,
@@ -17,31 +17,31 @@ pub(crate) const ABOUT: Section = Section { name: "about", version: 9 };
 pub(crate) const STEPS: Section = Section { name: "steps", version: 10 };
 pub(crate) const DEVICES: Section = Section { name: "devices", version: 10 };
 pub(crate) const KERNELS: Section = Section { name: "kernels", version: 9 };
-/// With the state of a launch that has begun, as `functional` has it.
+/// State of a launch in flight, in the format of `functional`.
 pub(crate) const LAUNCH: Section = Section { name: "launch", version: 10 };
-/// Not in files of before it was.
+/// Absent from older files.
 pub(crate) const TURNS: Section = Section { name: "turns", version: 1 };
-/// Not in files of before it was.
+/// Absent from older files.
 pub(crate) const REQUESTS: Section = Section { name: "requests", version: 1 };
 
-/// All that have a version here.
+/// All sections with a version here.
 pub(crate) const ALL: [Section; 7] = [ABOUT, STEPS, DEVICES, KERNELS, LAUNCH, TURNS, REQUESTS];
-/// Those that a file may have not.
+/// Sections that a file may lack.
 pub(crate) const OPTIONAL: [Section; 2] = [TURNS, REQUESTS];
 
-/// The last version that all sections had in common. Steps did not tell it.
+/// Last version common to all sections. Steps of it hold no version.
 pub(crate) const LAST_COMMON: u32 = 9;
-/// Versions from 1 on that are known when they are met, those of later builds among them.
+/// Number of versions recognised, later builds' included.
 const TOLD: u32 = 1000;
 
 impl Section {
-    /// The definition that it follows.
+    /// Schema of the section.
     pub(crate) fn schema(self) -> Schema {
         schema(self.name, self.version)
     }
 }
 
-/// The definition that a section of a version follows.
+/// Schema of a section's version.
 pub(crate) fn schema(section: &str, version: u32) -> Schema {
     let definition = definition(section, version);
     match section == STEPS.name {
@@ -55,7 +55,7 @@ fn definition(section: &str, version: u32) -> String {
     format!("saved run, {section}, version {version}")
 }
 
-/// The version of a section; nothing if none is known that is so.
+/// Version of a section; `None` if it is unknown.
 pub(crate) fn version_of(index: &Index, section: &str) -> Option<u32> {
     let found = index.schema(section)?;
     if section == STEPS.name && found == journal::schema() {
@@ -64,25 +64,25 @@ pub(crate) fn version_of(index: &Index, section: &str) -> Option<u32> {
     (1..=TOLD).find(|version| schema(section, *version) == found)
 }
 
-/// The section with the memory of a device.
+/// Section name of a device's memory.
 pub(crate) fn memory_of(device: u64) -> String {
     format!("memory {device}")
 }
 
-/// The section with the state of what times a device's launches.
+/// Section name of a device's timing-model state.
 pub(crate) fn model_of(device: u64) -> String {
     format!("{MODEL} {device}")
 }
 
-/// How sections with the state of a timing model are called in their definition.
+/// Schema name of timing-model states.
 const MODEL: &str = "model";
 
-/// The definition that the state of a timing model follows.
+/// Schema of a timing-model state.
 pub(crate) fn model_schema(version: u32) -> Schema {
     schema(MODEL, version)
 }
 
-/// The version of the state of a device's timing model.
+/// Version of a device's timing-model state.
 pub(crate) fn version_of_model(index: &Index, device: u64) -> Option<u32> {
     let found = index.schema(&model_of(device))?;
     (1..=TOLD).find(|version| model_schema(*version) == found)
@@ -98,7 +98,7 @@ mod tests {
     use crate::{About, BegunLaunch, DeviceState, Digest, KernelCounts, Step, Turns};
     use voltsim_checkpoint::layout;
 
-    /// Sections of these versions, and the digests of their layouts. Where one is another, the version has to be the next one.
+    /// Layout digests of the section versions. A changed layout needs the next version.
     const LAYOUTS: [(&str, u32, &str); 7] = [
         ("about", 9, "ab22f79d2649161b144ac38f1fba2206"),
         ("steps", 10, "c967ddf3a0a81e3c7d16d2d2865d3532"),
@@ -110,7 +110,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_section_that_is_laid_out_otherwise_has_another_version() {
+    fn changed_section_layout_needs_a_new_version() {
         let layouts = [
             layout::of::<About>(),
             layout::of::<Step>(),

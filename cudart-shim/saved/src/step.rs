@@ -1,4 +1,5 @@
-//! What a program has asked a device for, and what came of it: the steps that a resumed run does not execute again.
+//! Steps: operations that a program requested of a device, with their results. A resumed run skips
+//! them.
 
 use std::fmt;
 use std::fs::File;
@@ -14,19 +15,19 @@ use serde::{Deserialize, Serialize};
 pub struct Digest([u8; 16]);
 
 impl Digest {
-    /// Of bytes.
+    /// Digest of bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest::so_far(blake3::Hasher::new().update(bytes))
     }
 
-    /// Of what a file holds.
+    /// Digest of a file's contents.
     pub fn of_file(file: &Path) -> io::Result<Digest> {
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(file)?)?;
         Ok(Digest::so_far(&hasher))
     }
 
-    /// Of what a hasher has been given so far.
+    /// Digest of a hasher's input so far.
     pub(crate) fn so_far(hasher: &blake3::Hasher) -> Digest {
         let mut digest = [0; 16];
         hasher.finalize_xof().fill(&mut digest);
@@ -34,7 +35,7 @@ impl Digest {
     }
 }
 
-/// Text that is no digest.
+/// Malformed digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoDigest;
 
@@ -61,18 +62,18 @@ impl fmt::Display for Digest {
     }
 }
 
-/// An address that devices reach, by what is the same in each run.
+/// An address that devices reach, in a form equal in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
-    /// In memory that lies where it lay.
+    /// Address in memory that keeps its place.
     Same(u64),
-    /// In memory of the program's own, which may lie elsewhere in the next run.
+    /// Address in host memory, which may move in the next run.
     Registered {
-        /// Number of the device that it was registered with.
+        /// Device of the registration.
         device: u64,
-        /// Counts what was registered with the device, from 1.
+        /// Number of the registration on the device, from 1.
         number: u64,
-        /// Bytes from the first one.
+        /// Offset in bytes.
         offset: u64,
     },
 }
@@ -82,7 +83,7 @@ impl fmt::Display for Address {
         match self {
             Address::Same(address) => write!(f, "{address:#x}"),
             Address::Registered { device, number, offset } => {
-                write!(f, "byte {offset} of what was registered as number {number} with device {device}")
+                write!(f, "byte {offset} of registration {number} with device {device}")
             }
         }
     }
@@ -91,9 +92,9 @@ impl fmt::Display for Address {
 /// One end of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// Memory of a device, or memory of the host that devices reach.
+    /// Device memory, or host memory that devices reach.
     Device(Address),
-    /// Other memory of the program, which may lie elsewhere in the next run.
+    /// Other host memory, which may move in the next run.
     Host,
 }
 
@@ -106,13 +107,13 @@ impl fmt::Display for End {
     }
 }
 
-/// A launch's arguments: what is the same in each run.
+/// Arguments of a launch, in a form equal in every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arguments {
-    /// Offsets of the bytes that count: those that the launch has read, where only that tells it. Without, what the kernel's code
-    /// says that it may read.
+    /// Offsets of the relevant bytes: those that the launch read, if only execution shows them;
+    /// else `None`, for those that the kernel's code may read.
     pub read: Option<Vec<Range<u64>>>,
-    /// Of these bytes.
+    /// Digest of these bytes.
     pub digest: Digest,
 }
 
@@ -123,61 +124,61 @@ impl fmt::Display for Arguments {
             let lengths = read.iter().map(|range| range.end.saturating_sub(range.start));
             lengths.fold(0, u64::saturating_add)
         };
-        self.read.as_ref().map_or(Ok(()), |read| write!(f, " (of {} bytes that count)", bytes(read)))
+        self.read.as_ref().map_or(Ok(()), |read| write!(f, " (of {} relevant bytes)", bytes(read)))
     }
 }
 
-/// What a program asks for: it is the same in each run, or the runs are not the same.
+/// A requested operation; equal in every run, or the runs differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asked {
     /// A launch.
     Kernel {
-        /// Its number, from 1.
+        /// Launch number, from 1.
         launch: u64,
-        /// The kernel's name in the PTX.
+        /// Mangled name of the kernel.
         name: String,
         /// CTAs along x, y, z.
         grid: [u32; 3],
         /// Threads of a CTA along x, y, z.
         block: [u32; 3],
-        /// Dynamic shared memory, bytes.
+        /// Dynamic shared memory in bytes.
         shared: u64,
         /// Its arguments.
         arguments: Arguments,
-        /// Of the PTX of the kernel's module.
+        /// Digest of the module's PTX.
         code: Digest,
     },
     /// A copy.
     Copy {
-        /// Where to.
+        /// Destination.
         to: End,
-        /// Where from.
+        /// Source.
         from: End,
-        /// Bytes of a row, rows, slices.
+        /// Bytes per row, rows, slices.
         extent: [u64; 3],
-        /// Of the bytes, if they come from the host.
+        /// Digest of the bytes, if they come from the host.
         sent: Option<Digest>,
     },
     /// A fill.
     Fill {
         /// First byte.
         address: u64,
-        /// Bytes of a row, rows, slices.
+        /// Bytes per row, rows, slices.
         extent: [u64; 3],
-        /// What with.
+        /// Fill value.
         value: u32,
     },
-    /// Which body a conditional node of a graph runs.
+    /// Choice of a conditional graph node's body.
     Choice,
-    /// A wait of a stream for a word in memory.
+    /// A stream's wait for a word in memory.
     Wait {
-        /// The word's address.
+        /// Address of the word.
         address: Address,
     },
 }
 
 impl Asked {
-    /// Whether two are launches that have other arguments, and differ in nothing else.
+    /// True for launches that differ in their arguments alone.
     pub fn differs_by_arguments(&self, other: &Asked) -> bool {
         let mut same = self.clone();
         if let (Asked::Kernel { arguments, .. }, Asked::Kernel { arguments: theirs, .. }) = (&mut same, other)
@@ -209,31 +210,31 @@ impl fmt::Display for Asked {
     }
 }
 
-/// What the host has got from a step.
+/// Results of a step for the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What a copy has brought to the host: its rows without gaps.
+    /// Rows that a copy brought to the host, without gaps.
     pub received: Option<Vec<u8>>,
-    /// What a kernel has written to memory that the host sees: addresses and bytes.
+    /// Writes of a kernel to memory that the host sees: addresses and bytes.
     pub written: Vec<(Address, Vec<u8>)>,
-    /// What a kernel has printed.
+    /// Output printed by a kernel.
     pub printed: Vec<u8>,
-    /// The body that a conditional node has chosen.
+    /// Body chosen by a conditional node.
     pub choice: Option<u64>,
-    /// The code of the error (`cudaError_t`) that it has failed with, which every later call returned.
+    /// Sticky error code (`cudaError_t`) of the step.
     pub fault: Option<i32>,
-    /// Simulated time when it was over, nanoseconds; 0 without a model.
+    /// Simulated time at completion in nanoseconds; 0 without a model.
     pub nanoseconds: u64,
 }
 
 /// A step of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Counts, from 1, what the program asks for, in the order of its calls.
+    /// Number of the request, from 1, in the order of calls.
     pub number: u64,
-    /// What it has asked for.
+    /// Request.
     pub asked: Asked,
-    /// What came of it.
+    /// Result.
     pub outcome: Outcome,
 }
 
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_written_as_it_is_read() {
+    fn digest_round_trips_as_text() {
         let digest = Digest::of(b"volta");
         assert_eq!(digest.to_string().parse(), Ok(digest));
         for text in ["", "0", "+0000000000000000000000000000001", &digest.to_string()[1..], "é"] {

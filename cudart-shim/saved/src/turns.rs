@@ -1,27 +1,27 @@
-//! In which order a program's threads have made their calls.
+//! Order of API calls among a program's threads.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Calls of a thread between which no other has made one.
+/// Consecutive calls of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The thread's name.
     pub thread: u64,
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
 }
 
-/// Calls up to a point, in order.
+/// Calls up to a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
-    /// One after the other.
+    /// Runs of calls, in order.
     pub runs: Vec<Run>,
 }
 
 impl Turns {
-    /// A thread makes a call.
+    /// Records a call of a thread.
     pub fn add(&mut self, thread: u64) {
         match self.runs.last_mut().filter(|last| last.thread == thread) {
             Some(last) => last.calls += 1,
@@ -29,7 +29,7 @@ impl Turns {
         }
     }
 
-    /// How many threads have made them.
+    /// Number of threads with calls.
     pub fn threads(&self) -> usize {
         self.runs.iter().map(|run| run.thread).collect::<BTreeSet<_>>().len()
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_of_a_thread_are_told_together_until_another_makes_one() {
+    fn consecutive_calls_of_a_thread_form_one_run() {
         let mut turns = Turns::default();
         [7, 7, 7, 9, 7].into_iter().for_each(|thread| turns.add(thread));
         let runs = [(7, 3), (9, 1), (7, 1)].map(|(thread, calls)| Run { thread, calls });

@@ -1,4 +1,4 @@
-//! Where two runs first have something else in memory.
+//! First difference in memory between two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,22 +7,22 @@ use warp_stream::kernel_name::signature;
 
 use super::{ChecksumsError, ChecksumsReader, Launch, Name, Sum, Sums};
 
-/// Allocations that are told of a launch, or that lie elsewhere.
+/// Most allocations reported per launch, or as moved.
 const MOST: usize = 20;
 
-/// Two runs beside each other.
+/// Comparison of two runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// Launches after which both have the same in memory.
+    /// Launches after which memory was equal.
     pub launches: u64,
-    /// The first difference, line by line; empty if there is none.
+    /// First difference, line by line; empty if there is none.
     pub difference: Vec<String>,
-    /// What lies at other addresses, line by line: a pointer to it is not the same word in both runs.
+    /// Allocations at different addresses, line by line: pointers to them differ between the runs.
     pub moved: Vec<String>,
 }
 
-/// Compares two runs launch by launch, where both have checksums; a run that was resumed has none before its point. A difference
-/// before the place where a file is damaged is one all the same.
+/// Compares two runs at common launches. A resumed run has no checksums before its point. A
+/// difference before the damaged place of a file counts.
 pub fn first_difference(one: &Path, other: &Path) -> Result<Compared, ChecksumsError> {
     let [of_one, of_other] = [Contents::of(one), Contents::of(other)];
     let (of_one, of_other) = (of_one?, of_other?);
@@ -43,16 +43,18 @@ pub fn first_difference(one: &Path, other: &Path) -> Result<Compared, ChecksumsE
         }
     }
     let moved = moved.iter().map(|(name, [here, there])| {
-        format!("{name} lies at {here:#x} in the first and at {there:#x} in the second: a pointer to it is another word")
+        format!(
+            "{name} is at {here:#x} in the first run and at {there:#x} in the second: pointers to it differ"
+        )
     });
     Ok(Compared { launches, difference, moved: moved.take(MOST).collect() })
 }
 
-/// The launches that a file has.
+/// Launches of a file.
 struct Contents {
     launches: BTreeSet<u64>,
     every: u64,
-    /// Why there are no more.
+    /// Error that ended reading.
     error: Option<ChecksumsError>,
 }
 
@@ -73,7 +75,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Is the launch one that should be there, if it comes after one that is?
+    /// True if the launch is missing between existing ones.
     fn lacks(&self, launch: u64) -> bool {
         let is_after = |last: &u64| self.error.is_none() || launch < *last;
         launch.is_multiple_of(self.every)
@@ -90,23 +92,23 @@ fn told(launches: &BTreeSet<u64>) -> String {
     }
 }
 
-/// A run that is read beside another.
+/// One of the compared runs.
 struct Run<'o> {
     file: PathBuf,
     reader: ChecksumsReader,
     other: &'o Contents,
-    /// It has come to a launch that the other has. What comes before is before the point of the other, if that was resumed: lower
-    /// numbers, and of launches that do not depend on each other higher ones too.
+    /// True after the first common launch. Earlier launches precede the other run's point, if that
+    /// was resumed: lower numbers, and higher ones of independent launches.
     has_met: bool,
 }
 
-/// What comes next in a run.
+/// Next launch of a run.
 enum Next {
-    /// A launch that both have.
+    /// Common launch.
     Common(Launch),
-    /// One that the other should have too.
+    /// Launch that the other run lacks.
     Alone(Launch),
-    /// Nothing, or what cannot be read.
+    /// End of the file or unreadable rest.
     End,
 }
 
@@ -132,14 +134,14 @@ impl Run<'_> {
 #[derive(Default)]
 struct Search {
     launches: u64,
-    /// The last launch after which both had the same.
+    /// Last launch after which memory was equal.
     same: Option<u64>,
     difference: Vec<String>,
     moved: BTreeMap<Name, [u64; 2]>,
 }
 
 impl Search {
-    /// Goes to the next launch; `false` if there is none.
+    /// Compares the next launch; `false` at the end.
     fn compare_next(&mut self, [one, other]: &mut [Run<'_>; 2]) -> bool {
         let (launch, launch_b) = match (one.next(), other.next()) {
             (Next::Common(launch), Next::Common(launch_b)) => (launch, launch_b),
@@ -150,7 +152,7 @@ impl Search {
         if launch != launch_b {
             let [one, other] = [launch, launch_b]
                 .map(|Launch { number, kernel }| format!("launch {number} of {}", signature(&kernel)));
-            return self.found(vec![format!("the first run goes on with {one}, the second with {other}")]);
+            return self.found(vec![format!("the first run continues with {one}, the second with {other}")]);
         }
         let (memory, memory_b) = (one.reader.memory(), other.reader.memory());
         let names: BTreeSet<&Name> = memory.keys().chain(memory_b.keys()).collect();
@@ -169,12 +171,12 @@ impl Search {
         }
         let Launch { number, kernel } = launch;
         let before = self.same.map_or_else(
-            || "it is the first that both have".to_owned(),
-            |same| format!("after launch {same} they were the same"),
+            || "this is the first common launch".to_owned(),
+            |same| format!("memory was equal after launch {same}"),
         );
         let more = differences.len().saturating_sub(MOST);
         let kernel = signature(&kernel);
-        let mut lines = vec![format!("after launch {number} of {kernel} memory differs; {before}")];
+        let mut lines = vec![format!("memory differs after launch {number} of {kernel}; {before}")];
         lines.extend(differences.into_iter().take(MOST));
         if more > 0 {
             lines.push(format!("and {more} more allocations"));
@@ -192,7 +194,7 @@ fn alone(launch: &Launch, lacking: &Path) -> Vec<String> {
     vec![format!("{} has no launch {} of {}", lacking.display(), launch.number, signature(&launch.kernel))]
 }
 
-/// How an allocation differs.
+/// Difference of an allocation.
 fn of_allocation(name: &Name, memory: &Sums, memory_b: &Sums) -> Option<String> {
     let described = |sum: &Sum| format!("{} bytes at {:#x}", sum.size, sum.address);
     match (memory.get(name), memory_b.get(name)) {
@@ -204,11 +206,11 @@ fn of_allocation(name: &Name, memory: &Sums, memory_b: &Sums) -> Option<String> 
                 true => String::new(),
                 false => format!(" ({:#x} in the second)", sum_b.address),
             };
-            Some(format!("{name}, {}{also}: other contents", described(sum)))
+            Some(format!("{name}, {}{also}: contents differ", described(sum)))
         }
         (Some(_), Some(_)) | (None, None) => None,
-        (Some(sum), None) => Some(format!("{name}, {}: only the first has it", described(sum))),
-        (None, Some(sum)) => Some(format!("{name}, {}: only the second has it", described(sum))),
+        (Some(sum), None) => Some(format!("{name}, {}: in the first run only", described(sum))),
+        (None, Some(sum)) => Some(format!("{name}, {}: in the second run only", described(sum))),
     }
 }
 
@@ -221,7 +223,7 @@ mod tests {
     use super::*;
     use crate::step::Digest;
 
-    /// A launch: its number, and the device's allocations by number, address and what is in them.
+    /// A launch: number, and the allocations of a device by number, address and contents.
     type Recorded<'a> = (u64, &'a [(u64, u64, &'a [u8])]);
 
     struct Files(TempDir);
@@ -257,7 +259,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_first_launch_and_the_allocations_are_named() {
+    fn first_differing_launch_and_allocations_are_named() {
         let files = files();
         let other: [Recorded<'_>; 3] =
             [RUN[0], (2, &[(1, 0x1000, b"a"), (2, 0x2000, b"x"), (3, 0x3000, b"d")]), RUN[2]];
@@ -267,14 +269,14 @@ mod tests {
         assert_eq!(
             found.difference,
             [
-                "after launch 2 of step memory differs; after launch 1 they were the same",
-                "device 0, Device allocation 2, 1 bytes at 0x2000: other contents",
+                "memory differs after launch 2 of step; memory was equal after launch 1",
+                "device 0, Device allocation 2, 1 bytes at 0x2000: contents differ",
             ]
         );
     }
 
     #[test]
-    fn memory_of_each_kind_that_calls_ask_for_is_compared() {
+    fn each_kind_of_allocation_is_compared() {
         let files = files();
         use AllocationKind::{
             Array, Device, Host, Imported, Managed, Mapped, MappedHost, Module, Registered,
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_resumed_is_compared_from_its_point_on() {
+    fn resumed_run_compares_from_its_point() {
         let files = files();
         let [one, resumed] = [files.write("one", 1, &RUN), files.write("resumed", 1, &RUN[1..])];
         let same = Compared { launches: 2, ..Compared::default() };
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_of_a_higher_number_may_come_before_the_point_of_a_run_that_was_resumed() {
+    fn higher_launch_numbers_may_precede_the_point() {
         let files = files();
         let run = [RUN[0], RUN[2], RUN[1]];
         let [one, resumed] = [files.write("one", 1, &run), files.write("resumed", 1, &run[2..])];
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_is_missing_after_the_first_is_a_difference() {
+    fn missing_launch_is_a_difference() {
         let files = files();
         let one = files.write("one", 1, &RUN);
         for (name, launches) in [("shorter", &RUN[..2]), ("gap", &[RUN[0], RUN[2]][..])] {
@@ -327,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_which_one_has_fewer_launches_by_choice_are_compared_where_both_have_them() {
+    fn different_intervals_compare_common_launches() {
         let files = files();
         let [one, other] = [files.write("one", 1, &RUN), files.write("other", 2, &[RUN[1]])];
         assert_eq!(first_difference(&one, &other).unwrap().launches, 1);
     }
 
     #[test]
-    fn what_lies_elsewhere_is_told_and_is_no_difference() {
+    fn moved_allocation_is_reported_but_no_difference() {
         let files = files();
         let [one, other] = [
             files.write("one", 1, &RUN[..1]),
@@ -346,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_without_a_launch_in_common_cannot_be_compared() {
+    fn runs_without_common_launches_are_an_error() {
         let files = files();
         let [one, other] = [files.write("one", 2, &RUN[1..2]), files.write("other", 3, &RUN[2..])];
         assert!(matches!(first_difference(&one, &other), Err(ChecksumsError::Apart { .. })));
     }
 
     #[test]
-    fn every_prefix_and_every_flipped_bit_of_a_file_is_found() {
+    fn truncated_or_flipped_file_is_detected() {
         let files = files();
         let whole = files.write("whole", 1, &RUN);
         let bytes = std::fs::read(&whole).unwrap();
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_before_the_place_where_a_file_ends_is_one() {
+    fn difference_before_truncation_counts() {
         let files = files();
         let one = files.write("one", 1, &RUN);
         let other = files.write("other", 1, &[(1, &[(1, 0x1000, b"x"), (2, 0x2000, b"b")]), RUN[1]]);

@@ -1,5 +1,5 @@
-//! A digest of what is in an allocation, wherever it lies. Blocks of zeros count as blocks that were never touched, so large allocations
-//! of which little is used take little time.
+//! Digests of allocations, independent of their address. Blocks of zeros equal untouched blocks, so
+//! large and mostly unused allocations take little time.
 
 use std::fs::File;
 use std::io;
@@ -11,27 +11,28 @@ use functional::memory::{Allocation, AllocationKind, Memory, MemoryError};
 use super::{Name, Sum, named};
 use crate::step::Digest;
 
-/// Bytes of a block, counted from the allocation's first byte.
+/// Block size, counted from the allocation's start.
 const BLOCK: usize = 4096;
-/// Blocks that are read at once.
+/// Blocks read at once.
 const BLOCKS: u64 = 256;
 
-/// Memory that cannot be read.
+/// Unreadable memory.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// The program's own memory, through which the system lets it be read.
+    /// The program's own memory, read through the system.
     #[error("/proc/self/mem: {0}")]
     Own(#[from] io::Error),
-    /// Of a device.
+    /// Device memory.
     #[error(transparent)]
     Device(#[from] MemoryError),
 }
 
-/// Makes digests of allocations.
+/// Computes digests of allocations.
 #[derive(Debug)]
 pub struct MemoryDigester {
     blocks: Vec<u8>,
-    /// The program's own memory. What the program has registered it may have unmapped, which must not end it.
+    /// The program's own memory. Registered memory may be unmapped by now; reading it must not end
+    /// the program.
     own: Option<File>,
 }
 
@@ -42,7 +43,7 @@ impl Default for MemoryDigester {
 }
 
 impl MemoryDigester {
-    /// Of what is in a device's memory. Nothing may write to it meanwhile.
+    /// Digests of a device's allocations. The memory must not change meanwhile.
     pub fn sums(&mut self, device: u64, memory: &Memory) -> Result<Vec<(Name, Sum)>, Unreadable> {
         let allocations = memory.allocations();
         let touched = touched(memory, &allocations);
@@ -53,7 +54,7 @@ impl MemoryDigester {
         named(device, &allocations).into_iter().map(sum).collect()
     }
 
-    /// Of an allocation, with what is touched of all.
+    /// Digest of an allocation, given the touched pages of all.
     fn digest(
         &mut self,
         memory: &Memory,
@@ -77,7 +78,7 @@ impl MemoryDigester {
         let all = allocation.address..allocation.end();
         contents.add(allocation, &all, blocks, |address, bytes| {
             if own.read_exact_at(bytes, address).is_err() {
-                // It is no longer mapped, so it holds nothing.
+                // Unmapped memory reads as zeros.
                 bytes.fill(0);
             }
             Ok::<(), Unreadable>(())
@@ -86,26 +87,26 @@ impl MemoryDigester {
     }
 }
 
-/// Pages of a device's allocations that may hold something, by address.
+/// Touched pages of a device's allocations, by address.
 fn touched(memory: &Memory, allocations: &[Allocation]) -> Vec<Range<u64>> {
     let of_device = allocations.iter().filter(|allocation| allocation.kind != AllocationKind::Registered);
     memory.touched(&of_device.copied().collect::<Vec<_>>())
 }
 
-/// What is in an allocation, as far as it was read.
+/// Contents of an allocation, as far as read.
 #[derive(Default)]
 struct Contents {
     bytes: blake3::Hasher,
-    /// Where stretches of blocks begin and end that are not zero.
+    /// Hash of the bounds of non-zero stretches.
     places: blake3::Hasher,
-    /// The block after the last one that is not zero.
+    /// Block after the last non-zero one.
     end: Option<u64>,
-    /// Blocks before this one were read.
+    /// Blocks read.
     read: u64,
 }
 
 impl Contents {
-    /// Reads what of the allocation lies in a range of addresses, which come in order.
+    /// Adds the part of the allocation in a range of addresses; ranges arrive in order.
     fn add<E>(
         &mut self,
         allocation: &Allocation,
@@ -131,7 +132,7 @@ impl Contents {
 
     fn add_blocks(&mut self, first: u64, bytes: &[u8]) {
         let is_zero = |block: &[u8]| block == &[0; BLOCK][..block.len()];
-        // Long stretches at once: the hash is several times as fast so.
+        // Long stretches hash several times faster.
         let mut stretch = 0..0;
         for (number, block) in (first..).zip(bytes.chunks(BLOCK)) {
             if is_zero(block) {
@@ -184,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_have_the_same_digest_at_another_address() {
-        // Of these sizes allocations do not begin with pages.
+    fn digest_is_independent_of_the_address() {
+        // Allocations of these sizes do not start at page bounds.
         for size in [700, 5000, 3 << 20] {
             let written: &[(u64, &[u8])] = &[(0, b"some"), (size - 4, b"more")];
             let [one, other] = digests(size, [written; 2]);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_is_another_and_one_that_lies_elsewhere_are_noticed() {
+    fn changed_or_moved_byte_changes_the_digest() {
         let at = |offset| vec![(offset, &b"x"[..])];
         let [here, there, next, other] = digests(3 << 20, [&at(0), &at(1), &at(4096), &[(0, b"y")]]);
         let distinct: std::collections::HashSet<_> = [here, there, next, other].into();
@@ -202,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn touched_zeros_are_as_untouched_ones() {
+    fn touched_zeros_equal_untouched_memory() {
         let [touched, untouched] = digests(3 << 20, [&[(1 << 20, &[0; 9000])], &[]]);
         assert_eq!(touched, untouched);
     }
 
     #[test]
-    fn a_stretch_that_is_longer_than_what_is_read_at_once_counts_like_any() {
+    fn long_stretch_digests_like_a_short_one() {
         let long = vec![7; 2 << 20];
         let [at_once, in_parts, less] = digests(
             3 << 20,
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_the_programs_own_that_is_gone_is_as_zeros() {
+    fn unmapped_program_memory_reads_as_zeros() {
         let memory = Memory::new(1 << 30).unwrap();
         let digest = |address: u64| {
             memory.register_host(address, 5000).unwrap();

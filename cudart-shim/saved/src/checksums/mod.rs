@@ -1,7 +1,9 @@
-//! Checksums of memory after launches, by which two runs are compared: the first launch after which they differ, and where.
+//! Checksums of memory after launches. A comparison of two runs finds the first launch after which
+//! they differ, and the allocations.
 //!
-//! A file of lines with tabs between words, so that it can be looked at: of each launch what has changed since the one before it. Each
-//! launch ends with a digest of the file so far, and the file with a line that counts the launches; what was damaged or cut off is found.
+//! The file is readable text: lines of words with tabs between, which list the changes of each
+//! launch. A launch ends with a digest of the file so far, the file with a count of launches, so
+//! damage and truncation are detected.
 
 mod difference;
 mod digest;
@@ -21,12 +23,12 @@ pub use digest::{MemoryDigester, Unreadable};
 pub use reader::{ChecksumsError, ChecksumsReader, Launch};
 pub use writer::ChecksumsWriter;
 
-/// How each such file begins.
+/// First word of every such file.
 const MAGIC: &str = "voltsim checksums";
-/// The format's version.
+/// Version of the format.
 const FORMAT: u64 = 1;
 
-/// Words with which lines begin.
+/// First words of lines.
 mod word {
     pub(super) const PROGRAM: &str = "program";
     pub(super) const EVERY: &str = "every";
@@ -37,7 +39,7 @@ mod word {
     pub(super) const END: &str = "end";
 }
 
-/// Is this a file of checksums, by how it begins?
+/// True if the file begins like a file of checksums.
 pub fn is_checksums(file: &Path) -> bool {
     let mut beginning = [0; MAGIC.len()];
     let read =
@@ -45,15 +47,15 @@ pub fn is_checksums(file: &Path) -> bool {
     read.is_ok() && beginning == *MAGIC.as_bytes()
 }
 
-/// An allocation, by what is the same in each run of a program that makes the same calls.
+/// Identity of an allocation in every run of a program that makes the same calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// Number of the device.
     pub device: u64,
-    /// Who asked for it.
+    /// Origin of the allocation.
     pub kind: AllocationKind,
-    /// Of a kind that calls of the program ask for, how many of it they have asked for on the device, this one counted. Kernels
-    /// ask in any order: of theirs, which one it is of those that are there, from the highest address, where they begin.
+    /// For API allocations: their count of this kind on the device, this one included. For kernel
+    /// allocations, which come in any order: position from the highest address down.
     pub number: u64,
 }
 
@@ -63,22 +65,22 @@ impl fmt::Display for Name {
     }
 }
 
-/// What an allocation is and holds.
+/// Address, size and contents of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// Where it lies.
+    /// Address.
     pub address: u64,
     /// Bytes.
     pub size: u64,
-    /// Of what is in it.
+    /// Digest of the contents.
     pub digest: Digest,
 }
 
-/// What is in memory, by allocation.
+/// Allocations and their contents.
 pub type Sums = BTreeMap<Name, Sum>;
 
-/// Names the allocations of a device, which are in the order of their addresses. What holds nothing and parameters of launches are
-/// left out.
+/// Names a device's allocations, given in address order. Empty ones and launch parameters are left
+/// out.
 fn named(device: u64, allocations: &[Allocation]) -> Vec<(Name, Allocation)> {
     let counts = |allocation: &&Allocation| allocation.kind != AllocationKind::Parameters && !allocation.idle;
     let mut of_kernels = 0;

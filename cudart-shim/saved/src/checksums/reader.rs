@@ -1,4 +1,4 @@
-//! Reads checksums of a run's memory, launch by launch.
+//! Reader of checksums, launch by launch.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,106 +12,104 @@ use serde::de::{IntoDeserializer, value};
 use super::{FORMAT, MAGIC, Name, Sum, Sums, word};
 use crate::step::Digest;
 
-/// Bytes of a line, at most.
+/// Longest line in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Why checksums cannot be read or compared.
+/// An error of checksums.
 #[derive(Debug, thiserror::Error)]
 pub enum ChecksumsError {
-    /// The file as such.
+    /// Unreadable file.
     #[error("{}: {error}", file.display())]
     Read {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
-    /// Nothing is in it.
-    #[error("{}: it is empty: no launch has come to its end", .0.display())]
+    /// Empty file.
+    #[error("{}: the file is empty: no launch completed", .0.display())]
     Empty(PathBuf),
-    /// Something else.
-    #[error("{}: this is no file of checksums", .0.display())]
+    /// Other kind of file.
+    #[error("{}: not a file of checksums", .0.display())]
     Foreign(PathBuf),
-    /// Another format.
-    #[error("{}: it has format {found} of checksums, and this Voltsim reads format {FORMAT}", file.display())]
+    /// Other format.
+    #[error("{}: the checksums have format {found}; this Voltsim reads format {FORMAT}", file.display())]
     Format {
         /// The file.
         file: PathBuf,
-        /// Its format.
+        /// Format found.
         found: String,
     },
-    /// A line that is not what it was.
+    /// Damaged line.
     #[error("{}, line {line}: {what}", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// Which line, from 1.
+        /// Line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Damage.
         what: String,
     },
-    /// The end is missing.
+    /// Truncated file.
     #[error(
-        "{}, line {line}: the file ends here {}, and has no line that ends it: it was cut off, or the program was killed or still runs",
+        "{}, line {line}: the file ends {} without its end line: it is truncated, or the program was killed or still runs",
         file.display(),
         launch.map_or_else(|| "before the first launch".to_owned(), |launch| format!("after launch {launch}"))
     )]
     Unfinished {
         /// The file.
         file: PathBuf,
-        /// The line that is missing.
+        /// First missing line.
         line: u64,
-        /// The last launch that is there.
+        /// Last complete launch.
         launch: Option<u64>,
     },
-    /// There is nothing to compare.
+    /// No common launches.
     #[error("{} and {} have no launch in common: {} and {}", files[0].display(), files[1].display(), told[0], told[1])]
     Apart {
         /// The files.
         files: [PathBuf; 2],
-        /// Which launches they have.
+        /// Launches of each file.
         told: [String; 2],
     },
 }
 
 impl ChecksumsError {
-    /// What the user can do.
+    /// Remedy for the user.
     pub fn remedy(&self) -> &'static str {
         match self {
             ChecksumsError::Read { .. } => "Check the path and its permissions",
             ChecksumsError::Empty(_) => {
                 "Record a program that launches kernels, with --checksums-every no more than its launches"
             }
-            ChecksumsError::Foreign(_) => "Give what `voltsim run --checksums FILE` has written",
-            ChecksumsError::Format { .. } => {
-                "Record the checksums anew, or use the Voltsim that has made them"
-            }
-            ChecksumsError::Damaged { .. } => "Copy the file again, or record the checksums anew",
+            ChecksumsError::Foreign(_) => "Name a file written by `voltsim run --checksums FILE`",
+            ChecksumsError::Format { .. } => "Record the checksums again, or use the Voltsim that made them",
+            ChecksumsError::Damaged { .. } => "Copy the file again, or record the checksums again",
             ChecksumsError::Unfinished { .. } => {
-                "Copy the file again, or record the checksums anew and let the program come to its end"
+                "Copy the file again, or record the checksums again and let the program finish"
             }
             ChecksumsError::Apart { .. } => "Record both with the same --checksums-every",
         }
     }
 }
 
-/// A launch after which checksums were made.
+/// A launch with checksums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Its number.
+    /// Launch number.
     pub number: u64,
-    /// Its kernel.
+    /// Name of the kernel.
     pub kernel: String,
 }
 
-/// A file of checksums that is read.
+/// An open file of checksums.
 #[derive(Debug)]
 pub struct ChecksumsReader {
     file: PathBuf,
     lines: BufReader<File>,
-    /// Lines that were read.
+    /// Lines read.
     line: u64,
-    /// Of the lines that were read.
+    /// Hash of the lines read.
     read: blake3::Hasher,
     program: String,
     every: u64,
@@ -142,22 +140,22 @@ impl ChecksumsReader {
         Ok(reader)
     }
 
-    /// The program, with its arguments.
+    /// The program with its arguments.
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// How many launches there are from one to the next that has checksums.
+    /// Interval of launches with checksums.
     pub fn every(&self) -> u64 {
         self.every
     }
 
-    /// What is in memory after the launch that was read last.
+    /// Memory after the last launch read.
     pub fn memory(&self) -> &Sums {
         &self.memory
     }
 
-    /// The next launch; none at the end of the file.
+    /// Reads the next launch; `None` at the end of the file.
     pub fn next_launch(&mut self) -> Result<Option<Launch>, ChecksumsError> {
         if self.has_ended {
             return Ok(None);
@@ -170,16 +168,16 @@ impl ChecksumsReader {
             [word::END, launches, digest] => {
                 self.compare_digest(digest, before)?;
                 if self.number(launches)? != self.launches {
-                    return Err(self.damaged(format!("there are {} launches before it", self.launches)));
+                    return Err(self.damaged(format!("the line must count {} launches", self.launches)));
                 }
                 let left = self.lines.fill_buf().map(|left| !left.is_empty());
                 if left.map_err(|error| self.unreadable(error))? {
-                    return Err(self.damaged("there is more behind it"));
+                    return Err(self.damaged("the file continues after its end line"));
                 }
                 self.has_ended = true;
                 return Ok(None);
             }
-            _ => return Err(self.damaged("it is neither a launch nor the end")),
+            _ => return Err(self.damaged("the line must be a launch or the end")),
         };
         while self.read_allocation()? {}
         self.launches += 1;
@@ -187,7 +185,7 @@ impl ChecksumsReader {
         Ok(Some(launch))
     }
 
-    /// Reads a line of a launch; `false` if it was the last.
+    /// Reads a line of a launch; `false` for its last.
     fn read_allocation(&mut self) -> Result<bool, ChecksumsError> {
         let (words, before) = self.words()?;
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -195,7 +193,7 @@ impl ChecksumsReader {
                 let name = self.name(device, kind, number)?;
                 let address = address.strip_prefix("0x").and_then(|it| u64::from_str_radix(it, 16).ok());
                 let (Some(address), Ok(digest)) = (address, Digest::from_str(digest)) else {
-                    return Err(self.damaged("address or digest is none"));
+                    return Err(self.damaged("the address or digest is malformed"));
                 };
                 let sum = Sum { address, size: self.number(size)?, digest };
                 self.memory.insert(name, sum);
@@ -203,14 +201,14 @@ impl ChecksumsReader {
             [word::LOST, device, kind, number] => {
                 let name = self.name(device, kind, number)?;
                 if self.memory.remove(&name).is_none() {
-                    return Err(self.damaged(format!("{name} was not there before")));
+                    return Err(self.damaged(format!("{name} did not exist before")));
                 }
             }
             [word::SUM, digest] => {
                 self.compare_digest(digest, before)?;
                 return Ok(false);
             }
-            _ => return Err(self.damaged("it is no line of a launch")),
+            _ => return Err(self.damaged("the line is no part of a launch")),
         }
         Ok(true)
     }
@@ -237,7 +235,7 @@ impl ChecksumsReader {
                 return Err(ChecksumsError::Format { file, found });
             }
             Some(_) => {}
-            None => return Err(self.damaged("it does not say its format")),
+            None => return Err(self.damaged("the format is missing")),
         }
         let (program, _) = self.words()?;
         match program.as_slice() {
@@ -247,15 +245,15 @@ impl ChecksumsReader {
         let (every, _) = self.words()?;
         match every.as_slice() {
             [name, every] if name == word::EVERY => self.every = self.number(every)?,
-            _ => return Err(self.damaged("it does not say how many launches have checksums")),
+            _ => return Err(self.damaged("the interval of checksums is missing")),
         }
         match self.every {
-            0 => Err(self.damaged("0 is no number of launches")),
+            0 => Err(self.damaged("the interval must be at least 1")),
             _ => Ok(()),
         }
     }
 
-    /// The words of the next line, and the digest of what is before it.
+    /// Words of the next line, and the digest of the preceding lines.
     fn words(&mut self) -> Result<(Vec<String>, Digest), ChecksumsError> {
         let before = Digest::so_far(&self.read);
         let mut line = Vec::new();
@@ -264,31 +262,31 @@ impl ChecksumsReader {
         let Some(text) = line.strip_suffix(b"\n") else {
             self.line += 1;
             return Err(match line.len() as u64 == LONGEST {
-                true => self.damaged("it has no end"),
+                true => self.damaged("the line has no end"),
                 false => self.unfinished(),
             });
         };
         self.line += 1;
         self.read.update(&line);
-        let text = str::from_utf8(text).map_err(|_| self.damaged("it is no text"))?;
+        let text = str::from_utf8(text).map_err(|_| self.damaged("the line is no text"))?;
         Ok((text.split('\t').map(str::to_owned).collect(), before))
     }
 
     fn compare_digest(&self, digest: &str, before: Digest) -> Result<(), ChecksumsError> {
         match Digest::from_str(digest) == Ok(before) {
             true => Ok(()),
-            false => Err(self.damaged("what is before it is not what was written")),
+            false => Err(self.damaged("the preceding lines differ from their digest")),
         }
     }
 
     fn name(&self, device: &str, kind: &str, number: &str) -> Result<Name, ChecksumsError> {
         let known: Result<_, value::Error> = AllocationKind::deserialize(kind.into_deserializer());
-        let kind = known.map_err(|_| self.damaged(format!("`{kind}` is no kind of allocation")))?;
+        let kind = known.map_err(|_| self.damaged(format!("unknown kind of allocation `{kind}`")))?;
         Ok(Name { device: self.number(device)?, kind, number: self.number(number)? })
     }
 
     fn number(&self, text: &str) -> Result<u64, ChecksumsError> {
-        text.parse().map_err(|_| self.damaged(format!("`{text}` is no number")))
+        text.parse().map_err(|_| self.damaged(format!("`{text}` must be a number")))
     }
 
     fn damaged(&self, what: impl Into<String>) -> ChecksumsError {

@@ -1,4 +1,4 @@
-//! Writes checksums of a run's memory.
+//! Writer of checksums.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,19 +8,19 @@ use voltsim_checkpoint::output::Output;
 use super::{FORMAT, MAGIC, Sums, word};
 use crate::step::Digest;
 
-/// A file of checksums, written launch by launch, which has its name when it is finished.
+/// A file of checksums, written launch by launch, which gets its name when finished.
 #[derive(Debug)]
 pub struct ChecksumsWriter {
     file: Output,
-    /// Of what was written.
+    /// Hash of the text written.
     written: blake3::Hasher,
-    /// After the launch before.
+    /// Memory after the previous launch.
     memory: Sums,
     launches: u64,
 }
 
 impl ChecksumsWriter {
-    /// Begins the file, of a program with its arguments; there will be a record after each `every`-th launch.
+    /// Creates the file for a program with its arguments and a record after each `every`-th launch.
     pub fn create(file: &Path, program: &[String], every: u64) -> io::Result<ChecksumsWriter> {
         let file = Output::create(file)?;
         let mut writer =
@@ -31,7 +31,7 @@ impl ChecksumsWriter {
         Ok(writer)
     }
 
-    /// Adds a launch after which memory is so.
+    /// Adds a launch and the memory after it.
     pub fn add(&mut self, launch: u64, kernel: &str, memory: Sums) -> io::Result<()> {
         let mut text = format!("{}\t{launch}\t{}\n", word::LAUNCH, kernel.escape_debug());
         for (name, sum) in memory.iter().filter(|(name, sum)| self.memory.get(name) != Some(sum)) {
@@ -48,7 +48,7 @@ impl ChecksumsWriter {
         self.write_digest(word::SUM)
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     pub fn finish(mut self) -> io::Result<()> {
         let word = format!("{}\t{}", word::END, self.launches);
         self.write_digest(&word)?;

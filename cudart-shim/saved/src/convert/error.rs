@@ -1,83 +1,81 @@
-//! Why a saved run cannot be converted.
+//! Errors of conversion.
 
 use std::path::PathBuf;
 
 use crate::file::SavedError;
 
-/// Why a saved run cannot be converted.
+/// Reason why a saved run cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// It cannot be read, or the new one not be written.
+    /// The old file is unreadable, or the new one cannot be written.
     #[error(transparent)]
     Saved(#[from] SavedError),
-    /// A section is of a version from which no way leads forward.
-    #[error("section {section} has version {found}, and those before {oldest} are not brought forward")]
+    /// A section is too old.
+    #[error("section {section} has version {found}; conversion starts at version {oldest}")]
     TooOld {
         /// The section.
         section: &'static str,
-        /// Its version.
+        /// Version found.
         found: u32,
-        /// The oldest that is.
+        /// Oldest convertible version.
         oldest: u32,
     },
-    /// A launch was under way.
+    /// A launch was in flight.
     #[error(
-        "launch {number}, kernel {kernel}, has begun: registers and places in its code are those of the build that has made the file"
+        "launch {number} of kernel {kernel} has begun: only the build that made the file knows its registers and code positions"
     )]
     Begun {
-        /// Its kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Its number in the run.
+        /// Launch number.
         number: u64,
     },
-    /// The state of the timing model is of another version.
+    /// The timing-model state has another version.
     #[error(
-        "the state of the timing model of device {device} has version {found}, and this build of Voltsim has {wanted}"
+        "the timing-model state of device {device} has version {found}; this build reads version {wanted}"
     )]
     Model {
-        /// The device.
+        /// Number of the device.
         device: u64,
-        /// Its version.
+        /// Version found.
         found: u32,
-        /// This build's.
+        /// Version of this build.
         wanted: u32,
     },
     /// The new file is the old one.
-    #[error("the new file would take the place of the old one")]
+    #[error("the new file would overwrite the old one")]
     SameFile,
-    /// A folder without files of a series.
-    #[error("there is no checkpoint (*.vck) in the folder")]
+    /// A folder without checkpoints.
+    #[error("the folder holds no checkpoint (*.vck)")]
     NoSeries,
-    /// A file of a folder.
+    /// A file of a folder failed.
     #[error("{}: {error}", file.display())]
     InSeries {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// Error of the file.
         error: Box<ConvertError>,
     },
 }
 
 impl ConvertError {
-    /// What the user can do.
+    /// Remedy for the user.
     pub fn remedy(&self) -> &'static str {
         match self {
-            // What is older than what is wanted would have been brought forward.
+            // A version older than this build's would have been converted.
             ConvertError::Saved(error) => error.remedy(),
-            ConvertError::TooOld { .. } => "Resume it with the Voltsim that has made it, or make it anew",
+            ConvertError::TooOld { .. } => "Resume it with the Voltsim that made it, or make it again",
             ConvertError::Begun { .. } => {
-                "Save the run anew before that launch (--checkpoint kernel=N), or resume the file with the Voltsim that has made it"
+                "Save the run again before that launch (--checkpoint kernel=N), or resume the file with the Voltsim that made it"
             }
             ConvertError::Model { found, wanted, .. } if found > wanted => {
-                "Use the Voltsim that has written it, or add --cold: caches are empty then, and statistics begin at the point"
+                "Use the Voltsim that wrote it, or add --cold, which empties caches and starts statistics at the point"
             }
             ConvertError::Model { .. } => {
-                "Add --cold: caches are empty then, and statistics begin at the point; or resume the file with the Voltsim that has made it"
+                "Add --cold, which empties caches and starts statistics at the point, or resume the file with the Voltsim that made it"
             }
             ConvertError::SameFile => "Give the new file another name",
-            ConvertError::NoSeries => {
-                "Give a checkpoint, or the folder that --checkpoint-every has written to"
-            }
+            ConvertError::NoSeries => "Name a checkpoint, or the folder of --checkpoint-every",
             ConvertError::InSeries { error, .. } => error.remedy(),
         }
     }

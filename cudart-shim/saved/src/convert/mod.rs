@@ -1,9 +1,9 @@
-//! Saved runs of another build, or of older versions, as files that a build resumes.
+//! Converts saved runs of another build or older versions to files that this build resumes.
 //!
-//! What is of an older version is brought forward section by section (`versions.rs`), what is not is carried over. Memory,
-//! allocations, steps and counts are the same whichever build reads them. What CTAs hold that have begun is not: it lies in registers and
-//! at places of code as one build has bound it, and so is refused. The timing model's state goes by the version that the model
-//! keeps. Whose the run is stays as it is, but for the build.
+//! Sections of older versions are converted one by one (`versions.rs`); the others are copied.
+//! Memory, allocations, steps and counts mean the same in every build. CTAs in flight do not: their
+//! registers and code positions depend on the build, so they are rejected. The timing-model state
+//! follows the model's own version. The origin stays, except for the build.
 
 mod error;
 mod series;
@@ -38,46 +38,46 @@ use crate::section::{
 use crate::step::{Digest, Step};
 use crate::turns::Turns;
 
-/// The build that is to resume a file.
+/// The build that will resume a file.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
-    /// Its version of Voltsim.
+    /// Voltsim version.
     pub voltsim: &'a str,
-    /// Of its library.
+    /// Digest of the library.
     pub engine: Digest,
-    /// The version of its timing model's state.
+    /// Version of the timing-model state.
     pub model: u32,
-    /// Whether bytes of that version are a state of the timing model.
+    /// Validates the bytes of such a state.
     pub check_model: fn(&[u8]) -> Result<(), CodecError>,
-    /// Whether states of timing models of other versions are left out.
+    /// True to drop states of other versions.
     pub cold: bool,
 }
 
-/// What has become of a file.
+/// Report of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
-    /// Version of Voltsim and library of the other build that it was of.
+    /// Version and library of the file's previous build, if it differs.
     pub build: Option<(String, Digest)>,
-    /// Sections that were of older versions: these, and those that they have now.
+    /// Converted sections with old and new version.
     pub sections: Vec<(&'static str, Range<u32>)>,
-    /// Devices whose timing model's state was left out, and its version.
+    /// Devices whose timing-model state was dropped, with its version.
     pub left_out: Vec<(u64, u32)>,
-    /// Files of before whose pages are in the new file.
+    /// Base files whose pages the new file includes.
     pub included: usize,
 }
 
 impl Converted {
-    /// Was nothing to be done?
+    /// True if nothing had to be converted.
     pub fn is_as_before(&self) -> bool {
         *self == Converted::default()
     }
 }
 
-/// Converts a file to a new one, which is whole when it appears and needs no others.
+/// Converts a file to a new, self-contained one, which appears when complete.
 ///
 /// # Errors
-/// The file cannot be read, is damaged, or has what this build cannot go on from; or the new one cannot be written. What had its name
-/// is there still.
+/// The old file is unreadable, damaged, or not resumable by this build, or the new one cannot be
+/// written. An existing file of the new name stays.
 pub fn convert(old: &Path, new: &Path, target: &Target<'_>) -> Result<Converted, ConvertError> {
     let identity = |path: &Path| fs::metadata(path).map(|data| (data.dev(), data.ino())).ok();
     if identity(old).is_some_and(|old| identity(new) == Some(old)) {
@@ -86,10 +86,10 @@ pub fn convert(old: &Path, new: &Path, target: &Target<'_>) -> Result<Converted,
     Ok(Old::open(old)?.convert(new, target, &HashMap::new())?.0)
 }
 
-/// A file that is to be converted.
+/// A file to convert.
 struct Old {
     file: File,
-    /// The version of each section.
+    /// Version of each section.
     versions: BTreeMap<&'static str, u32>,
     about: About,
     devices: Vec<DeviceState>,
@@ -97,7 +97,7 @@ struct Old {
 }
 
 impl Old {
-    /// Opens a file and checks all of its bytes, but for pages in files of before.
+    /// Opens a file and verifies it, except for pages in base files.
     fn open(path: &Path) -> Result<Old, ConvertError> {
         let file = File::open(path).map_err(SavedError::from)?;
         file.check().map_err(SavedError::from)?;
@@ -115,13 +115,13 @@ impl Old {
         value(&self.file, &self.versions, section)
     }
 
-    /// What is in a section, or nothing where there is none.
+    /// Value of a section, or the default without one.
     fn optional<T: DeserializeOwned + Default>(&self, section: Section) -> Result<T, ConvertError> {
         let is_there = self.versions.contains_key(section.name);
         if is_there { self.value(section) } else { Ok(T::default()) }
     }
 
-    /// Writes the new file, which refers to files of before that are in `renewed`, by the hash that they have now.
+    /// Writes the new file. Base files in `renewed` stay referenced by their new hashes.
     fn convert(
         mut self,
         new: &Path,
@@ -157,13 +157,13 @@ impl Old {
         self.versions.get(section.name).copied().unwrap_or(section.version)
     }
 
-    /// The build that has made it, if that is not the one that is to resume it.
+    /// Build of the file, if it is not the target.
     fn other_build(&self, target: &Target<'_>) -> Option<(String, Digest)> {
         let is_other = (self.about.voltsim.as_str(), self.about.engine) != (target.voltsim, target.engine);
         is_other.then(|| (self.about.voltsim.clone(), self.about.engine))
     }
 
-    /// Refuses a launch that was under way in another build.
+    /// Rejects a launch in flight in another build.
     fn check_launch(&self, launch: &BegunLaunch, converted: &Converted) -> Result<(), ConvertError> {
         let is_under_way = launch.state.is_timed() || launch.state.ctas_started() > 0;
         if converted.build.is_some() && is_under_way {
@@ -173,7 +173,8 @@ impl Old {
         Ok(())
     }
 
-    /// Leaves out states of timing models that this build's cannot go on from, if it may; gives them with their versions.
+    /// Drops timing-model states that this build cannot continue, if permitted, and returns their
+    /// versions.
     fn leave_out_models(
         &mut self,
         target: &Target<'_>,
@@ -183,7 +184,7 @@ impl Old {
         for (&device, ModelState { version, bytes }) in &self.models {
             let is_of_version = *version == target.model;
             let checked = if is_of_version { (target.check_model)(bytes) } else { Ok(()) };
-            // A launch that is under way in the model needs it.
+            // A launch in flight in the model needs its state.
             let may_go = target.cold && launch.is_none_or(|launch| !launch.state.is_timed());
             match checked {
                 Ok(()) if is_of_version => {}
@@ -198,7 +199,7 @@ impl Old {
         Ok(left_out)
     }
 
-    /// The steps, brought forward.
+    /// Converted steps.
     fn steps(&self, folder: &Path) -> Result<StepWriter, ConvertError> {
         let version = self.version(STEPS);
         let mut steps = StepWriter::in_folder(folder)?;
@@ -230,12 +231,12 @@ impl Old {
     }
 }
 
-/// Whether a file has a section, or should.
+/// True if a file has a section, or must have it.
 fn has(index: &Index, section: Section) -> bool {
     !OPTIONAL.contains(&section) || index.length(section.name).is_some()
 }
 
-/// The version of a section, if it can be brought forward.
+/// Version of a section, if convertible.
 fn convertible(found: Option<u32>, section: Section) -> Result<u32, ConvertError> {
     let oldest = versions::oldest(section);
     match found {
@@ -248,7 +249,7 @@ fn convertible(found: Option<u32>, section: Section) -> Result<u32, ConvertError
     }
 }
 
-/// A section that is one value, brought forward.
+/// Converted section with a single value.
 fn value<T: DeserializeOwned>(
     file: &File,
     versions: &BTreeMap<&'static str, u32>,
@@ -262,7 +263,7 @@ fn bytes(file: &File, section: Section, version: u32) -> Result<Vec<u8>, Convert
     Ok(file.section(section.name, schema(section.name, version)).map_err(SavedError::from)?)
 }
 
-/// A value of a section's version, as it is today.
+/// Converts a value from a section's version.
 fn forward<T: DeserializeOwned>(section: Section, version: u32, bytes: &[u8]) -> Result<T, ConvertError> {
     let bytes = versions::bring(section, version..section.version, bytes);
     Ok(decode(section.name, &bytes.map_err(of_section(section))?)?)
@@ -272,7 +273,8 @@ fn of_section(section: Section) -> impl Fn(CodecError) -> SavedError {
     move |error| SavedError::Value { section: section.name.to_owned(), error }
 }
 
-/// The states of timing models by device. They were among the devices, and of the version that all sections had, once.
+/// Timing-model states by device. Older files hold them in the devices section, under the common
+/// version.
 fn models(
     file: &File,
     versions: &BTreeMap<&'static str, u32>,

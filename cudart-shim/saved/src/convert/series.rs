@@ -1,4 +1,4 @@
-//! A folder of files that hold pages for each other.
+//! Converts a folder of checkpoints that hold pages for one another.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,14 +12,14 @@ use voltsim_checkpoint::image::{self, Base};
 use super::{ConvertError, Converted, Old, Target};
 use crate::file::SavedError;
 
-/// Name of the files of a series ends so.
+/// Ending of checkpoints in a series.
 const EXTENSION: &str = "vck";
 
-/// Converts the files (`*.vck`) of a folder to files of the same names in a new folder, which appears when all are whole; it must not be
-/// there, or be empty. Files that hold pages for others do so there too. Gives what has become of each.
+/// Converts the `*.vck` files of a folder to a new folder, which must be absent or empty and
+/// appears when complete. References between files are kept. Returns a report for each file.
 ///
 /// # Errors
-/// As [`convert`](super::convert), for the first file that cannot be converted.
+/// As for [`convert`](super::convert), for the first file that fails.
 pub fn convert_series(
     old: &Path,
     new: &Path,
@@ -33,7 +33,7 @@ pub fn convert_series(
     let folder = UnfinishedFolder::create(new).map_err(failed)?;
     let (mut renewed, mut done) = (HashMap::new(), BTreeMap::new());
     while !left.is_empty() {
-        // If there is none, what the first needs is missing, and it says so.
+        // Without one, the first file reports its missing base.
         let place = left.iter().position(|file| file.bases.iter().all(|base| renewed.contains_key(base)));
         let Needed { file, hash, .. } = left.remove(place.unwrap_or(0));
         let name = file.file_name().unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn convert_series(
     Ok(done)
 }
 
-/// A file, and the hashes of those that hold pages for it.
+/// A file and the hashes of its bases.
 struct Needed {
     file: PathBuf,
     hash: TableHash,
@@ -63,7 +63,7 @@ fn files(folder: &Path) -> Result<Vec<Needed>, ConvertError> {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
     };
     let unread = |error| FileError::Io { action: "read", path: folder.to_owned(), error };
-    // A killed run leaves the file that it was writing.
+    // A killed run leaves a temporary file.
     let is_whole = |file: &PathBuf| file.file_name().is_some_and(|name| !is_temporary(name));
     let is_checkpoint =
         |file: &PathBuf| is_whole(file) && file.extension().is_some_and(|extension| extension == EXTENSION);
@@ -82,7 +82,7 @@ fn files(folder: &Path) -> Result<Vec<Needed>, ConvertError> {
     files.into_iter().map(needed).collect()
 }
 
-/// Files of the same folder that hold pages of a file.
+/// Base files in the same folder.
 pub(super) fn bases_of(file: &File) -> Result<Vec<Base>, SavedError> {
     let mut bases: Vec<Base> = Vec::new();
     let images = file.names().filter_map(|name| name.strip_suffix(".map"));

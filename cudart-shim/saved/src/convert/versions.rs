@@ -1,10 +1,12 @@
-//! Sections of older versions, and what brings each to the next version.
+//! Structures of older versions, and the conversion of each to the next.
 //!
-//! What changed: 7, 9: the timing model alone. 8: what the program registers is known by its number, and addresses tell whether they
-//! are of it; during 8, without a version of its own: a step tells how it has failed. 10: the timing model's state is a section of its
-//! own, and steps tell their version; of a launch, what warps have executed ahead means something else, but no other build goes on from
-//! a launch that has CTAs under way. Structures here are those of before; what they have in common with today's is today's, and
-//! has to be kept here when that changes.
+//! Changes: 7 and 9: the timing model alone. 8: registered memory has numbers, and addresses refer
+//! to them. During 8, without a version: steps hold their fault. 10: the timing-model state is its
+//! own section, and steps hold their version. Run-ahead changed meaning, but no other build
+//! continues a launch with CTAs in flight.
+//!
+//! The structures are those of older versions. Parts shared with today's structures must be copied
+//! here before those change.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,10 +21,10 @@ use crate::file::{BegunLaunch, DeviceState, LIMIT, Registration};
 use crate::section::Section;
 use crate::step::{Address, Arguments, Asked, Digest, End, Outcome, Step};
 
-/// Bytes of a section, or of a step, as the next version has them.
+/// Converts the bytes of a section or step to the next version.
 type ToNext = fn(&[u8]) -> Result<Vec<u8>, CodecError>;
 
-/// What brings a section of a version to the next one; nothing where that cannot be done.
+/// Conversion of a section to the next version, if there is one.
 fn to_next(section: &str, version: u32) -> Option<ToNext> {
     Some(match (section, version) {
         ("about" | "kernels", 6..=8) => same,
@@ -38,19 +40,20 @@ fn to_next(section: &str, version: u32) -> Option<ToNext> {
     })
 }
 
-/// The oldest version of a section that is brought forward.
+/// Oldest convertible version of a section.
 pub(super) fn oldest(section: Section) -> u32 {
     let older = (1..section.version).rev().take_while(|version| to_next(section.name, *version).is_some());
     older.last().unwrap_or(section.version)
 }
 
-/// Brings bytes from one version of a section to a later one, of which there is none older than [`oldest`].
+/// Converts bytes from one version to a later one; the first must not precede [`oldest`].
 pub(super) fn bring(section: Section, versions: Range<u32>, bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     let steps = versions.filter_map(|version| to_next(section.name, version));
     steps.into_iter().try_fold(bytes.to_vec(), |bytes, to_next| to_next(&bytes))
 }
 
-/// States of timing models by device, in devices of version [`LAST_COMMON`](crate::section::LAST_COMMON).
+/// Timing-model states by device in a devices section of version
+/// [`LAST_COMMON`](crate::section::LAST_COMMON).
 pub(super) fn models(devices: &[u8]) -> Result<BTreeMap<u64, Vec<u8>>, CodecError> {
     let devices: Vec<Device9> = decode(devices)?;
     Ok(devices.into_iter().filter_map(|device| Some((device.number, device.model?))).collect())
@@ -83,7 +86,7 @@ struct Device9 {
     model: Option<Vec<u8>>,
 }
 
-/// What a program had registered is not known: one that registers memory is refused when it is resumed.
+/// Registered memory is unknown here: a program that registers memory is rejected on resume.
 fn with_registrations(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     let devices: Vec<Device7> = decode(bytes)?;
     let devices = devices.into_iter().map(|Device7 { number, memory, counters, model }| Device9 {
@@ -204,7 +207,7 @@ impl From<Asked7> for Asked {
     }
 }
 
-/// Memory that the program had registered is taken for memory that lies where it lay: see [`with_registrations`].
+/// Takes registered memory for memory at fixed addresses: see [`with_registrations`].
 fn with_places(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     let Step7 { number, asked, outcome } = decode(bytes)?;
     let Outcome7 { received, written, printed, choice, nanoseconds } = outcome;
@@ -212,7 +215,7 @@ fn with_places(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     codec::encode(&Step8 { number, asked: asked.into(), outcome })
 }
 
-/// A step as version 8 had it at first.
+/// A step of the first version 8.
 #[derive(Serialize, Deserialize)]
 struct Step8 {
     number: u64,
@@ -229,7 +232,7 @@ struct Outcome8 {
     nanoseconds: u64,
 }
 
-/// Bytes are those of one kind of step only: without a fault they end too soon for one with it, and the other way round too late.
+/// Detects the kind of step by its length: bytes without a fault are too short for a step with one.
 fn with_faults(bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
     let Ok(Step8 { number, asked, outcome }) = decode(bytes) else { return same(bytes) };
     let Outcome8 { received, written, printed, choice, nanoseconds } = outcome;

@@ -1,4 +1,4 @@
-//! Files of older versions, written with the structures of before.
+//! Files of older versions, written with their structures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::convert::{ConvertError, Converted, Target, convert};
 use crate::file::{ModelState, SavedError, SavedRun};
 use crate::point::Point;
 
-/// What a device's memory has in these files: nothing.
+/// Empty device memory.
 struct Nothing;
 
 impl image::Memory for Nothing {
@@ -67,7 +67,7 @@ fn device_9(model: Option<Vec<u8>>) -> Vec<u8> {
     bring(crate::section::DEVICES, 7..9, &device_7(model)).unwrap()
 }
 
-/// A place with a file in which all sections have a version.
+/// A folder with a file whose sections all have one version.
 struct Place {
     folder: TempDir,
 }
@@ -106,7 +106,7 @@ impl Place {
         convert(&self.path("old.vck"), &self.path("new.vck"), &target(cold))
     }
 
-    /// Why the file is not converted; nothing is left behind then.
+    /// The error of a conversion; no file is left behind.
     fn refusal(&self, cold: bool) -> ConvertError {
         let error = self.convert(cold).unwrap_err();
         assert_eq!(fs::read_dir(self.folder.path()).unwrap().count(), 1, "{error}");
@@ -124,8 +124,9 @@ fn steps(path: &Path) -> Vec<Step> {
     SavedRun::open(path).unwrap().steps().unwrap().map(Result::unwrap).collect()
 }
 
-/// Digests of the layouts of before, which do not change any more: what is today's in them has to be kept when that is to change.
-/// In a launch the two numbers of what was executed ahead have no names since version 10; their bytes are the same.
+/// Layouts of older versions, which never change. Shared structures of today must be copied before
+/// they change. Version 10 removed the names of two run-ahead counts in a launch; the bytes are
+/// equal.
 const LAYOUTS: [(&str, &str); 5] = [
     ("Device7", "4b534ed09940abade263a9aa40119bc3"),
     ("Device9", "350548086292c4df50a9ac741cef7c9f"),
@@ -135,7 +136,7 @@ const LAYOUTS: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn versions_of_before_are_laid_out_as_they_were() {
+fn layouts_of_old_versions_never_change() {
     let layouts = [
         layout::of::<Device7>(),
         layout::of::<Device9>(),
@@ -150,7 +151,7 @@ fn versions_of_before_are_laid_out_as_they_were() {
 }
 
 #[test]
-fn a_file_of_version_7_has_addresses_that_lie_where_they_lay() {
+fn version_7_addresses_convert_to_fixed_ones() {
     let asked = [
         Asked7::Copy { to: End7::Device(0x500), from: End7::Host, extent: [4, 1, 1], sent: None },
         Asked7::Copy { to: End7::Host, from: End7::Device(0x500), extent: [4, 1, 1], sent: None },
@@ -203,7 +204,7 @@ fn a_file_of_version_7_has_addresses_that_lie_where_they_lay() {
 }
 
 #[test]
-fn steps_of_version_8_are_read_with_faults_and_without() {
+fn version_8_steps_read_with_and_without_faults() {
     let now = |number, fault, nanoseconds| Step {
         number,
         asked: Asked::Choice,
@@ -227,7 +228,7 @@ fn steps_of_version_8_are_read_with_faults_and_without() {
 }
 
 #[test]
-fn the_timing_models_state_is_kept_where_it_has_the_version_of_this_build() {
+fn current_timing_state_is_kept() {
     let state = codec::encode("state").unwrap();
     let place = Place::new();
     place.write(9, &device_9(Some(state.clone())), &[]);
@@ -240,7 +241,7 @@ fn the_timing_models_state_is_kept_where_it_has_the_version_of_this_build() {
 }
 
 #[test]
-fn the_timing_models_state_of_another_version_is_refused_or_left_out() {
+fn other_timing_state_is_rejected_or_dropped() {
     let place = Place::new();
     place.write(8, &device_9(Some(b"state".to_vec())), &[]);
     let error = place.refusal(false);
@@ -248,7 +249,7 @@ fn the_timing_models_state_of_another_version_is_refused_or_left_out() {
     assert!(error.remedy().contains("--cold"));
     assert_eq!(place.convert(true).unwrap().left_out, [(0, 8)]);
     assert_eq!(place.converted().model(0).unwrap(), None);
-    // Of this version, and no state.
+    // Current version, invalid bytes.
     let place = Place::new();
     place.write(9, &device_9(Some(vec![200])), &[]);
     let error = place.refusal(false).to_string();
@@ -256,7 +257,7 @@ fn the_timing_models_state_of_another_version_is_refused_or_left_out() {
 }
 
 #[test]
-fn sections_of_too_old_and_of_newer_versions_are_refused_by_name() {
+fn too_old_or_newer_section_error_names_it() {
     let place = Place::new();
     place.write(5, &device_7(None), &[]);
     let error = place.refusal(false);
@@ -273,7 +274,7 @@ fn sections_of_too_old_and_of_newer_versions_are_refused_by_name() {
 }
 
 #[test]
-fn a_file_of_this_build_is_copied_byte_for_byte() {
+fn file_of_this_build_is_copied_byte_for_byte() {
     let place = Place::new();
     place.write(9, &device_9(None), &[]);
     assert!(!place.convert(false).unwrap().is_as_before());
@@ -283,7 +284,7 @@ fn a_file_of_this_build_is_copied_byte_for_byte() {
 }
 
 #[test]
-fn the_old_file_is_not_replaced_by_the_new_one() {
+fn conversion_never_overwrites_the_old_file() {
     let place = Place::new();
     let old = place.write(9, &device_9(None), &[]);
     let before = fs::read(&old).unwrap();
@@ -293,7 +294,7 @@ fn the_old_file_is_not_replaced_by_the_new_one() {
 }
 
 #[test]
-fn a_byte_that_is_another_anywhere_refuses_the_file_and_so_does_each_end_that_is_missing() {
+fn flipped_or_truncated_file_is_rejected() {
     let place = Place::new();
     let step = Step { number: 1, asked: Asked::Choice, outcome: Outcome::default() };
     let model = codec::encode("state").unwrap();

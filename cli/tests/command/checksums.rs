@@ -63,8 +63,8 @@ fn a_damaged_or_foreign_file_is_refused_with_its_name_and_place() {
     for (file, place_in_it) in [
         ("damaged.sums", "line"),
         ("short.sums", "line"),
-        ("empty.sums", "it is empty"),
-        ("foreign.sums", "no file of checksums"),
+        ("empty.sums", "the file is empty"),
+        ("foreign.sums", "not a file of checksums"),
     ] {
         let outcome = place.voltsim(&["checkpoint", "diff", "one.sums", file]);
         assert_eq!(outcome.status, 2, "{}", outcome.stdout);

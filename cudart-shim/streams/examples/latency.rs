@@ -1,4 +1,5 @@
-//! Measures what the engine itself adds to calls: `cargo run --release -p stream-engine --example latency`.
+//! Measures the engine's own overhead of calls: `cargo run --release -p stream-engine --example
+//! latency`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ impl Fault for NoFault {
     }
 }
 
-/// Runs `call` often and prints its median and 99th percentile to stderr.
+/// Calls `call` repeatedly and prints median and 99th percentile to stderr.
 fn measure(name: &str, mut call: impl FnMut()) {
     let mut times: Vec<Duration> = (0..20_000)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! Where event timestamps come from.
+//! Sources of event timestamps.
 
 use std::time::Instant;
 
@@ -14,9 +14,10 @@ impl Timestamp {
     }
 }
 
-/// The time at which the device reaches an event. Read with the engine's lock held: it must not call the engine.
+/// The clock of events. The engine reads it with its lock held, so a clock must not call the
+/// engine.
 pub trait Clock: Send + Sync {
-    /// The present time; must never go back.
+    /// Present time; never decreases.
     fn now(&self) -> Timestamp;
 }
 

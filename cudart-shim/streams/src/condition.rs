@@ -1,7 +1,8 @@
-//! Items that hold their stream up until something outside of the engine has happened: a word in memory has a value,
-//! another process has come to a point.
+//! Items that block their stream until a condition outside the engine holds: a value in memory, or
+//! the progress of another process.
 //!
-//! One thread looks at all conditions in turn, so that a wait keeps no executor busy and holds up no other stream.
+//! One thread polls all conditions in turn, so a wait occupies no executor and blocks no other
+//! stream.
 
 use std::sync::Arc;
 use std::thread;
@@ -15,27 +16,27 @@ use crate::handles::{ItemId, StreamId};
 use crate::lanes::Lane;
 use crate::work::{Fault, Work};
 
-/// Pause between two looks, while conditions are met now and then.
+/// Pause between polls while conditions become true now and then.
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
-/// Pause once nothing has happened for a while.
+/// Pause once no condition has become true for a while.
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-/// Looks in vain after which the pause is long.
+/// Vain polls after which the pause is long.
 const PATIENCE: u32 = 200;
 
-/// Says whether what an item waits for has happened.
+/// True once the awaited condition holds.
 pub(crate) type Condition = Box<dyn Fn() -> bool + Send>;
 
-/// Who waits for what.
+/// Pending conditions.
 #[derive(Default)]
 pub(crate) struct Conditions {
     waiting: Vec<(ItemId, Condition)>,
-    /// There is a thread that looks at them.
+    /// True while a thread polls them.
     watched: bool,
 }
 
 impl<F: Fault> Engine<F> {
-    /// Adds an item to a stream that is over when, after its turn has come, `is_met` says so. It is asked again and
-    /// again, and must neither wait nor call this engine.
+    /// Adds an item to a stream that completes when `is_met` holds after the item's turn has come.
+    /// The engine polls `is_met`, which must neither wait nor call the engine.
     pub fn submit_condition(
         &self,
         stream: StreamId,
@@ -44,8 +45,8 @@ impl<F: Fault> Engine<F> {
         self.submit_condition_then(stream, is_met, || Ok(()))
     }
 
-    /// As [`submit_condition`](Self::submit_condition); `then` runs once the condition is met, and may find that the wait has
-    /// failed.
+    /// As [`submit_condition`](Self::submit_condition), with `then` run once the condition holds;
+    /// `then` may report a failed wait.
     pub fn submit_condition_then(
         &self,
         stream: StreamId,
@@ -73,7 +74,7 @@ impl<F: Fault> Engine<F> {
 }
 
 impl<F: Fault> Shared<F> {
-    /// Looks at the conditions until there are none.
+    /// Polls the conditions until none is left.
     fn watch_conditions(self: Arc<Self>) {
         let mut inner = self.inner.lock();
         let mut looks_in_vain = 0;
@@ -85,7 +86,7 @@ impl<F: Fault> Shared<F> {
         inner.conditions.watched = false;
     }
 
-    /// Completes the items whose condition is met, and says whether there was one.
+    /// Completes items whose condition holds; true if there was one.
     fn look_at_conditions(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) -> bool {
         let mut some_met = false;
         let mut waiting = std::mem::take(&mut inner.conditions.waiting);
@@ -93,7 +94,7 @@ impl<F: Fault> Shared<F> {
             if !inner.state.is_pending(*item) {
                 return false;
             }
-            // The lock is not held meanwhile, as a condition may ask another engine.
+            // A condition may query another engine, so the lock is released.
             let met = inner.state.is_ready(*item, Lane::Caller) && MutexGuard::unlocked(inner, is_met);
             if met {
                 self.run_item(inner, *item);
@@ -101,7 +102,7 @@ impl<F: Fault> Shared<F> {
             some_met |= met;
             !met
         });
-        // Running an item releases the lock, and others may have been submitted meanwhile.
+        // Running an item releases the lock, so new conditions may have arrived.
         waiting.append(&mut inner.conditions.waiting);
         inner.conditions.waiting = waiting;
         if some_met {

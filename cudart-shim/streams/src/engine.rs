@@ -1,4 +1,4 @@
-//! The engine: the ordering rules behind a lock, with threads that wait and threads that execute.
+//! The engine: ordering rules behind a lock, with waiting and executing threads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,40 +22,41 @@ use crate::work::{Context, Fault, Submission, Work};
 
 pub(crate) type State<F> = crate::state::State<Work<F>, F>;
 
-/// Time [`Engine::shutdown`] gives running items to notice that they are cancelled.
+/// Time that [`Engine::shutdown`] gives running items to notice their cancellation.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
-/// When work starts that can.
+/// Time at which ready work starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// As soon as there is room for it.
+    /// Immediately, within the limits.
     #[default]
     AtOnce,
-    /// Kernels and copies run one after the other, and a submission returns when none is left that could run: what they
-    /// find and leave then depends on the calls alone.
+    /// One kernel or copy at a time; a submission returns when no runnable one is left. Results
+    /// then depend on the calls alone.
     OneAtATime,
-    /// Once a call waits for the device, or asks it, or no call has come for a second: all that can run starts together, so that
-    /// what runs beside what depends on the calls alone ([`Engine::wait_until_gathered`]).
+    /// Once a call waits for or queries the device, or after a second without calls. All ready work
+    /// then starts together, so concurrency depends on the calls alone
+    /// ([`Engine::wait_until_gathered`]).
     OnDemand,
 }
 
-/// How an engine executes.
+/// Configuration of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Tells the engines of a process apart in faults.
+    /// Number of the engine, for faults.
     pub number: usize,
-    /// Items of each kind that run at once as long as they make progress.
+    /// Concurrent items of each kind while items make progress.
     pub limits: Limits,
-    /// How long nothing of a kind starts before one item more than the limit does; `None` keeps the limit strictly,
-    /// and then items that wait for each other across streams hang.
+    /// Time without progress of a kind after which one item beyond the limit starts. `None` keeps
+    /// the limit strictly; items that wait for one another across streams then hang.
     pub overlap_after: Option<Duration>,
     /// Most executor threads; a device runs at most 128 kernels at once (compute capability 7.0).
     pub max_executors: usize,
-    /// Unfinished items of one stream at which a submission waits for the oldest one.
+    /// Unfinished items of a stream at which a submission waits.
     pub queue_depth: usize,
-    /// When work starts.
+    /// Time at which ready work starts.
     pub start: Start,
-    /// Calls what starts a thread, which inherits the caller's signal mask.
+    /// Runs the closure that starts a thread; the thread inherits the caller's signal mask.
     pub start_thread: fn(&mut dyn FnMut()),
 }
 
@@ -73,10 +74,10 @@ impl Default for Config {
     }
 }
 
-/// What [`Engine::shutdown`] left behind.
+/// Result of [`Engine::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shutdown {
-    /// Items that were not executed to their end.
+    /// Items not executed to their end.
     pub abandoned: usize,
 }
 
@@ -91,12 +92,12 @@ pub struct Engine<F: Fault> {
 
 pub(crate) struct Shared<F: Fault> {
     pub(crate) inner: Mutex<Inner<F>>,
-    /// Executors wait here.
+    /// Idle executors wait here.
     pub(crate) work_ready: Condvar,
-    /// Who gathers items waits here for a change of any kind.
+    /// Threads that gather items wait here for any change.
     pub(crate) settled: Condvar,
-    /// Submissions wait here where items run one at a time. What one of them waits for all of them do, so one is woken, and wakes
-    /// the next when it leaves: a thousand would find the device busy again.
+    /// Submissions wait here if items run one at a time. All wait for the same, so one is woken and
+    /// wakes the next when it leaves. Waking a thousand would only find the device busy again.
     pub(crate) submissions: Condvar,
     /// Shutdown waits here for executors to end.
     pub(crate) executor_gone: Condvar,
@@ -112,13 +113,13 @@ pub(crate) struct Inner<F: Fault> {
     pub(crate) executors: Executors,
     pub(crate) conditions: Conditions,
     pub(crate) quiescence: Quiescence,
-    /// Executors end when nothing is ready.
+    /// Executors end once nothing is ready.
     pub(crate) stopping: bool,
 }
 
 impl<F: Fault> Shared<F> {
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
-        // In a forked child another thread of the parent may have held the lock for ever.
+        // Another thread of the parent may hold the lock forever in a forked child.
         if self.forked.load(Ordering::Relaxed) { Err(Error::Forked) } else { Ok(self.inner.lock()) }
     }
 }
@@ -135,9 +136,9 @@ impl<F: Fault> fmt::Debug for Engine<F> {
     }
 }
 
-/// Life of the engine.
+/// Creation, reset and end of the engine.
 impl<F: Fault> Engine<F> {
-    /// An engine with the legacy default stream only. No thread is started before the first submission.
+    /// An engine with the legacy default stream. Threads start with the first submission.
     pub fn new(config: Config, clock: Arc<dyn Clock>) -> Self {
         let inner = Inner {
             state: State::default(),
@@ -162,8 +163,8 @@ impl<F: Fault> Engine<F> {
         }
     }
 
-    /// Waits for all pending work, then forgets every stream, event and fault (`cudaDeviceReset`). Submissions of other
-    /// threads meanwhile are refused.
+    /// Waits for all pending work, then forgets all streams, events and faults (`cudaDeviceReset`).
+    /// Concurrent submissions are rejected.
     pub fn reset(&self) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         inner.state.drain();
@@ -177,15 +178,15 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Refuses further submissions, gives pending work until `drain` has passed, abandons the rest and ends the
-    /// executors. Never waits longer than `drain` and a tenth of a second.
+    /// Rejects further submissions, waits up to `drain` for pending work, abandons the rest and
+    /// ends the executors. Never takes longer than `drain` plus a tenth of a second.
     pub fn shutdown(&self, drain: Duration) -> Result<Shutdown, Error<F>> {
         let mut inner = self.shared.lock()?;
         inner.state.drain();
-        // A host function that ends the process cannot be waited for.
+        // A host function that ends the process cannot be awaited.
         if !is_engine_thread() {
             let until = Instant::now().checked_add(drain);
-            // An error says that another shutdown has closed the state already.
+            // An error means that another shutdown has closed the state.
             let _ = self.wait_for_scope(&mut inner, Scope::Context, |_| Meanwhile::Sleep(until));
         }
         let abandoned = inner.state.pending_items();
@@ -210,15 +211,15 @@ impl<F: Fault> Engine<F> {
         self.shared.publish(inner, effects);
     }
 
-    /// Makes every later call return [`Error::Forked`]: a forked child has none of the executors. Only stores a flag,
-    /// so that it may be called from a `pthread_atfork` handler.
+    /// Makes every later call return [`Error::Forked`], since a forked child has no executors. Only
+    /// stores a flag, so a `pthread_atfork` handler may call it.
     pub fn after_fork_in_child(&self) {
         self.shared.forked.store(true, Ordering::Relaxed);
     }
 }
 
 impl<F: Fault> Drop for Engine<F> {
-    /// Abandons what is pending without waiting for anything.
+    /// Abandons pending work without waiting.
     fn drop(&mut self) {
         if let Ok(mut inner) = self.shared.lock() {
             self.close(&mut inner);
@@ -228,13 +229,13 @@ impl<F: Fault> Drop for Engine<F> {
 
 /// Streams.
 impl<F: Fault> Engine<F> {
-    /// Creates a stream. `priority` follows CUDA: smaller is more urgent, 0 the default. The legacy default
-    /// stream is there already and is given back.
+    /// Creates a stream. A smaller `priority` is more urgent and 0 the default, as in CUDA. For the
+    /// legacy kind, returns the existing stream.
     pub fn create_stream(&self, kind: StreamKind, priority: i32) -> Result<StreamId, Error<F>> {
         Ok(self.shared.lock()?.state.create_stream(kind, priority))
     }
 
-    /// The calling thread's default stream, created on first use and destroyed when the thread ends.
+    /// Default stream of the calling thread, created on first use and destroyed with the thread.
     pub fn per_thread_stream(&self) -> Result<StreamId, Error<F>> {
         per_thread::stream(&self.shared)
     }
@@ -244,31 +245,31 @@ impl<F: Fault> Engine<F> {
         self.shared.lock()?.state.destroy_stream(stream)
     }
 
-    /// What a stream was created with.
+    /// Properties of a stream.
     pub fn stream_info(&self, stream: StreamId) -> Result<StreamInfo, Error<F>> {
         self.shared.lock()?.state.stream_info(stream)
     }
 
-    /// Whether everything submitted to the streams in `scope` is over.
+    /// True if all work submitted to the streams in `scope` has completed.
     pub fn is_complete(&self, scope: Scope) -> Result<bool, Error<F>> {
         let inner = self.shared.lock()?;
         inner.state.check_fault()?;
         Ok(inner.state.last_items(scope)?.is_empty())
     }
 
-    /// Waits for everything submitted so far to the streams in `scope`. Kernels and copies among it may run on the
-    /// calling thread.
+    /// Waits for all work submitted so far to the streams in `scope`. The calling thread may run
+    /// kernels and copies among it.
     pub fn synchronize(&self, scope: Scope) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         self.wait_for_scope(&mut inner, scope, Meanwhile::Help)?;
         inner.state.check_fault()
     }
 
-    /// Waits for everything submitted so far to the streams in `scope`, until then at most; is it over? The calling thread
-    /// runs nothing.
+    /// Waits until `until` at most for all work submitted so far to the streams in `scope`; true if
+    /// it has completed. The calling thread runs nothing.
     pub fn wait_until(&self, scope: Scope, until: Instant) -> bool {
         let Ok(mut inner) = self.shared.lock() else { return true };
-        // An error says that nothing more is going to run.
+        // An error means that no more work will run.
         let _ = self.wait_for_scope(&mut inner, scope, |_| Meanwhile::Sleep(Some(until)));
         inner.state.last_items(scope).map_or(true, |items| items.is_empty())
     }
@@ -290,7 +291,7 @@ impl<F: Fault> Engine<F> {
 
 /// Work.
 impl<F: Fault> Engine<F> {
-    /// Adds work to a stream. Waits only while the stream's queue is full.
+    /// Adds work to a stream. Waits while the stream's queue is full.
     pub fn submit(&self, stream: StreamId, submission: Submission<F>) -> Result<ItemId, Error<F>> {
         let mut inner = self.lock_with_room(stream)?;
         self.shared.ensure_executor(&mut inner).map_err(|error| Error::ThreadStart(error.kind()))?;
@@ -303,7 +304,8 @@ impl<F: Fault> Engine<F> {
         Ok(item)
     }
 
-    /// Adds a graph to a stream as one unit, after another item too; gives the item that ends it.
+    /// Adds a graph to a stream as one unit, optionally after another item, and returns its end
+    /// item.
     pub fn submit_graph(
         &self,
         stream: StreamId,
@@ -320,7 +322,7 @@ impl<F: Fault> Engine<F> {
         Ok(end)
     }
 
-    /// Whether an item is not over. Who asks wants it to be.
+    /// True if an item has not completed. The query counts as demand for it.
     pub fn is_pending(&self, item: ItemId) -> Result<bool, Error<F>> {
         let mut inner = self.shared.lock()?;
         let is_pending = inner.state.is_pending(item);
@@ -330,8 +332,8 @@ impl<F: Fault> Engine<F> {
         Ok(is_pending)
     }
 
-    /// Runs `work` on the calling thread at its place in the stream, waiting until its turn (`cudaMemcpy`). Needs no
-    /// other thread when the stream is idle. A fault it returns is the context's.
+    /// Runs `work` on the calling thread when its turn in the stream comes (`cudaMemcpy`). An idle
+    /// stream needs no other thread. A returned fault becomes the context's.
     pub fn run_now<R>(
         &self,
         stream: StreamId,
@@ -339,7 +341,7 @@ impl<F: Fault> Engine<F> {
     ) -> Result<R, Error<F>> {
         let shared = &self.shared;
         let mut inner = shared.lock()?;
-        // The item only holds the place; the work stays here, so that it may borrow.
+        // The item only reserves the turn. The work stays here, so it may borrow.
         let place: Work<F> = Box::new(|_| Ok(()));
         let now = shared.clock.now();
         let (item, effects) = inner.state.submit(stream, Lane::Caller, false, place, now)?;
@@ -353,7 +355,7 @@ impl<F: Fault> Engine<F> {
         }
     }
 
-    /// The lock, once the stream has room for another item.
+    /// Takes the lock once the stream has room for another item.
     pub(crate) fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
         let mut inner = self.shared.lock()?;
         inner.quiescence.called();
@@ -371,17 +373,17 @@ impl<F: Fault> Engine<F> {
         Ok(self.shared.lock()?.state.create_event(flags))
     }
 
-    /// Destroys an event without waiting. Waits on it that were submitted keep their effect.
+    /// Destroys an event without waiting. Submitted waits on it keep their effect.
     pub fn destroy_event(&self, event: EventId) -> Result<(), Error<F>> {
         self.shared.lock()?.state.destroy_event(event)
     }
 
-    /// What an event was created with.
+    /// Properties of an event.
     pub fn event_flags(&self, event: EventId) -> Result<EventFlags, Error<F>> {
         self.shared.lock()?.state.event_flags(event)
     }
 
-    /// Makes the stream's present position the event's. Waits only while the stream's queue is full.
+    /// Records the event at the stream's present position. Waits while the stream's queue is full.
     pub fn record_event(&self, event: EventId, stream: StreamId) -> Result<(), Error<F>> {
         let mut inner = self.lock_with_room(stream)?;
         let effects = inner.state.record_event(event, stream, self.shared.clock.now())?.1;
@@ -389,8 +391,8 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Lets later work of the stream wait for the event's latest record; an event never recorded changes nothing.
-    /// Waits only while the stream's queue is full.
+    /// Makes later work of the stream wait for the event's latest record, if there is one. Waits
+    /// while the stream's queue is full.
     pub fn wait_event(&self, stream: StreamId, event: EventId) -> Result<(), Error<F>> {
         let mut inner = self.lock_with_room(stream)?;
         let effects = inner.state.wait_event(stream, event, self.shared.clock.now())?;
@@ -398,7 +400,7 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Makes the end of all work submitted so far the event's position.
+    /// Records the event at the end of all work submitted so far.
     pub fn record_event_behind_all(&self, event: EventId) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         let effects = inner.state.record_event_behind_all(event, self.shared.clock.now())?;
@@ -406,7 +408,7 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Lets later work of all streams there are wait for the event's latest record.
+    /// Makes later work of every existing stream wait for the event's latest record.
     pub fn wait_event_everywhere(&self, event: EventId) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         for stream in inner.state.live_streams() {
@@ -416,19 +418,19 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Whether the device has reached the event's latest record; true for an event never recorded.
+    /// True if the device has reached the event's latest record, or without a record.
     pub fn is_event_complete(&self, event: EventId) -> Result<bool, Error<F>> {
         let inner = self.shared.lock()?;
         inner.state.check_fault()?;
         Ok(inner.state.pending_record(event)?.is_none())
     }
 
-    /// The event's latest record while the device has not reached it.
+    /// Latest record of the event, until the device reaches it.
     pub fn pending_record(&self, event: EventId) -> Result<Option<ItemId>, Error<F>> {
         Ok(self.shared.lock()?.state.pending_record(event)?.map(|(item, _)| item))
     }
 
-    /// Waits until the device has reached the record that is the event's latest now.
+    /// Waits until the device reaches the event's present record.
     pub fn synchronize_event(&self, event: EventId) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         if let Some((item, stream)) = inner.state.pending_record(event)? {

@@ -1,4 +1,4 @@
-//! Why a call on the engine did not do what was asked.
+//! Errors of engine calls.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::handles::{EventId, StreamId};
 
-/// A refused or failed call; `F` is the fault a work item can end with.
+/// A rejected or failed call; `F` is the fault type of work items.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Error<F> {
     /// The stream was never created or has been destroyed.

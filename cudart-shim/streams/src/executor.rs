@@ -1,8 +1,9 @@
 //! Executor threads: started when work first needs one, and when ready work would otherwise starve.
 //!
-//! Kernels are internally parallel, so normally one item of a kind runs at a time. But an item may wait for another
-//! one (a kernel spinning on a flag that a later copy of another stream sets), so when nothing of a kind has
-//! finished for [`Config::overlap_after`](crate::Config::overlap_after), one more of that kind is started.
+//! Kernels are internally parallel, so normally one item of a kind runs at a time. An item may
+//! however wait for another: a kernel may spin on a flag that a later copy in another stream sets.
+//! After [`Config::overlap_after`](crate::Config::overlap_after) without a completion of a kind,
+//! one more of that kind starts.
 
 use std::cell::Cell;
 use std::io;
@@ -20,43 +21,43 @@ use crate::lanes::{Lane, PerLane};
 use crate::quiescence::{Running, set_running_item};
 use crate::work::{Context, Fault};
 
-/// Host functions are the user's code and may expect a main thread's stack. In bytes.
+/// Stack size in bytes: host functions are user code and may expect a main thread's stack.
 const STACK_SIZE: usize = 8 << 20;
 
 thread_local! {
     static IS_ENGINE_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread belongs to an engine: host functions run there and must not call CUDA.
+/// True on an engine's thread, where host functions run and must not call CUDA.
 pub fn is_engine_thread() -> bool {
     IS_ENGINE_THREAD.try_with(Cell::get).unwrap_or(false)
 }
 
-/// What an executor is to do next.
+/// Next action of an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Run(ItemId),
-    /// Work is ready but enough of its kind is running: look again then, if there is a time.
+    /// Ready work is held back by the limit until this time, if any.
     Hold(Option<Instant>),
     Idle,
 }
 
-/// Which executors exist and what they do.
+/// Executor threads by state.
 #[derive(Debug, Default)]
 pub(crate) struct Executors {
     /// Live threads.
     pub(crate) threads: usize,
-    /// Threads started that have not looked at the queue yet.
+    /// Threads started that have not yet looked at the queue.
     arriving: usize,
     /// Threads waiting for work.
     idle: usize,
-    /// Threads waiting for held work's time.
+    /// Threads waiting for the time of held work.
     standby: usize,
     last_start: PerLane<Option<Instant>>,
 }
 
 impl<F: Fault> Inner<F> {
-    /// The most urgent, then oldest ready item among the kinds that may start one.
+    /// The most urgent, then oldest, ready item among the kinds that may start one.
     pub(crate) fn choose(&self, config: &Config, now: Instant) -> Choice {
         let Self { state, .. } = self;
         if let Some(at) = self.starts_at(config.start) {
@@ -89,7 +90,7 @@ impl<F: Fault> Inner<F> {
 }
 
 impl<F: Fault> Shared<F> {
-    /// Starts the first executor, so that submitted work cannot be left lying.
+    /// Starts the first executor, so that submitted work always runs.
     pub(crate) fn ensure_executor(self: &Arc<Self>, inner: &mut Inner<F>) -> io::Result<()> {
         if inner.executors.threads == 0 { self.start_executor(inner) } else { Ok(()) }
     }
@@ -107,7 +108,7 @@ impl<F: Fault> Shared<F> {
         Ok(())
     }
 
-    /// Sees to it that some executor looks at the ready work there is. The one that does calls this again.
+    /// Ensures that an executor looks at ready work; that executor calls this again.
     pub(crate) fn wake_executor(self: &Arc<Self>, inner: &mut Inner<F>) {
         if inner.executors.arriving > 0 {
             return;
@@ -123,7 +124,7 @@ impl<F: Fault> Shared<F> {
         if inner.executors.idle + inner.executors.standby > 0 {
             self.work_ready.notify_one();
         } else if inner.executors.threads < self.config.max_executors.max(1) {
-            // A refusal leaves the work to the executors there are.
+            // On failure the existing executors do the work.
             let _ = self.start_executor(inner);
         }
     }
@@ -157,8 +158,8 @@ impl<F: Fault> Shared<F> {
         self.run_item_with(inner, item, |work, context| work(context));
     }
 
-    /// Runs a ready item on this thread with the lock released; `body` gets what was submitted.
-    /// `None` when the item was not ready.
+    /// Runs a ready item on this thread with the lock released; `body` receives the submission.
+    /// `None` if the item is not ready.
     pub(crate) fn run_item_with<R>(
         self: &Arc<Self>,
         inner: &mut MutexGuard<'_, Inner<F>>,

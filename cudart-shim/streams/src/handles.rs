@@ -1,4 +1,4 @@
-//! Names of streams, events and submitted items, and what a stream or event was created with.
+//! Handles of streams, events and submitted items, and properties of streams and events.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ macro_rules! handle {
         pub struct $name(pub(crate) u64);
 
         impl $name {
-            /// The number behind the handle.
+            /// Number of the handle.
             pub const fn to_raw(self) -> u64 {
                 self.0
             }
 
-            /// The handle with this number; one that was never given out is refused where it is used.
+            /// Handle with this number; a call rejects numbers never issued.
             pub const fn from_raw(raw: u64) -> Self {
                 Self(raw)
             }
@@ -60,22 +60,22 @@ pub enum StreamKind {
 }
 
 impl StreamKind {
-    /// Whether the legacy default stream waits for this stream's work, and this stream for the legacy one's.
+    /// True if this stream and the legacy default stream wait for each other.
     pub fn is_blocking(self) -> bool {
         matches!(self, Self::PerThread | Self::Blocking)
     }
 }
 
-/// What a stream was created with.
+/// Properties of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamInfo {
-    /// How it is ordered against other streams.
+    /// Order against other streams.
     pub kind: StreamKind,
-    /// CUDA's convention: the smaller the number, the more urgent; 0 is the default.
+    /// Priority in CUDA's convention: a smaller number is more urgent, 0 the default.
     pub priority: i32,
 }
 
-/// What an event was created with.
+/// Properties of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventFlags {
     /// `cudaEventDisableTiming`: no timestamps, and elapsed time is refused.

@@ -1,8 +1,8 @@
-//! Lanes: who runs an item, and how many items of a kind run at once.
+//! Lanes: the runner of an item, and the limits of concurrent items per kind.
 
 use crate::work::WorkKind;
 
-/// Who runs a ready item.
+/// Runner of a ready item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Executors, as a kernel.
@@ -11,12 +11,12 @@ pub enum Lane {
     Transfer,
     /// Executors, as a function of the user's program.
     HostFunction,
-    /// The thread that submitted it.
+    /// The submitting thread.
     Caller,
 }
 
 impl Lane {
-    /// The lanes executors serve.
+    /// Lanes that executors serve.
     pub const EXECUTORS: [Self; 3] = [Self::Kernel, Self::Transfer, Self::HostFunction];
     pub(crate) const ALL: [Self; 4] = [Self::Kernel, Self::Transfer, Self::HostFunction, Self::Caller];
 }
@@ -57,7 +57,7 @@ impl<T> PerLane<T> {
     }
 }
 
-/// How many items of one kind run at once before the engine waits to see whether one of them finishes.
+/// Concurrent items per kind before the engine waits for a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Kernels, each already spread over the host's cores.

@@ -1,4 +1,4 @@
-//! Each host thread's own default stream.
+//! Default streams of host threads.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -9,7 +9,7 @@ use crate::handles::{StreamId, StreamKind};
 use crate::work::Fault;
 
 thread_local! {
-    /// This thread's stream in each engine it used.
+    /// Streams of this thread, one per engine used.
     static STREAMS: RefCell<Vec<PerThreadStream>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -26,7 +26,7 @@ trait Owner: Send + Sync {
 impl<F: Fault> Owner for Shared<F> {
     fn destroy(&self, stream: StreamId) {
         if let Ok(mut inner) = self.lock() {
-            // After a reset the stream is gone already.
+            // After a reset the stream no longer exists.
             let _ = inner.state.destroy_stream(stream);
         }
     }
@@ -40,8 +40,8 @@ impl Drop for PerThreadStream {
     }
 }
 
-/// The calling thread's default stream in `engine`. A thread that is already past its thread-local destructors gets the
-/// legacy default stream, which orders more but never less.
+/// Default stream of the calling thread in `engine`. A thread past its thread-local destructors
+/// gets the legacy default stream, which only adds order.
 pub(crate) fn stream<F: Fault>(engine: &Arc<Shared<F>>) -> Result<StreamId, Error<F>> {
     STREAMS
         .try_with(|streams| find_or_create(engine, &mut streams.borrow_mut()))

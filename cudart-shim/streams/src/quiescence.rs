@@ -1,8 +1,9 @@
-//! Work that starts on demand: all that runs at the same time is brought together before any of it goes on.
+//! Work on demand: the engine gathers all concurrent work before any of it advances.
 //!
-//! Whoever gives running items their time ([`Engine::wait_until_gathered`]) has to know all that runs beside each other. That is
-//! known once every item that can start has started and waits for its time ([`Engine::gather`]), and no call of the program can
-//! add another: its thread waits for the engine. With one such thread the answer depends on the program's calls alone.
+//! The caller that gives running items their time ([`Engine::wait_until_gathered`]) must know all
+//! concurrent items. They are known once every startable item has started and waits for its time
+//! ([`Engine::gather`]), while the program's thread waits for the engine and cannot add more. With
+//! one such thread, concurrency depends on the program's calls alone.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,18 +18,18 @@ use crate::handles::ItemId;
 use crate::lanes::Lane;
 use crate::work::Fault;
 
-/// How long is waited for what may never come: a call of the program, which may look at memory instead, or the end of an item
-/// that waits for one of those that are gathered.
+/// Time to wait for events that may never come: a call of the program, which may poll memory
+/// instead, or the end of an item that waits for a gathered one.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Who asks for work where it starts on demand, and how far it is.
+/// State of work on demand.
 #[derive(Debug)]
 pub(crate) struct Quiescence {
-    /// Items that run and wait for their time.
+    /// Running items that wait for their time.
     gathered: usize,
-    /// A call has asked whether something is over that is not.
+    /// A call has queried an unfinished item.
     asked: bool,
-    /// Changes each time that an item is over.
+    /// Changes at each completion.
     steps: u64,
     last_call: Instant,
 }
@@ -40,12 +41,12 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    /// The program has made a call.
+    /// Records a call of the program.
     pub(crate) fn called(&mut self) {
         self.last_call = Instant::now();
     }
 
-    /// An item is over: who has asked gets an answer.
+    /// Records a completion, which answers pending queries.
     pub(crate) fn stepped(&mut self) {
         self.asked = false;
         self.steps += 1;
@@ -53,7 +54,7 @@ impl Quiescence {
 }
 
 impl<F: Fault> Inner<F> {
-    /// When work may start on demand, if not now.
+    /// Time at which work may start, if not now.
     pub(crate) fn starts_at(&self, start: Start) -> Option<Instant> {
         let waits = !self.waiters.is_empty() || self.quiescence.asked || self.state.running(Lane::Caller) > 0;
         let at = self.quiescence.last_call + PATIENCE;
@@ -72,7 +73,7 @@ impl<F: Fault> Inner<F> {
 }
 
 impl<F: Fault> Shared<F> {
-    /// Somebody wants an item to be over.
+    /// Records demand for an item.
     pub(crate) fn ask(self: &Arc<Self>, inner: &mut Inner<F>) {
         inner.quiescence.asked = true;
         self.settled.notify_all();
@@ -82,13 +83,13 @@ impl<F: Fault> Shared<F> {
 
 /// Work on demand.
 impl<F: Fault> Engine<F> {
-    /// Whether work starts on demand.
+    /// True if work starts on demand.
     pub fn is_on_demand(&self) -> bool {
         self.shared.config.start == Start::OnDemand
     }
 
-    /// Lets the device do something, until an item is over: for a call of the program that asks whether some are. Waits for a
-    /// second at most, and not at all where work starts by itself: there it offers its core to the threads that work.
+    /// Lets the device advance to the next completion, for calls that query completion. Waits a
+    /// second at most. If work starts by itself, only yields the processor.
     pub fn step(&self) -> Result<(), Error<F>> {
         if is_engine_thread() {
             return Ok(());
@@ -112,25 +113,25 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Set once an item has failed, or the engine ends: what runs is to be given up.
+    /// Flag set once an item fails or the engine ends; running items must give up.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.shared.cancelled)
     }
 
-    /// The calling item, which runs, waits for its time from now on.
+    /// Marks the calling item as waiting for its time.
     pub fn gather(&self) -> Result<(), Error<F>> {
         self.shared.lock()?.quiescence.gathered += 1;
         self.shared.settled.notify_all();
         Ok(())
     }
 
-    /// An item that has waited goes on.
+    /// Marks a waiting item as running again.
     pub fn release(&self) -> Result<(), Error<F>> {
         self.shared.lock()?.quiescence.gathered -= 1;
         Ok(())
     }
 
-    /// Waits until all items that run wait for their time and no other can come beside them, or for a second.
+    /// Waits until all running items wait for their time and no other can start, or for a second.
     pub fn wait_until_gathered(&self) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         let until = Instant::now() + PATIENCE;
@@ -142,7 +143,7 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
-    /// Waits until some item has failed, or for a second.
+    /// Waits until an item fails, or for a second.
     pub fn wait_for_fault(&self) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         let until = Instant::now() + PATIENCE;
@@ -159,21 +160,21 @@ thread_local! {
     static RUNNING: Cell<Option<Running>> = const { Cell::new(None) };
 }
 
-/// An item that a thread runs. The more urgent, and of these the older, is the lesser.
+/// An item run by a thread, ordered by urgency, then age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Running {
-    /// A smaller one is more urgent.
+    /// A smaller number is more urgent.
     pub priority: i32,
     /// The item.
     pub item: ItemId,
 }
 
-/// The item that the calling thread runs.
+/// Item that the calling thread runs.
 pub fn running_item() -> Option<Running> {
     RUNNING.try_with(Cell::get).ok().flatten()
 }
 
-/// Says which item the calling thread runs from now on.
+/// Sets the item that the calling thread runs.
 pub(crate) fn set_running_item(item: Option<Running>) {
     let _ = RUNNING.try_with(|running| running.set(item));
 }

@@ -7,9 +7,9 @@
 //! - in a blocking stream, the last item of the legacy default stream;
 //! - for a wait on an event, the event's latest record at the time of the call.
 //!
-//! An item is ready when its predecessors have retired. Records and waits retire by themselves at that moment;
-//! work is started and completed by whoever drives the state. After a fault, work is discarded instead of becoming
-//! ready, so that every item retires and no waiter is left behind.
+//! An item is ready when its predecessors have retired. Records and waits retire at that moment;
+//! the driver of the state starts and completes work. After a fault, work is discarded instead of
+//! becoming ready, so every item retires and no waiter remains.
 //!
 //! Sources: CUDA C++ programming guide, "Streams", "Default Stream", "Events"; CUDA runtime API manual,
 //! "Stream synchronization behavior", `cudaStreamWaitEvent`, `cudaEventRecord`.
@@ -28,23 +28,24 @@ mod queries;
 
 pub use graph::{Node, Step};
 
-/// The streams a query or a synchronisation covers.
+/// Streams covered by a query or synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// One stream; for the legacy default stream also every blocking stream, since it is ordered after them.
+    /// One stream. The legacy default stream includes every blocking stream, since it is ordered
+    /// after them.
     Stream(StreamId),
     /// Every stream of the context.
     Context,
 }
 
-/// What a change of the state set free.
+/// Consequences of a change of the state.
 #[derive(Debug)]
 pub struct Effects<W> {
-    /// Items that are over: executed, discarded, or records and waits whose moment came.
+    /// Retired items: executed, discarded, or records and waits that were reached.
     pub retired: Vec<ItemId>,
     /// Items of [`Lane::Caller`] that may start now.
     pub callable: Vec<ItemId>,
-    /// Work that will not run; to be dropped where dropping it cannot hurt.
+    /// Work that will not run, to be dropped outside the lock.
     pub discarded: Vec<W>,
 }
 
@@ -57,13 +58,13 @@ impl<W> Default for Effects<W> {
 /// Work handed out for execution.
 #[derive(Debug)]
 pub struct Started<W> {
-    /// The stream it was submitted to.
+    /// Stream of the submission.
     pub stream: StreamId,
-    /// A smaller one is more urgent.
+    /// A smaller number is more urgent.
     pub priority: i32,
-    /// The lane it occupies until it completes.
+    /// Lane occupied until completion.
     pub lane: Lane,
-    /// What was submitted.
+    /// The submission.
     pub work: W,
 }
 
@@ -79,13 +80,13 @@ enum Operation<W> {
     Wait,
 }
 
-/// What an item is part of, and how urgent it is.
+/// Stream position and urgency of an item.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     stream: StreamId,
-    /// Whether it has a place in its stream's queue; the inner nodes of a graph have none.
+    /// False for inner nodes of a graph, which have no place in the stream's queue.
     queued: bool,
-    /// A smaller one is more urgent.
+    /// A smaller number is more urgent.
     priority: i32,
 }
 
@@ -93,7 +94,7 @@ struct Place {
 struct Item<W> {
     place: Place,
     operation: Operation<W>,
-    /// Predecessors that have not retired.
+    /// Predecessors not yet retired.
     pending: usize,
     successors: Vec<ItemId>,
 }
@@ -102,7 +103,7 @@ struct Item<W> {
 struct Stream {
     info: StreamInfo,
     destroyed: bool,
-    /// Items that have not retired, oldest first.
+    /// Items not yet retired, oldest first.
     queue: VecDeque<ItemId>,
 }
 
@@ -123,9 +124,9 @@ struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// No submissions; what is pending still runs.
+    /// No submissions; pending work still runs.
     Draining,
-    /// No submissions, and nothing more starts.
+    /// No submissions, and no more starts.
     Closed,
 }
 
@@ -142,7 +143,7 @@ pub struct State<W, F> {
     busy_blocking: BTreeSet<StreamId>,
     fault: Option<F>,
     phase: Phase,
-    /// The time given to the latest record reached.
+    /// Time of the latest record reached.
     last_record: Option<Timestamp>,
     next_handle: u64,
 }
@@ -172,7 +173,8 @@ impl Stream {
 
 /// Streams and events.
 impl<W, F: Clone> State<W, F> {
-    /// Adds a stream; a smaller `priority` is more urgent. The legacy default stream is there already and is given back.
+    /// Adds a stream; a smaller `priority` is more urgent. For the legacy kind, returns the
+    /// existing stream.
     pub fn create_stream(&mut self, kind: StreamKind, priority: i32) -> StreamId {
         if kind == StreamKind::Legacy {
             return StreamId::LEGACY;
@@ -182,7 +184,7 @@ impl<W, F: Clone> State<W, F> {
         id
     }
 
-    /// Forgets a stream. Its unfinished items still run, in the order they were submitted in.
+    /// Removes a stream. Its unfinished items still run, in their order.
     pub fn destroy_stream(&mut self, id: StreamId) -> Result<(), Error<F>> {
         if id == StreamId::LEGACY {
             return Err(Error::DefaultStream(id));
@@ -195,7 +197,7 @@ impl<W, F: Clone> State<W, F> {
         Ok(())
     }
 
-    /// What a stream was created with.
+    /// Properties of a stream.
     pub fn stream_info(&self, id: StreamId) -> Result<StreamInfo, Error<F>> {
         Ok(self.live_stream(id)?.info)
     }
@@ -213,23 +215,23 @@ impl<W, F: Clone> State<W, F> {
         id
     }
 
-    /// Forgets an event. A pending record and waits on it keep their place in the order.
+    /// Removes an event. A pending record and waits on it keep their place in the order.
     pub fn destroy_event(&mut self, id: EventId) -> Result<(), Error<F>> {
         self.events.remove(&id).map(drop).ok_or(Error::UnknownEvent(id))
     }
 
-    /// What an event was created with.
+    /// Properties of an event.
     pub fn event_flags(&self, id: EventId) -> Result<EventFlags, Error<F>> {
         Ok(self.event(id)?.flags)
     }
 
-    /// The event's latest record and its stream while the device has not reached it; `None` when it has or there is none.
+    /// Latest record of an event and its stream, until the device reaches the record.
     pub fn pending_record(&self, id: EventId) -> Result<Option<(ItemId, StreamId)>, Error<F>> {
         let record = self.event(id)?.record;
         Ok(record.filter(|record| self.is_pending(record.item)).map(|record| (record.item, record.stream)))
     }
 
-    /// When the device reached the event's latest record.
+    /// Time at which the device reached the event's latest record.
     pub fn event_time(&self, id: EventId) -> Result<Timestamp, Error<F>> {
         let event = self.event(id)?;
         if event.flags.disable_timing {
@@ -272,7 +274,7 @@ impl<W, F: Clone> State<W, F> {
         self.enqueue(stream, Operation::Work { work: Some(work), lane, runs_after_fault }, [], now)
     }
 
-    /// Makes `stream`'s present position the event's; earlier records of the event no longer count.
+    /// Records the event at the stream's present position; earlier records no longer count.
     pub fn record_event(
         &mut self,
         event: EventId,
@@ -286,8 +288,8 @@ impl<W, F: Clone> State<W, F> {
         self.enqueue(stream, Operation::Record(event), [], now)
     }
 
-    /// Makes the item that is added next the event's latest record: it is known before it is added, since it may be
-    /// reached at once.
+    /// Makes the next item the event's latest record before it is added, since it may be reached at
+    /// once.
     fn announce_record(&mut self, event: EventId, stream: StreamId) {
         let item = ItemId(self.next_handle);
         if let Some(event) = self.events.get_mut(&event) {
@@ -295,7 +297,7 @@ impl<W, F: Clone> State<W, F> {
         }
     }
 
-    /// Makes the end of all present work the event's position, wherever it was submitted.
+    /// Records the event at the end of all present work.
     pub fn record_event_behind_all(
         &mut self,
         event: EventId,
@@ -304,7 +306,7 @@ impl<W, F: Clone> State<W, F> {
         self.check_open()?;
         self.event(event)?;
         let before = self.last_items(Scope::Context)?;
-        // A stream of its own, so that no later work waits for the record.
+        // A separate stream keeps later work from waiting for the record.
         let stream = self.create_stream(StreamKind::NonBlocking, 0);
         self.announce_record(event, stream);
         let effects = self.enqueue(stream, Operation::Record(event), before, now)?.1;
@@ -312,12 +314,13 @@ impl<W, F: Clone> State<W, F> {
         Ok(effects)
     }
 
-    /// The streams there are.
+    /// Existing streams.
     pub fn live_streams(&self) -> Vec<StreamId> {
         self.streams.iter().filter(|(_, stream)| !stream.destroyed).map(|(id, _)| *id).collect()
     }
 
-    /// Lets later items of `stream` wait for the event's latest record. Without a record nothing is added.
+    /// Makes later items of `stream` wait for the event's latest record. Adds nothing without a
+    /// record.
     pub fn wait_event(
         &mut self,
         stream: StreamId,
@@ -339,12 +342,12 @@ impl<W, F: Clone> State<W, F> {
         self.check_fault()
     }
 
-    /// The first fault of the context.
+    /// First fault of the context.
     pub fn fault(&self) -> Option<&F> {
         self.fault.as_ref()
     }
 
-    /// The context's fault, as an error.
+    /// Returns the context's fault as an error.
     pub fn check_fault(&self) -> Result<(), Error<F>> {
         self.fault.clone().map_or(Ok(()), |fault| Err(Error::Fault(fault)))
     }
@@ -370,7 +373,7 @@ impl<W, F: Clone> State<W, F> {
         Ok((id, effects))
     }
 
-    /// Adds an item behind its predecessors; those that have retired do not matter.
+    /// Adds an item behind its unretired predecessors.
     fn add_item(
         &mut self,
         place: Place,
@@ -394,7 +397,7 @@ impl<W, F: Clone> State<W, F> {
         id
     }
 
-    /// The unfinished items a new item of `stream` follows by the stream rules.
+    /// Unfinished items that a new item of `stream` must follow.
     fn last_items_before(&self, stream: StreamId, kind: StreamKind) -> Vec<ItemId> {
         match kind {
             StreamKind::Legacy => self.last_of_legacy_and_blocking(),
@@ -408,22 +411,22 @@ impl<W, F: Clone> State<W, F> {
 
 /// Execution.
 impl<W, F: Clone> State<W, F> {
-    /// Whether the item has not retired.
+    /// True if the item has not retired.
     pub fn is_pending(&self, item: ItemId) -> bool {
         self.items.contains_key(&item)
     }
 
-    /// Whether every item has retired.
+    /// True if every item has retired.
     pub fn is_idle(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Items that have not retired.
+    /// Items not yet retired.
     pub fn pending_items(&self) -> usize {
         self.items.len()
     }
 
-    /// The ready item of a lane that is to start first.
+    /// Ready item of a lane that starts first.
     pub fn first_ready(&self, lane: Lane) -> Option<ItemId> {
         self.first_ready_by_priority(lane).map(|(_, item)| item)
     }
@@ -432,28 +435,28 @@ impl<W, F: Clone> State<W, F> {
         self.ready.get(lane).first().copied()
     }
 
-    /// Whether the item is ready in this lane.
+    /// True if the item is ready in this lane.
     pub fn is_ready(&self, item: ItemId, lane: Lane) -> bool {
         let priority = self.items.get(&item).map(|item| item.place.priority);
         priority.is_some_and(|priority| self.ready.get(lane).contains(&(priority, item)))
     }
 
-    /// All ready items of a lane, the first to start first.
+    /// Ready items of a lane, in starting order.
     pub fn ready(&self, lane: Lane) -> impl Iterator<Item = ItemId> + '_ {
         self.ready.get(lane).iter().map(|(_, item)| *item)
     }
 
-    /// Started items of a lane that have not completed.
+    /// Started and uncompleted items of a lane.
     pub fn running(&self, lane: Lane) -> usize {
         *self.running.get(lane)
     }
 
-    /// The stream an unfinished item was submitted to.
+    /// Stream of an unfinished item.
     pub fn stream_of(&self, item: ItemId) -> Option<StreamId> {
         self.items.get(&item).map(|item| item.place.stream)
     }
 
-    /// Hands out a ready item's work; `None` when the item is not ready.
+    /// Hands out a ready item's work; `None` if the item is not ready.
     pub fn start(&mut self, id: ItemId) -> Option<Started<W>> {
         let item = self.items.get_mut(&id)?;
         let Place { stream, priority, .. } = item.place;
@@ -466,7 +469,7 @@ impl<W, F: Clone> State<W, F> {
         Some(Started { stream, priority, lane, work: work.take()? })
     }
 
-    /// Retires a started item. The first fault stays, and from then on work is discarded instead of started.
+    /// Retires a started item. The first fault stays; later work is discarded instead of started.
     pub fn complete(&mut self, id: ItemId, outcome: Result<(), F>, now: Timestamp) -> Effects<W> {
         let mut effects = Effects::default();
         let Some(Item { operation: Operation::Work { work: None, lane, .. }, .. }) = self.items.get(&id)
@@ -483,14 +486,14 @@ impl<W, F: Clone> State<W, F> {
         effects
     }
 
-    /// Stops submissions; what is pending still runs.
+    /// Stops submissions; pending work still runs.
     pub fn drain(&mut self) {
         if self.phase == Phase::Open {
             self.phase = Phase::Draining;
         }
     }
 
-    /// Stops everything: nothing is submitted or started any more.
+    /// Stops submissions and starts.
     pub fn close(&mut self, now: Timestamp) -> Effects<W> {
         let mut effects = Effects::default();
         self.phase = Phase::Closed;
@@ -498,13 +501,13 @@ impl<W, F: Clone> State<W, F> {
         effects
     }
 
-    /// Whether [`close`](Self::close) was called.
+    /// True after [`close`](Self::close).
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
 
-    /// Forgets every stream and event but the legacy default stream, and the fault, and opens a drained state again.
-    /// Only an idle state can be cleared; the answer says whether it was.
+    /// Removes all streams and events but the legacy default stream, and the fault, and reopens a
+    /// drained state. Only an idle state can be cleared; true if it was.
     pub fn clear(&mut self) -> bool {
         if !self.is_idle() || self.is_closed() {
             return false;
@@ -513,8 +516,8 @@ impl<W, F: Clone> State<W, F> {
         true
     }
 
-    /// Moves an item without unfinished predecessors on: work becomes ready. True when there is nothing to execute,
-    /// so that the item is to retire at once.
+    /// Advances an item without unfinished predecessors: work becomes ready. True if nothing is to
+    /// execute, so the item retires at once.
     fn settle(&mut self, id: ItemId, effects: &mut Effects<W>) -> bool {
         let Some(item) = self.items.get_mut(&id) else { return false };
         let Operation::Work { work, lane, runs_after_fault } = &mut item.operation else { return true };
@@ -530,7 +533,7 @@ impl<W, F: Clone> State<W, F> {
         false
     }
 
-    /// Retires an item and everything after it that has nothing to execute.
+    /// Retires an item and all successors without work.
     fn retire(&mut self, id: ItemId, now: Timestamp, effects: &mut Effects<W>) {
         let mut over = VecDeque::from([id]);
         while let Some(id) = over.pop_front() {
@@ -564,7 +567,8 @@ impl<W, F: Clone> State<W, F> {
         }
     }
 
-    /// Stamps an event unless it was recorded again or destroyed since. Distinct records get distinct times.
+    /// Stamps an event, unless it was recorded again or destroyed. Distinct records get distinct
+    /// times.
     fn reach_record(&mut self, event: EventId, item: ItemId, now: Timestamp) {
         let earliest = self.last_record.map_or(0, |last| last.0.saturating_add(1));
         let time = now.max(Timestamp(earliest));
@@ -576,7 +580,7 @@ impl<W, F: Clone> State<W, F> {
         }
     }
 
-    /// After a fault or a close: retires ready work that is no longer to run.
+    /// After a fault or close: retires ready work that must not run.
     fn discard_ready(&mut self, now: Timestamp, effects: &mut Effects<W>) {
         for lane in Lane::ALL {
             for (_, id) in std::mem::take(self.ready.get_mut(lane)) {

@@ -1,4 +1,4 @@
-//! Waiting for items, and running some of them meanwhile.
+//! Waits for items, with or without running some of them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,30 +13,31 @@ use crate::lanes::Lane;
 use crate::state::{Effects, Scope};
 use crate::work::Fault;
 
-/// How long a submission waits for functions of the program, where items run one at a time: one may wait for the caller.
+/// Time that a submission waits for host functions if items run one at a time; a host function may
+/// wait for the caller.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The moment of an item that a thread waits for.
+/// Event of an item that a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Moment {
-    /// It is over.
+    /// The item has retired.
     Retired,
-    /// It is the turn of an item of [`Lane::Caller`]. Only the thread that submitted the item and will run it waits
-    /// for this; to all others the item is pending until it has run.
+    /// The turn of an item of [`Lane::Caller`] has come. Only its submitter waits for this; to
+    /// other threads the item is pending until it has run.
     Callable,
 }
 
-/// What a waiting thread may do instead of sleeping.
+/// Activity of a thread while it waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meanwhile {
-    /// Run ready kernels and copies of these streams up to the item waited for. They have to be over before the wait
-    /// is, so running them here delays nothing and saves a change of threads.
+    /// Run ready kernels and copies of these streams up to the awaited item. The wait includes
+    /// them, so running them here delays nothing and saves a thread switch.
     Help(Scope),
-    /// Only sleep, until the time given if any.
+    /// Sleep, until the given time if any.
     Sleep(Option<Instant>),
 }
 
-/// How a wait ended.
+/// Outcome of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
     Done,
@@ -44,7 +45,7 @@ pub(crate) enum Waited {
 }
 
 impl<F: Fault> Shared<F> {
-    /// Waits for a moment of the item. An item that is discarded reaches both.
+    /// Waits for an event of the item. A discarded item reaches both events.
     pub(crate) fn wait_for(
         self: &Arc<Self>,
         inner: &mut MutexGuard<'_, Inner<F>>,
@@ -68,7 +69,7 @@ impl<F: Fault> Shared<F> {
                 self.run_item(inner, other);
                 continue;
             }
-            // A wake-up ends the registration, so every sleep has its own.
+            // Each sleep registers anew, since a wake-up removes the registration.
             let waiter = inner.add_waiter(item, moment);
             self.wake_executor(inner);
             self.settled.notify_all();
@@ -99,7 +100,7 @@ impl<F: Fault> Shared<F> {
         })
     }
 
-    /// Where items run one at a time: the kernel or copy that is next, unless one runs.
+    /// With one item at a time: the next kernel or copy, unless one runs.
     fn next_alone(&self, inner: &Inner<F>) -> Option<ItemId> {
         if inner.state.is_device_busy() {
             return None;
@@ -108,8 +109,8 @@ impl<F: Fault> Shared<F> {
         [Lane::Kernel, Lane::Transfer].into_iter().filter_map(first).min().map(|(_, item)| item)
     }
 
-    /// Where items run one at a time: runs kernels and copies until none can, and waits a little for functions of the
-    /// program. What waits for something else stays.
+    /// With one item at a time: runs kernels and copies until none can run, and waits briefly for
+    /// host functions. Items that wait for other events stay.
     pub(crate) fn settle(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
         if self.config.start == Start::OneAtATime && !is_engine_thread() {
             self.run_until_settled(inner);
@@ -136,7 +137,7 @@ impl<F: Fault> Shared<F> {
         }
     }
 
-    /// Wakes who waits for what has changed, and drops discarded work with the lock released.
+    /// Wakes threads whose events came, and drops discarded work with the lock released.
     pub(crate) fn publish(&self, inner: &mut MutexGuard<'_, Inner<F>>, effects: Effects<crate::Work<F>>) {
         if !effects.retired.is_empty() {
             inner.quiescence.stepped();

@@ -1,4 +1,4 @@
-//! What is submitted to a stream, and what a running item is told.
+//! Submissions to streams, and the context of a running item.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +6,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::handles::{ItemId, StreamId};
 
-/// Why a work item failed. The first fault of a context is kept and returned by every later call.
+/// Fault of a work item. The context keeps the first one and returns it from every later call.
 pub trait Fault: Clone + fmt::Debug + Send + 'static {
-    /// The fault for a work item that panicked with `message` in the engine of this [number](crate::Config::number).
+    /// Fault for a work item that panicked with `message`, in the engine of this
+    /// [number](crate::Config::number).
     fn work_panicked(engine: usize, message: String) -> Self;
 }
 
 /// The body of a work item.
 pub type Work<F> = Box<dyn FnOnce(&Context<F>) -> Result<(), F> + Send>;
 
-/// What a work item keeps busy. Kinds overlap freely; see [`Limits`](crate::Limits) for items of one kind.
+/// Kind of work. Kinds overlap freely; [`Limits`](crate::Limits) bounds items of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkKind {
-    /// A kernel, itself spread over the host's cores.
+    /// A kernel, parallel over the host's cores.
     Kernel,
     /// A copy or fill of memory.
     Transfer,
@@ -28,11 +29,12 @@ pub enum WorkKind {
 
 /// One work item for a stream.
 pub struct Submission<F> {
-    /// What it keeps busy.
+    /// Kind of work.
     pub kind: WorkKind,
-    /// Whether it also runs, in stream order, when the context has failed (`cudaStreamAddCallback`).
+    /// True if the item also runs, in stream order, after the context failed
+    /// (`cudaStreamAddCallback`).
     pub runs_after_fault: bool,
-    /// What it does.
+    /// Body.
     pub work: Work<F>,
 }
 
@@ -59,7 +61,7 @@ impl<F> Submission<F> {
         }
     }
 
-    /// A stream callback (`cudaStreamAddCallback`), called with the context's fault if there is one.
+    /// A stream callback (`cudaStreamAddCallback`), called with the context's fault, if any.
     pub fn callback(callback: impl FnOnce(Option<&F>) + Send + 'static) -> Self {
         Self {
             kind: WorkKind::HostFunction,
@@ -81,7 +83,7 @@ impl<F> fmt::Debug for Submission<F> {
     }
 }
 
-/// What a running work item can ask.
+/// Context of a running work item.
 #[derive(Clone, Debug)]
 pub struct Context<F> {
     pub(crate) stream: StreamId,
@@ -91,28 +93,28 @@ pub struct Context<F> {
 }
 
 impl<F> Context<F> {
-    /// The stream the item was submitted to.
+    /// Stream of the item.
     pub fn stream(&self) -> StreamId {
         self.stream
     }
 
-    /// The item itself.
+    /// The item.
     pub fn item(&self) -> ItemId {
         self.item
     }
 
-    /// The fault the context had when the item started.
+    /// Fault of the context at the item's start.
     pub fn fault(&self) -> Option<&F> {
         self.fault.as_ref()
     }
 
-    /// Whether the item should give up: another item failed or the engine is shutting down. Long work polls this,
-    /// since what it waits for may never run.
+    /// True if the item should give up: another item failed or the engine shuts down. Long work
+    /// must poll this, since awaited work may never run.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// The flag behind [`is_cancelled`](Self::is_cancelled), for threads the item starts.
+    /// Flag behind [`is_cancelled`](Self::is_cancelled), for threads that the item starts.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancelled)
     }

@@ -1,9 +1,9 @@
-//! Graphs: items with an order of their own that are one unit in their stream (CUDA C++ programming guide, "CUDA
-//! Graphs").
+//! Graphs: items with an internal order that form one unit in their stream (CUDA C++ programming
+//! guide, "CUDA Graphs").
 //!
-//! A graph begins with an item that waits as any work of the stream would, and ends with one that follows all nodes. What
-//! comes later in the stream follows the end. The nodes between have no place in the stream's queue, so that independent
-//! ones overlap.
+//! A graph starts with an item that waits as any work of the stream, and ends with one that follows
+//! all nodes and precedes later work. Inner nodes have no place in the stream's queue, so
+//! independent ones overlap.
 
 use super::{Effects, Operation, Place, State};
 use crate::clock::Timestamp;
@@ -11,32 +11,33 @@ use crate::error::Error;
 use crate::handles::{EventId, ItemId, StreamId};
 use crate::lanes::Lane;
 
-/// What a node of a graph does.
+/// Action of a graph node.
 #[derive(Debug)]
 pub enum Step<W> {
     /// Runs work in a lane.
     Work(W, Lane),
     /// Records an event.
     Record(EventId),
-    /// Waits for the record that is the event's latest when the graph is submitted; a record by an earlier node counts.
+    /// Waits for the event's latest record at submission; a record by an earlier node counts.
     Wait(EventId),
-    /// Nothing: holds others together.
+    /// No action; joins dependencies.
     Empty,
 }
 
 /// A node of a submitted graph.
 #[derive(Debug)]
 pub struct Node<W> {
-    /// What it does.
+    /// Action.
     pub step: Step<W>,
-    /// How urgent it is, if not as its stream is; a smaller number is more urgent.
+    /// Priority, if it differs from the stream's; a smaller number is more urgent.
     pub priority: Option<i32>,
-    /// Places in the list of nodes of those that it follows, all before its own; others are ignored.
+    /// Indices of preceding nodes, all smaller than its own; others are ignored.
     pub after: Vec<usize>,
 }
 
 impl<W, F: Clone> State<W, F> {
-    /// Adds a graph at the end of a stream, and after another item too. The item returned is the graph's end.
+    /// Adds a graph at the end of a stream, optionally after another item, and returns its end
+    /// item.
     pub fn submit_graph(
         &mut self,
         stream: StreamId,

@@ -1,4 +1,4 @@
-//! Questions about unfinished work.
+//! Queries about unfinished work.
 
 use super::{Scope, State};
 use crate::error::Error;
@@ -6,7 +6,8 @@ use crate::handles::{ItemId, StreamId};
 use crate::lanes::Lane;
 
 impl<W, F: Clone> State<W, F> {
-    /// The last unfinished items of the streams in `scope`: once these have retired, so has all that is pending now.
+    /// Last unfinished items of the streams in `scope`: once they retire, so has all work pending
+    /// now.
     pub fn last_items(&self, scope: Scope) -> Result<Vec<ItemId>, Error<F>> {
         match scope {
             Scope::Stream(StreamId::LEGACY) => Ok(self.last_of_legacy_and_blocking()),
@@ -27,17 +28,17 @@ impl<W, F: Clone> State<W, F> {
         self.streams.get(stream)?.queue.back().copied()
     }
 
-    /// Whether a kernel or a copy runs.
+    /// True while a kernel or copy runs.
     pub(crate) fn is_device_busy(&self) -> bool {
         [Lane::Kernel, Lane::Transfer, Lane::Caller].into_iter().any(|lane| self.running(lane) > 0)
     }
 
-    /// Whether work of a lane runs or is ready.
+    /// True if work of a lane runs or is ready.
     pub(crate) fn has_work(&self, lane: Lane) -> bool {
         self.running(lane) > 0 || self.first_ready(lane).is_some()
     }
 
-    /// Whether a synchronisation with `scope` waits for the items of `stream`.
+    /// True if a synchronisation with `scope` waits for items of `stream`.
     pub fn covers(&self, scope: Scope, stream: StreamId) -> bool {
         match scope {
             Scope::Context => true,

@@ -1,4 +1,4 @@
-//! Waits for something outside of the engine.
+//! Waits for conditions outside the engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ fn wait_for(engine: &TestEngine, stream: stream_engine::StreamId, gate: &Gate) {
 }
 
 #[test]
-fn a_condition_holds_up_its_stream_and_no_other() {
+fn condition_blocks_only_its_stream() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -34,7 +34,7 @@ fn a_condition_holds_up_its_stream_and_no_other() {
 }
 
 #[test]
-fn more_conditions_than_executors_hold_nothing_up() {
+fn conditions_occupy_no_executors() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let held: Vec<_> = (0..500).map(|_| engine.create_stream(StreamKind::NonBlocking, 0).unwrap()).collect();
@@ -54,7 +54,7 @@ fn more_conditions_than_executors_hold_nothing_up() {
 }
 
 #[test]
-fn a_condition_is_looked_at_only_when_its_turn_has_come() {
+fn condition_is_polled_only_in_its_turn() {
     let engine = TestEngine::default();
     let (first, looked) = (Gate::default(), Gate::default());
     let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -74,7 +74,7 @@ fn a_condition_is_looked_at_only_when_its_turn_has_come() {
 }
 
 #[test]
-fn a_fault_ends_a_wait_that_would_never_end() {
+fn fault_ends_an_endless_wait() {
     let engine = TestEngine::default();
     let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
     let failing = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -84,7 +84,7 @@ fn a_fault_ends_a_wait_that_would_never_end() {
 }
 
 #[test]
-fn shutting_down_does_not_wait_for_a_condition() {
+fn shutdown_does_not_wait_for_conditions() {
     let engine = TestEngine::default();
     let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
     engine.submit_condition(stream, || false).unwrap();
@@ -92,7 +92,7 @@ fn shutting_down_does_not_wait_for_a_condition() {
 }
 
 #[test]
-fn an_event_behind_all_work_waits_for_every_stream_and_holds_none_up() {
+fn event_behind_all_work_blocks_no_stream() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -108,7 +108,7 @@ fn an_event_behind_all_work_waits_for_every_stream_and_holds_none_up() {
 }
 
 #[test]
-fn waiting_everywhere_holds_up_all_streams() {
+fn wait_everywhere_blocks_all_streams() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();

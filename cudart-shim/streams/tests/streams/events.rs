@@ -11,7 +11,7 @@ use stream_engine::{
 use crate::gate::{Gate, TestEngine, TestFault, slow};
 
 #[test]
-fn an_event_never_recorded_is_complete_and_holds_nobody_up() {
+fn unrecorded_event_is_complete_and_blocks_nothing() {
     let engine = TestEngine::default();
     let event = engine.create_event(EventFlags::default()).unwrap();
     assert_eq!(engine.is_event_complete(event), Ok(true));
@@ -21,7 +21,7 @@ fn an_event_never_recorded_is_complete_and_holds_nobody_up() {
 }
 
 #[test]
-fn event_synchronize_waits_for_the_work_before_the_record_and_not_for_the_work_after_it() {
+fn event_synchronize_waits_for_work_before_the_record() {
     let engine = TestEngine::default();
     let (before, gate) = (Gate::default(), Gate::default());
     let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -38,7 +38,7 @@ fn event_synchronize_waits_for_the_work_before_the_record_and_not_for_the_work_a
 }
 
 #[test]
-fn a_wait_uses_the_record_that_was_latest_when_it_was_submitted() {
+fn wait_uses_the_latest_record_at_submission() {
     let engine = TestEngine::default();
     let (first, second, done) = (Gate::default(), Gate::default(), Gate::default());
     let [producer, consumer] = [(); 2].map(|()| engine.create_stream(StreamKind::NonBlocking, 0).unwrap());
@@ -59,7 +59,7 @@ fn a_wait_uses_the_record_that_was_latest_when_it_was_submitted() {
 }
 
 #[test]
-fn waits_outlive_the_event_they_wait_for() {
+fn wait_outlives_its_event() {
     let engine = TestEngine::default();
     let (gate, done) = (Gate::default(), Gate::default());
     let [producer, consumer] = [(); 2].map(|()| engine.create_stream(StreamKind::NonBlocking, 0).unwrap());
@@ -88,7 +88,7 @@ impl Clock for SimulatedClock {
 }
 
 #[test]
-fn elapsed_time_is_that_of_the_supplied_clock() {
+fn elapsed_time_follows_the_supplied_clock() {
     let clock = Arc::new(SimulatedClock::default());
     let engine: TestEngine = Engine::new(Config::default(), clock.clone());
     let [start, end] = [(); 2].map(|()| engine.create_event(EventFlags::default()).unwrap());
@@ -115,7 +115,7 @@ fn elapsed_time_between_distinct_records_is_never_zero() {
 }
 
 #[test]
-fn elapsed_time_is_refused_with_the_reason() {
+fn elapsed_time_error_names_the_reason() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let [start, end] = [(); 2].map(|()| engine.create_event(EventFlags::default()).unwrap());

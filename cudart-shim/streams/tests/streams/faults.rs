@@ -1,4 +1,4 @@
-//! A failed work item: what it stops, who hears of it, and what clears it.
+//! Failed work items: stopped work, affected calls, and recovery.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn work_after_a_fault_is_not_executed_in_any_stream() {
 }
 
 #[test]
-fn callbacks_are_called_with_the_fault() {
+fn callbacks_receive_the_fault() {
     let engine = TestEngine::default();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let callback = |seen: &Arc<Mutex<Vec<Option<TestFault>>>>| {
@@ -73,7 +73,7 @@ fn callbacks_are_called_with_the_fault() {
 }
 
 #[test]
-fn a_fault_cancels_work_that_waits_for_work_that_will_not_run() {
+fn fault_cancels_work_that_waits_for_discarded_work() {
     let engine = TestEngine::default();
     let kernels = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
     let copies = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -93,7 +93,7 @@ fn a_fault_cancels_work_that_waits_for_work_that_will_not_run() {
 }
 
 #[test]
-fn a_fault_of_synchronous_work_is_the_contexts() {
+fn fault_of_synchronous_work_faults_the_context() {
     let engine = TestEngine::default();
     let answer: Result<(), _> = engine.run_now(StreamId::LEGACY, |_| Err(fault("bad address")));
     assert_eq!(answer, Err(Error::Fault(fault("bad address"))));
@@ -101,7 +101,7 @@ fn a_fault_of_synchronous_work_is_the_contexts() {
 }
 
 #[test]
-fn synchronous_work_waiting_for_its_turn_is_not_run_after_a_fault() {
+fn waiting_synchronous_work_does_not_run_after_a_fault() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let waiting = gate.clone();
@@ -120,7 +120,7 @@ fn synchronous_work_waiting_for_its_turn_is_not_run_after_a_fault() {
 }
 
 #[test]
-fn a_panic_in_work_is_a_fault_of_its_engine() {
+fn panic_in_work_is_a_fault_of_its_engine() {
     let engine = TestEngine::new(Config { number: 3, ..Config::default() }, Arc::new(HostClock::default()));
     engine.submit(StreamId::LEGACY, Submission::host_function(|| panic!("a defect"))).unwrap();
     assert_eq!(engine.synchronize(Scope::Context), Err(Error::Fault(fault("a defect in engine 3"))));

@@ -1,4 +1,4 @@
-//! What the threaded tests share: work that waits to be let through, and engines.
+//! Shared by threaded tests: work that waits at a gate, and engines.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl Gate {
         *self.0.0.lock().unwrap()
     }
 
-    /// Fails the test where the gate stays shut.
+    /// Passes the gate; fails the test if it stays shut.
     pub(crate) fn pass(&self) {
         let guard = self.0.0.lock().unwrap();
         let waited = self.0.1.wait_timeout_while(guard, FOREVER, |open| !*open).unwrap();

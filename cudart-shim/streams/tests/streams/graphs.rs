@@ -1,4 +1,4 @@
-//! Graphs on the bare ordering rules: nodes keep the order of the graph, and the graph that of its stream.
+//! Graphs under the ordering rules: nodes keep the graph's order, the graph keeps its stream's.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -20,7 +20,7 @@ fn stream(state: &mut TestState) -> StreamId {
     state.create_stream(StreamKind::NonBlocking, 0)
 }
 
-/// Runs all that is ready at once, and gives its names.
+/// Runs all ready work at once and returns its names.
 fn run_ready(state: &mut TestState) -> Vec<&'static str> {
     let ready: Vec<_> = state.ready(Lane::Kernel).collect();
     let names = ready.iter().map(|&item| state.start(item).unwrap().work).collect();
@@ -42,7 +42,7 @@ fn independent_nodes_are_ready_together_and_dependent_ones_follow() {
 }
 
 #[test]
-fn a_graph_is_one_unit_in_its_stream() {
+fn graph_is_one_unit_in_its_stream() {
     let mut state = TestState::default();
     let stream = stream(&mut state);
     state.submit(stream, Lane::Kernel, false, "before", Timestamp(0)).unwrap();
@@ -54,7 +54,7 @@ fn a_graph_is_one_unit_in_its_stream() {
 }
 
 #[test]
-fn a_graph_waits_for_another_item_of_another_stream() {
+fn graph_waits_for_an_item_of_another_stream() {
     let mut state = TestState::default();
     let (one, other) = (stream(&mut state), stream(&mut state));
     let (end, _) = state.submit_graph(one, None, vec![work("first", &[])], Timestamp(0)).unwrap();
@@ -64,7 +64,7 @@ fn a_graph_waits_for_another_item_of_another_stream() {
 }
 
 #[test]
-fn a_record_in_a_graph_holds_back_who_waits_for_it_outside() {
+fn record_in_a_graph_blocks_outside_waits() {
     let mut state = TestState::default();
     let (one, other) = (stream(&mut state), stream(&mut state));
     let event = state.create_event(EventFlags::default());
@@ -79,7 +79,7 @@ fn a_record_in_a_graph_holds_back_who_waits_for_it_outside() {
 }
 
 #[test]
-fn of_the_nodes_that_are_ready_the_most_urgent_starts_first() {
+fn most_urgent_ready_node_starts_first() {
     let mut state = TestState::default();
     let stream = state.create_stream(StreamKind::NonBlocking, -1);
     let with = |name, priority| Node { priority, ..work(name, &[]) };
@@ -90,7 +90,7 @@ fn of_the_nodes_that_are_ready_the_most_urgent_starts_first() {
 }
 
 #[test]
-fn a_graph_without_nodes_is_over_at_once() {
+fn empty_graph_completes_at_once() {
     let mut state = TestState::default();
     let stream = stream(&mut state);
     let (end, effects) = state.submit_graph(stream, None, Vec::new(), Timestamp(0)).unwrap();
@@ -98,7 +98,7 @@ fn a_graph_without_nodes_is_over_at_once() {
 }
 
 #[test]
-fn after_a_fault_the_rest_of_a_graph_is_discarded() {
+fn fault_discards_the_rest_of_a_graph() {
     let mut state = TestState::default();
     let stream = stream(&mut state);
     let (end, _) = state.submit_graph(stream, None, diamond(), Timestamp(0)).unwrap();
@@ -109,14 +109,14 @@ fn after_a_fault_the_rest_of_a_graph_is_discarded() {
     assert!(!state.is_pending(end));
 }
 
-/// For each node, which of those before it it follows.
+/// Predecessors of each node.
 fn edges() -> impl Strategy<Value = Vec<Vec<Index>>> {
     proptest::collection::vec(proptest::collection::vec(any::<Index>(), 0..3), 1..20)
 }
 
 proptest! {
     #[test]
-    fn whatever_runs_first_every_node_runs_once_and_after_those_it_follows(
+    fn nodes_run_once_and_after_their_predecessors(
         edges in edges(), choices in proptest::collection::vec(any::<Index>(), 20),
     ) {
         let after: Vec<Vec<usize>> = edges

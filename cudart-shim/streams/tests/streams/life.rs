@@ -8,7 +8,7 @@ use stream_engine::{Error, EventFlags, Scope, Shutdown, StreamId, StreamKind, Su
 use crate::gate::{FOREVER, Gate, TestEngine};
 
 #[test]
-fn after_a_fork_every_call_in_the_child_is_refused() {
+fn forked_child_rejects_every_call() {
     let engine = TestEngine::default();
     let stream = engine.create_stream(StreamKind::Blocking, 0).unwrap();
     let event = engine.create_event(EventFlags::default()).unwrap();
@@ -50,7 +50,7 @@ fn shutdown_does_not_wait_for_stuck_work() {
 }
 
 #[test]
-fn shutdown_releases_threads_that_wait() {
+fn shutdown_releases_waiting_threads() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     let waiting = gate.clone();
@@ -78,7 +78,7 @@ fn a_host_function_can_shut_the_engine_down() {
 }
 
 #[test]
-fn dropping_the_engine_drops_work_that_has_not_started() {
+fn drop_of_the_engine_drops_unstarted_work() {
     let (gate, resource) = (Gate::default(), Arc::new(()));
     let engine = TestEngine::default();
     let held = Arc::clone(&resource);

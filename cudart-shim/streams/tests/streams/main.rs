@@ -1,4 +1,4 @@
-//! Claims about the stream engine: the rules alone against a model, then the engine with its threads.
+//! The stream engine: the bare rules against a model, then the engine with threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,11 +1,12 @@
-//! The programming guide's ordering rules by brute force: every pair of submissions is compared.
+//! Brute-force model of the programming guide's ordering rules, which compares every pair of
+//! submissions.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use stream_engine::{StreamKind, WorkKind};
 
-/// One call of a program. Streams and events are given by their position in [`Program`].
+/// An API call. Streams and events are positions in [`Program`].
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
     Work { stream: usize, kind: WorkKind, runs_after_fault: bool },
@@ -14,7 +15,7 @@ pub(crate) enum Call {
     Destroy { stream: usize },
 }
 
-/// Calls over some streams, the first of which is the legacy default stream.
+/// Calls over some streams; the first is the legacy default stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) streams: Vec<(StreamKind, i32)>,
@@ -51,12 +52,12 @@ fn call(streams: usize) -> impl Strategy<Value = Call> {
     ]
 }
 
-/// A submission as the model sees it.
+/// A submission in the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) stream: usize,
     pub(crate) what: What,
-    /// Every earlier submission that must be over first.
+    /// Earlier submissions that must complete first.
     pub(crate) after: BTreeSet<usize>,
     pub(crate) started: bool,
     pub(crate) over: bool,
@@ -69,7 +70,7 @@ pub(crate) enum What {
     Wait,
 }
 
-/// All submissions so far, and which of them are over.
+/// All submissions so far, completed or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) streams: Vec<(StreamKind, i32)>,
@@ -80,12 +81,12 @@ pub(crate) struct Model {
     pub(crate) faulted: bool,
 }
 
-/// What a call adds to the model.
+/// Effect of a call on the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// The submission with this number.
+    /// A submission of this number.
     Entry(usize),
-    /// Nothing to be ordered.
+    /// No ordered submission.
     Nothing,
     /// The call names a destroyed stream.
     Refused,
@@ -137,7 +138,7 @@ impl Model {
         Effect::Entry(index)
     }
 
-    /// Whether two submissions are ordered by their streams alone.
+    /// True if two submissions are ordered by their streams alone.
     fn ordered(&self, a: usize, b: usize) -> bool {
         let blocking =
             |stream: usize| matches!(self.streams[stream].0, StreamKind::Blocking | StreamKind::PerThread);
@@ -145,7 +146,7 @@ impl Model {
         a == b || legacy(a) && blocking(b) || blocking(a) && legacy(b)
     }
 
-    /// Ends everything that has nothing to execute and whose predecessors are over.
+    /// Completes submissions without work whose predecessors have completed.
     pub(crate) fn settle(&mut self) {
         loop {
             let next = (0..self.entries.len()).find(|index| {
@@ -180,14 +181,14 @@ impl Model {
             .collect()
     }
 
-    /// Work that has started and is not over.
+    /// Work in progress.
     pub(crate) fn running(&self) -> Vec<usize> {
         (0..self.entries.len())
             .filter(|index| self.entries[*index].started && !self.entries[*index].over)
             .collect()
     }
 
-    /// Whether a synchronisation with the stream has nothing to wait for.
+    /// True if a synchronisation with the stream has nothing to wait for.
     pub(crate) fn stream_is_idle(&self, stream: usize) -> bool {
         let kind = self.streams[stream].0;
         self.entries.iter().all(|entry| {

@@ -12,7 +12,7 @@ use stream_engine::{
 use crate::gate::{Gate, TestEngine, TestFault, engine_with};
 use crate::model::{Call, Effect, Model, Program, What, programs};
 
-/// When each piece of work started and ended, in ticks of a counter shared by all threads.
+/// Start and end of each piece of work, in ticks of a shared counter.
 type Spans = Arc<Mutex<Vec<Option<(usize, usize)>>>>;
 
 fn traced(entry: usize, ticks: &Arc<AtomicUsize>, spans: &Spans, kind: WorkKind) -> Submission<TestFault> {
@@ -29,7 +29,7 @@ fn traced(entry: usize, ticks: &Arc<AtomicUsize>, spans: &Spans, kind: WorkKind)
     Submission { kind, runs_after_fault: false, work: Box::new(work) }
 }
 
-/// Makes the calls on an engine and on the model; gives back the model and the spans of all work.
+/// Makes the calls on an engine and the model; returns the model and the spans of all work.
 fn execute(program: &Program, config: Config) -> (Model, Vec<Option<(usize, usize)>>) {
     let engine = engine_with(config);
     let streams: Vec<StreamId> = program
@@ -64,7 +64,7 @@ fn is_work(model: &Model, entry: usize) -> bool {
     matches!(model.entries[entry].what, What::Work { .. })
 }
 
-/// Executes a program; no work may start before all that it has to follow is over.
+/// Executes a program and checks that work starts only after all its predecessors.
 fn check_order(program: &Program, config: Config) -> Result<(), TestCaseError> {
     let (model, spans) = execute(program, config);
     for (late, entry) in model.entries.iter().enumerate().filter(|(late, _)| is_work(&model, *late)) {
@@ -134,7 +134,7 @@ fn a_host_function_may_wait_for_another_streams_work() {
 }
 
 #[test]
-fn a_slow_host_function_holds_up_only_its_own_stream() {
+fn slow_host_function_blocks_only_its_stream() {
     let engine = TestEngine::default();
     let (gate, after) = (Gate::default(), Gate::default());
     let slow = engine.create_stream(StreamKind::Blocking, 0).unwrap();
@@ -199,13 +199,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(50))]
 
     #[test]
-    fn work_that_runs_one_at_a_time_keeps_the_guides_order_too(program in programs(40)) {
+    fn serial_work_keeps_the_guides_order(program in programs(40)) {
         check_order(&program, one_at_a_time())?;
     }
 }
 
 #[test]
-fn a_submission_returns_when_its_work_is_over_where_items_run_one_at_a_time() {
+fn serial_submission_returns_after_its_work() {
     let engine = engine_with(one_at_a_time());
     for submission in [Submission::kernel, Submission::transfer] {
         let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -216,7 +216,7 @@ fn a_submission_returns_when_its_work_is_over_where_items_run_one_at_a_time() {
 }
 
 #[test]
-fn submissions_of_many_threads_return_when_their_work_is_over_where_items_run_one_at_a_time() {
+fn serial_submissions_of_many_threads_return() {
     let engine = engine_with(one_at_a_time());
     std::thread::scope(|scope| {
         for _ in 0..64 {
@@ -235,7 +235,7 @@ fn submissions_of_many_threads_return_when_their_work_is_over_where_items_run_on
 }
 
 #[test]
-fn all_submissions_that_wait_for_the_device_return_once_it_is_idle_where_items_run_one_at_a_time() {
+fn serial_submissions_return_once_the_device_is_idle() {
     let engine = Arc::new(engine_with(one_at_a_time()));
     let [begun, busy, met] = [(); 3].map(|()| Gate::default());
     let stream = || engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -258,7 +258,7 @@ fn all_submissions_that_wait_for_the_device_return_once_it_is_idle_where_items_r
         }),
     );
     begun.pass();
-    // None of these can run, so none that ends wakes another one.
+    // No held item can run, so no completion wakes another submission.
     let held = [(); 8].map(|()| {
         let (stream, is_met) = (stream(), met.clone());
         engine.submit_condition(stream, move || is_met.is_open()).unwrap();
@@ -274,7 +274,7 @@ fn all_submissions_that_wait_for_the_device_return_once_it_is_idle_where_items_r
 }
 
 #[test]
-fn what_waits_for_a_condition_holds_up_no_submission_where_items_run_one_at_a_time() {
+fn condition_blocks_no_serial_submission() {
     let engine = engine_with(one_at_a_time());
     let (held, free) = (Gate::default(), Gate::default());
     let streams: [_; 2] = std::array::from_fn(|_| engine.create_stream(StreamKind::NonBlocking, 0).unwrap());
@@ -290,7 +290,7 @@ fn what_waits_for_a_condition_holds_up_no_submission_where_items_run_one_at_a_ti
 }
 
 #[test]
-fn a_host_function_that_waits_for_the_caller_does_not_hang_where_items_run_one_at_a_time() {
+fn serial_host_function_may_wait_for_the_caller() {
     let engine = engine_with(one_at_a_time());
     let (gate, after) = (Gate::default(), Gate::default());
     let waiting = gate.clone();
@@ -311,7 +311,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(50))]
 
     #[test]
-    fn work_that_starts_on_demand_keeps_the_guides_order_too(program in programs(40)) {
+    fn work_on_demand_keeps_the_guides_order(program in programs(40)) {
         check_order(&program, on_demand())?;
     }
 }
@@ -328,7 +328,7 @@ fn work_on_demand_starts_when_a_call_waits() {
 }
 
 #[test]
-fn a_question_whether_work_on_demand_is_over_lets_some_of_it_run() {
+fn completion_query_runs_some_work_on_demand() {
     let engine = engine_with(on_demand());
     let gates: [Gate; 2] = Default::default();
     for gate in &gates {
@@ -341,7 +341,7 @@ fn a_question_whether_work_on_demand_is_over_lets_some_of_it_run() {
 }
 
 #[test]
-fn work_on_demand_runs_after_a_second_without_a_call() {
+fn work_on_demand_runs_after_an_idle_second() {
     let engine = engine_with(on_demand());
     let gate = Gate::default();
     engine.submit(StreamId::LEGACY, Submission::kernel(gate.opener())).unwrap();
@@ -349,7 +349,7 @@ fn work_on_demand_runs_after_a_second_without_a_call() {
 }
 
 #[test]
-fn items_that_run_beside_each_other_on_demand_are_gathered() {
+fn concurrent_items_on_demand_are_gathered() {
     let engine = Arc::new(engine_with(on_demand()));
     let gathered = Arc::new(AtomicUsize::new(0));
     let released = Gate::default();

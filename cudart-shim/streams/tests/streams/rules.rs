@@ -1,4 +1,5 @@
-//! Random programs on the bare ordering rules, executed in a random legal order, against the brute-force model.
+//! Random programs under the bare ordering rules, executed in a random legal order, against the
+//! brute-force model.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +9,15 @@ use proptest::sample::Index;
 use stream_engine::state::{Effects, State};
 use stream_engine::{Error, EventFlags, EventId, ItemId, Lane, Scope, StreamId, Timestamp, WorkKind};
 
-/// The state under test beside the model, driven in step.
+/// The tested state and the model, driven in step.
 struct Pair {
     state: State<usize, usize>,
     model: Model,
     streams: Vec<StreamId>,
     events: Vec<EventId>,
-    /// The item of each of the model's entries; waits give no item back.
+    /// Item of each model entry; waits have none.
     items: Vec<Option<ItemId>>,
-    /// The entry that failed first.
+    /// First failed entry.
     first_fault: Option<usize>,
     now: u64,
 }
@@ -107,7 +108,8 @@ impl Pair {
         }
     }
 
-    /// What is ready is what the rules allow: nothing more, nothing less; and the most urgent, then oldest comes first.
+    /// Checks that exactly the items allowed by the rules are ready, most urgent first, then
+    /// oldest.
     fn check_ready(&self) {
         let mut ready = BTreeSet::new();
         for lane in Lane::EXECUTORS {
@@ -123,7 +125,7 @@ impl Pair {
         self.items.iter().position(|known| *known == Some(item)).unwrap()
     }
 
-    /// Events stand in time as they stand in the order.
+    /// Checks that events' times follow their order.
     fn check_times(&self) {
         for (early, early_record) in self.events.iter().zip(&self.model.records) {
             for (late, late_record) in self.events.iter().zip(&self.model.records) {
@@ -135,8 +137,8 @@ impl Pair {
         }
     }
 
-    /// One random step: submit the next call, start something ready or complete something running.
-    /// False when there is nothing left to do.
+    /// A random step: submit the next call, start ready work or complete running work. False when
+    /// nothing is left.
     fn step(&mut self, calls: &mut std::slice::Iter<'_, Call>, choice: Index, faults: bool) -> bool {
         let ready: Vec<usize> = self.model.ready().into_iter().collect();
         let running = self.model.running();
@@ -174,7 +176,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn exactly_the_guides_partial_order_is_kept(
+    fn state_keeps_exactly_the_guides_partial_order(
         program in programs(40),
         choices in prop::collection::vec(any::<Index>(), 1..200),
     ) {
@@ -184,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn after_a_fault_all_items_retire_only_callbacks_run_and_the_first_fault_stays(
+    fn fault_retires_all_items_and_runs_only_callbacks(
         program in programs(40),
         choices in prop::collection::vec(any::<Index>(), 1..200),
     ) {
@@ -194,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn after_a_close_nothing_starts_and_what_runs_is_all_that_is_left(
+    fn closed_state_starts_nothing(
         program in programs(40),
         choices in prop::collection::vec(any::<Index>(), 1..60),
     ) {

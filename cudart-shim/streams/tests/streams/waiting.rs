@@ -1,4 +1,4 @@
-//! What synchronisation waits for and what it does not; who runs the work.
+//! Extent of synchronisation, and the threads that run work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use stream_engine::{Config, Error, Scope, StreamId, StreamKind, Submission, is_e
 use crate::gate::{FOREVER, Gate, TestEngine, engine_with, slow};
 
 #[test]
-fn submission_returns_while_the_work_is_still_waiting() {
+fn submission_returns_before_its_work() {
     let engine = TestEngine::default();
     let gate = Gate::default();
     engine.submit(StreamId::LEGACY, Submission::kernel(gate.wait())).unwrap();
@@ -60,7 +60,7 @@ fn stream_synchronize_does_not_wait_for_other_streams() {
 }
 
 #[test]
-fn legacy_synchronize_waits_for_blocking_streams_but_not_for_non_blocking_ones() {
+fn legacy_synchronize_waits_for_blocking_streams_only() {
     let engine = TestEngine::default();
     let (gate, done) = (Gate::default(), Gate::default());
     let apart = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
@@ -156,7 +156,7 @@ fn later_work_waits_for_synchronous_work_of_another_thread() {
 }
 
 #[test]
-fn synchronize_waits_for_synchronous_work_of_another_thread_that_has_not_run() {
+fn synchronize_waits_for_pending_work_of_other_threads() {
     let engine = Arc::new(TestEngine::default());
     let (gate, done, synchronized) = (Gate::default(), Gate::default(), Gate::default());
     engine.submit(StreamId::LEGACY, Submission::kernel(gate.wait())).unwrap();
@@ -175,9 +175,9 @@ fn synchronize_waits_for_synchronous_work_of_another_thread_that_has_not_run() {
     waiter.join().unwrap();
 }
 
-/// What `cudaFree` does beside another thread's `cudaMemcpy`.
+/// `cudaFree` concurrent with another thread's `cudaMemcpy`.
 #[test]
-fn threads_that_wait_for_each_others_synchronous_work_all_go_on() {
+fn threads_with_mutual_synchronous_work_all_finish() {
     const THREADS: usize = 4;
     const ROUNDS: usize = 2000;
     let engine = Arc::new(TestEngine::default());
@@ -200,7 +200,7 @@ fn threads_that_wait_for_each_others_synchronous_work_all_go_on() {
 }
 
 #[test]
-fn host_functions_run_on_engine_threads_even_when_the_caller_waits() {
+fn host_functions_always_run_on_engine_threads() {
     let engine = TestEngine::default();
     let on_engine_thread = Arc::new(AtomicUsize::new(0));
     for _ in 0..50 {
@@ -216,7 +216,7 @@ fn host_functions_run_on_engine_threads_even_when_the_caller_waits() {
 }
 
 #[test]
-fn a_full_queue_holds_the_submitter_back() {
+fn full_queue_blocks_the_submitter() {
     let engine = engine_with(Config { queue_depth: 8, ..Config::default() });
     let (gate, submitted) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
     thread::scope(|scope| {
@@ -265,7 +265,7 @@ fn a_thousand_threads_use_their_own_default_streams() {
 }
 
 #[test]
-fn a_per_thread_stream_is_destroyed_with_its_thread() {
+fn per_thread_stream_dies_with_its_thread() {
     let engine = TestEngine::default();
     let stream = thread::scope(|scope| scope.spawn(|| engine.per_thread_stream().unwrap()).join().unwrap());
     assert_eq!(engine.stream_info(stream), Err(Error::UnknownStream(stream)));

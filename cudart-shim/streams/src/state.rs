@@ -184,7 +184,7 @@ impl<W, F: Clone> State<W, F> {
         id
     }
 
-    /// Removes a stream. Its unfinished items still run, in their order.
+    /// Removes a stream. Unfinished items of it still run, in their order.
     pub fn destroy_stream(&mut self, id: StreamId) -> Result<(), Error<F>> {
         if id == StreamId::LEGACY {
             return Err(Error::DefaultStream(id));

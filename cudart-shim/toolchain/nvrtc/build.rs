@@ -1,4 +1,5 @@
-//! Link arguments: an empty node for each version of the symbols (see `api_table::front` for why it is empty).
+//! Link arguments: an empty version node for each version of the symbols (see `api_table::front`
+//! for the reason).
 
 use std::path::PathBuf;
 

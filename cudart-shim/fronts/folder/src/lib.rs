@@ -1,8 +1,8 @@
-//! The folder a program's `LD_LIBRARY_PATH` and `PATH` point to: the front libraries under their sonames, the core, and
-//! commands that stand in for the vendor's.
+//! The folder on a program's `LD_LIBRARY_PATH` and `PATH`: front libraries under their sonames, the
+//! core, and commands that replace the vendor's.
 //!
-//! It lies beside what cargo built (`target/<profile>/voltsim-lib`) and holds links, so that a new build needs no new
-//! folder. An installed folder holds the files themselves and is used as it is.
+//! A checkout has the folder beside cargo's output (`target/<profile>/voltsim-lib`), filled with
+//! links that stay valid over builds. An installed folder holds the files themselves.
 
 use api_table::Library;
 use std::io;
@@ -12,52 +12,52 @@ use std::process::{Command, Stdio};
 /// Name of the folder beside the executable.
 pub const NAME: &str = "voltsim-lib";
 
-/// The library with the simulator, as cargo names it and the fronts look for it.
+/// Library with the simulator, under cargo's name, for which the fronts look.
 pub const CORE: &str = "libvoltsim_core.so";
 
-/// Why there is no library folder.
+/// Reason why there is no library folder.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A link or folder could not be made.
+    /// A link or folder cannot be created.
     #[error("cannot make {path}: {error}")]
     Make {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// A library is missing and there is no checkout to build it from.
-    #[error("{path} is missing, and {checkout} is no checkout to build it from")]
+    /// A library is missing, without sources to build it.
+    #[error("{path} is missing and {checkout} holds no sources to build it from")]
     Missing {
         /// The library.
         path: PathBuf,
-        /// Where the sources were expected.
+        /// Expected location of the sources.
         checkout: PathBuf,
     },
     /// Cargo could not be started.
     #[error("cannot start cargo: {0}")]
     Start(io::Error),
-    /// Cargo failed; it has said why.
+    /// Cargo failed and printed the reason.
     #[error("building the libraries failed ({0})")]
     Build(std::process::ExitStatus),
 }
 
-/// The library to preload into programs that have the runtime linked in.
+/// Library to preload into programs with a static runtime.
 pub const STATIC: &str = "libvoltsim_static.so";
 
-/// The library to preload into all programs, for those that open CUDA's libraries by path.
+/// Library to preload into all programs, for those that open CUDA's libraries by path.
 pub const DLOPEN: &str = "libvoltsim_dlopen.so";
 
-/// The library to preload into programs whose runs are saved or resumed.
+/// Library to preload into programs whose runs are saved or resumed.
 pub const THREADS: &str = "libvoltsim_threads.so";
 
-/// The names of the front for NVRTC.
+/// Sonames of the NVRTC front.
 const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"];
 
-/// The stand-in for the vendor's assembler, in the folder.
+/// Replacement of the vendor's assembler, in the folder.
 pub const PTXAS: &str = "ptxas";
 
-/// Name in the folder and name in cargo's output of each library; `libcuda.so` is what some clients open.
+/// Name in the folder, and in cargo's output, of each library; some clients open `libcuda.so`.
 fn names() -> impl Iterator<Item = (&'static str, String)> {
     let built = |library: Library| format!("lib{}.so", library.crate_name());
     let fronts = Library::ALL.into_iter().map(move |library| (library.soname(), built(library)));
@@ -72,7 +72,7 @@ fn names() -> impl Iterator<Item = (&'static str, String)> {
     ])
 }
 
-/// The packages that make the libraries.
+/// Packages that build the libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
     [
         "cudart-shim",
@@ -90,8 +90,8 @@ fn packages() -> impl Iterator<Item = &'static str> {
     .into_iter()
 }
 
-/// The complete folder inside `output`, the folder cargo builds into or an executable was installed to.
-/// Libraries that are missing are built when `checkout` holds the sources.
+/// Completes the folder inside `output`, cargo's output or the installed executable's folder.
+/// Missing libraries are built if `checkout` holds the sources.
 pub fn prepare(output: &Path, checkout: &Path) -> Result<PathBuf, Error> {
     let folder = output.join(NAME);
     let complete = || names().all(|(name, _)| folder.join(name).exists());
@@ -102,7 +102,7 @@ pub fn prepare(output: &Path, checkout: &Path) -> Result<PathBuf, Error> {
         if !checkout.join("cudart-shim/Cargo.toml").exists() {
             return Err(Error::Missing { path: output.join(built), checkout: checkout.to_owned() });
         }
-        // Minutes go by in silence otherwise; standard output belongs to the program that is going to run.
+        // A silent build of minutes would look like a hang. Standard output belongs to the program.
         eprintln!("voltsim: building the libraries in {} (once, some minutes)", output.display());
         build(output, checkout)?;
     }
@@ -130,7 +130,7 @@ pub fn build(output: &Path, checkout: &Path) -> Result<(), Error> {
     if status.success() { Ok(()) } else { Err(Error::Build(status)) }
 }
 
-/// Links each library of `output` into `folder` under the name programs ask for.
+/// Links each library of `output` into `folder` under the name that programs use.
 fn link(output: &Path, folder: &Path) -> Result<(), Error> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -143,7 +143,7 @@ fn link(output: &Path, folder: &Path) -> Result<(), Error> {
             continue;
         }
         let target = Path::new("..").join(&built);
-        // Made under another name and moved, as another process may be doing the same.
+        // A rename of a temporary link is safe against other processes that do the same.
         let temporary = folder.join(format!(".{name}.{}", std::process::id()));
         let _ = std::fs::remove_file(&temporary);
         std::os::unix::fs::symlink(&target, &temporary).map_err(failed(&temporary))?;

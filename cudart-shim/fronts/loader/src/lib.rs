@@ -1,8 +1,8 @@
-//! Joins a front library to the core when it is loaded.
+//! Connects a front library to the core when it is loaded.
 //!
-//! However many fronts a process loads, they share one simulator: each opens `libvoltsim_core.so` from its own folder
-//! and has its function table filled. Starts no thread. When the core cannot be loaded, every function says so once and
-//! returns an error.
+//! All fronts of a process share one simulator: each opens `libvoltsim_core.so` in its own folder,
+//! which fills its function table. No thread is started. Without a core, the first call reports the
+//! reason and every call returns an error.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,13 +12,14 @@ use std::sync::{Once, OnceLock};
 /// File name of the core, beside the fronts.
 pub const CORE: &str = "libvoltsim_core.so";
 
-/// `voltsim_core_bind(library number, fingerprint, table, length)`: 0, or 1 when the front is of another build.
+/// `voltsim_core_bind(library number, fingerprint, table, length)` returns 0, or 1 for a front of
+/// another build.
 type Bind = unsafe extern "C" fn(u32, u64, *mut *const c_void, usize) -> c_int;
 
 /// `cudaErrorInitializationError` and `CUDA_ERROR_NOT_INITIALIZED`.
 const NOT_INITIALIZED: c_int = 3;
 
-/// What stands at the address a pointer-valued function returns without a core: a text, and enough zeros for a handle.
+/// Target of pointers that functions return without a core: a text, with enough zeros for a handle.
 static PLACEHOLDER: [u8; 64] = {
     let text = b"the simulator core is not loaded";
     let mut bytes = [0; 64];
@@ -33,18 +34,20 @@ static PLACEHOLDER: [u8; 64] = {
 static FAILURE: OnceLock<String> = OnceLock::new();
 static REPORT: Once = Once::new();
 
-/// Opens the core and fills `table`. On failure the table keeps its entries and the reason is kept for the first call.
+/// Opens the core and fills `table`. On failure the table stays as it is, and the first call
+/// reports the reason.
 ///
 /// # Safety
 /// `table` points to `length` writable entries that no other thread uses yet.
 pub unsafe fn bind(soname: &str, number: u32, fingerprint: u64, table: *mut *const c_void, length: usize) {
-    // SAFETY: passed on from the caller. The table is part of the front's data, so it tells where the front lies.
+    // SAFETY: passed on from the caller. The table lies in the front's data, so its address locates
+    // the front.
     if let Err(reason) = unsafe { try_bind(number, fingerprint, table, length, table.cast_const().cast()) } {
         let _ = FAILURE.set(format!("{soname}: {reason}"));
     }
 }
 
-/// Opens the core in the folder of the library that holds the address `inside`, and fills `table`; on failure says why.
+/// Opens the core in the folder of the library that contains address `inside`, and fills `table`.
 ///
 /// # Safety
 /// As for [`bind`].
@@ -58,7 +61,7 @@ pub unsafe fn try_bind(
     let folder = own_folder(inside)?;
     let core = folder.join(CORE);
     let path =
-        CString::new(core.as_os_str().as_bytes()).map_err(|_| "its folder's name holds a NUL".to_owned())?;
+        CString::new(core.as_os_str().as_bytes()).map_err(|_| "the core's path holds a NUL".to_owned())?;
     // SAFETY: `path` is a C string; the core's constructors only set up Rust's runtime.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
@@ -74,7 +77,7 @@ pub unsafe fn try_bind(
     // SAFETY: `table` and `length` describe this front's table.
     match unsafe { bind_in_core(number, fingerprint, table, length) } {
         0 => Ok(()),
-        _ => Err(format!("{} is of another build; build both together", core.display())),
+        _ => Err(format!("{} is of another build; build core and front together", core.display())),
     }
 }
 
@@ -86,7 +89,7 @@ fn own_folder(address: *const c_void) -> Result<PathBuf, String> {
     // SAFETY: zeroed above, and all-zero is a valid value of this structure of pointers.
     let name = unsafe { information.assume_init() }.dli_fname;
     if found == 0 || name.is_null() {
-        return Err("the loader does not know this library's file".to_owned());
+        return Err("the loader cannot name this library's file".to_owned());
     }
     // SAFETY: the loader keeps the name alive while the library is loaded.
     let name = unsafe { CStr::from_ptr(name) };
@@ -111,19 +114,19 @@ fn report() {
     });
 }
 
-/// Stands for every function that returns a status while there is no core.
+/// Replaces every function that returns a status, without a core.
 pub extern "C" fn missing_status() -> c_int {
     report();
     NOT_INITIALIZED
 }
 
-/// Stands for every function that returns a pointer while there is no core.
+/// Replaces every function that returns a pointer, without a core.
 pub extern "C" fn missing_word() -> *const c_char {
     report();
     PLACEHOLDER.as_ptr().cast()
 }
 
-/// The whole of a front library; what differs comes from its build script.
+/// Complete code of a front library; the build script supplies the differences.
 #[macro_export]
 macro_rules! front {
     () => {
@@ -143,7 +146,7 @@ macro_rules! front {
             static mut voltsim_front_table: [*const core::ffi::c_void; LENGTH];
         }
 
-        /// Runs when the loader initialises the library, before any code of the libraries and programs linked to it.
+        /// Runs when the loader initialises the library, before dependent code.
         #[used]
         #[unsafe(link_section = ".init_array")]
         static BIND: extern "C" fn() = {
@@ -157,7 +160,7 @@ macro_rules! front {
     };
 }
 
-/// Decimal number of a build script's environment variable, at compile time. Other bytes than digits count as zero.
+/// Decimal number of a build script's variable at compile time. Non-digits count as zero.
 pub const fn parse(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let mut value = 0_u64;

@@ -1,19 +1,20 @@
-//! The static runtime inside of cuda-bindings.
+//! The static runtime inside cuda-bindings.
 //!
-//! The package's runtime API is an extension module with the vendor's static runtime in it, stripped, so its functions
-//! cannot be found. But what it gives to the package's other modules is a table of function pointers: Cython's
-//! `__pyx_capi__`, a dictionary of capsules, filled when the module is executed. The module's definition is known before
-//! that, so its slot for execution is replaced by a function that executes the module and then puts our functions into the
-//! capsules. A function that ours has not got stays the package's own.
+//! The package's runtime API is an extension module with the vendor's static runtime, stripped, so
+//! its functions cannot be located. Other modules of the package use a table of function pointers:
+//! Cython's `__pyx_capi__`, a dictionary of capsules filled when the module executes. The module's
+//! definition is known before. Its execution slot is replaced by a function that executes the
+//! module and then sets the capsules to Voltsim's functions. Functions that Voltsim lacks stay the
+//! package's.
 
 use crate::{kept, open, own_folder, symbol};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// `Py_mod_exec`, the kind of slot.
+/// `Py_mod_exec`: kind of the execution slot.
 const EXECUTE: c_int = 2;
-/// `PyModuleDef` of an interpreter with a lock: how far from its start the pointer to its slots lies, in bytes.
+/// Offset in bytes of the slots' pointer in `PyModuleDef`, for an interpreter with a lock.
 const SLOTS: usize = 72;
 
 /// `PyModuleDef_Slot`.
@@ -25,14 +26,14 @@ struct Slot {
 
 type Execute = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// An extension module that holds the runtime.
+/// An extension module that contains the runtime.
 pub(crate) struct Module {
     initialise: &'static CStr,
     /// Executes the module and redirects it.
     execute: Execute,
-    /// What the module's slot held.
+    /// Original value of the module's slot.
     original: &'static AtomicPtr<c_void>,
-    /// What the names of our functions may end with, besides nothing; the first that there is counts.
+    /// Suffixes of Voltsim's function names, tried in order before the plain name.
     suffixes: &'static [&'static str],
 }
 
@@ -49,7 +50,7 @@ static MODULES: [Module; 2] = [
 ];
 
 impl Module {
-    /// The module in a file of this name; an interpreter without a lock (`cpython-314t`) has other structures.
+    /// Module of a file name. An interpreter without a lock (`cpython-314t`) has other structures.
     pub(crate) fn named(file: &str) -> Option<&'static Self> {
         let (module, rest) = file.split_once(".cpython-")?;
         if rest.split('-').next()?.ends_with('t') {
@@ -62,9 +63,9 @@ impl Module {
         }
     }
 
-    /// Puts our function for execution into the definition of the module in `file`, which the program is about to open.
+    /// Replaces the execution slot of the module in `file`, which the program is about to open.
     pub(crate) fn redirect(&self, file: &CStr) {
-        // A module of this name is no such module if it lacks what Cython makes.
+        // A module of this name without Cython's symbols is another module.
         let Some(initialise) = open(file).and_then(|library| symbol(library, self.initialise)) else {
             return;
         };
@@ -88,7 +89,7 @@ impl Module {
     }
 }
 
-/// In place of the function that executes the module of this number.
+/// Replaces the execution of the module of this number.
 unsafe extern "C" fn execute<const NUMBER: usize>(module: *mut c_void) -> c_int {
     let Some(this) = MODULES.get(NUMBER) else { return -1 };
     let original = this.original.load(Ordering::Acquire);
@@ -109,7 +110,7 @@ type Text = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 type SetPointer = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type ClearError = unsafe extern "C" fn();
 
-/// The interpreter's functions that are needed here.
+/// Functions of the interpreter used here.
 struct Interpreter {
     attribute: Attribute,
     next: Next,
@@ -133,7 +134,7 @@ impl Interpreter {
         }
     }
 
-    /// The entries of a dictionary: each key's text, and the value.
+    /// Entries of a dictionary as key text and value.
     ///
     /// # Safety
     /// `dictionary` is a dictionary whose keys are texts.
@@ -153,7 +154,7 @@ impl Interpreter {
     }
 }
 
-/// Puts our functions into the module's capsules.
+/// Sets the module's capsules to Voltsim's functions.
 ///
 /// # Safety
 /// `module` is an executed module of Cython's, and the interpreter's lock is held.
@@ -169,7 +170,7 @@ unsafe fn fill(module: *mut c_void, suffixes: &[&str]) -> Option<()> {
     // SAFETY: Cython's table is a dictionary with texts as keys.
     let entries = unsafe { interpreter.entries(table) };
     let has = |name: &CStr| entries.iter().any(|(found, _)| *found == name);
-    // 12 has both structures of device properties under names of their own.
+    // CUDA 12 has both structures of device properties, under different names.
     let soname = if has(c"_cudaGetDeviceProperties_v2") { "libcudart.so.12" } else { "libcudart.so.13" };
     let runtime = open(kept(own_folder()?.join(soname))?)?;
     for (name, capsule) in entries {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_files_of_the_runtime_are_such_modules() {
+    fn only_runtime_modules_are_redirected() {
         assert!(Module::named("cyruntime.cpython-311-x86_64-linux-gnu.so").is_some());
         assert!(Module::named("cyruntime_ptds.cpython-312-x86_64-linux-gnu.so").is_some());
         assert!(Module::named("cyruntime.cpython-314t-x86_64-linux-gnu.so").is_none());

@@ -1,14 +1,14 @@
-//! Preloaded into programs that load CUDA's libraries themselves: where they name one of them, ours in this one's folder is
-//! opened, whether they name it by its soname or by a path, which the loader's search path does not change. Python packages
-//! open the libraries beside them by path.
+//! Preloaded into programs that load CUDA's libraries themselves: `dlopen` of one of these opens
+//! Voltsim's from this library's folder. That holds for sonames and for paths, which the loader's
+//! search path does not affect; Python packages open the libraries beside them by path.
 //!
-//! It also adds to the texts of errors what only we know ([`texts`]).
+//! The library also extends error texts with the cause that Voltsim knows ([`texts`]).
 //!
-//! `dlopen` is passed on by a jump, so for the loader it is still the program's own call: the search path of the caller and
-//! `$ORIGIN` are as they were.
+//! `dlopen` continues by a jump, so the loader sees the program's own call: search path and
+//! `$ORIGIN` of the caller apply.
 
 #![allow(unsafe_code)]
-// A test is no library, so it exports nothing.
+// A test exports no symbols.
 #![cfg_attr(test, allow(dead_code))]
 
 mod bindings;
@@ -22,7 +22,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Ends the program when `voltsim run`, which has started it as a child, is killed. `VOLTSIM_SUPERVISOR` is that process.
+/// Ends the program when its parent `voltsim run`, the process in `VOLTSIM_SUPERVISOR`, is killed.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static DIE_WITH_COMMAND: extern "C" fn() = {
@@ -48,10 +48,10 @@ type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
 /// The loader's own `dlopen`.
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-/// The path under which the program last named an NVRTC.
+/// Path under which the program last named an NVRTC.
 static NVRTC: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
-/// In place of the loader's function.
+/// Replaces the loader's `dlopen`.
 ///
 /// # Safety
 /// As for the loader's function.
@@ -61,7 +61,7 @@ static NVRTC: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
     core::arch::naked_asm!(
         ".cfi_startproc",
-        // Keeps the flags, and aligns the stack.
+        // Keeps the flags and aligns the stack.
         "pushq %rsi",
         ".cfi_adjust_cfa_offset 8",
         "call {choose}",
@@ -76,13 +76,13 @@ pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_voi
     );
 }
 
-/// What to open in place of `path`, which is `path` itself where it is none of ours. Looks the real `dlopen` up.
+/// Path to open in place of `path`, or `path` itself. Looks up the real `dlopen`.
 ///
 /// # Safety
 /// `path` is null or a C string.
 unsafe extern "C" fn choose(path: *const c_char) -> *const c_char {
     if REAL.load(Ordering::Acquire).is_null() {
-        // SAFETY: a C string; the handle says that the next library in the search order is meant.
+        // SAFETY: a C string; the handle names the next library in the search order.
         let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr()) };
         REAL.store(if real.is_null() { unavailable as *mut c_void } else { real }, Ordering::Release);
     }
@@ -97,12 +97,12 @@ unsafe extern "C" fn choose(path: *const c_char) -> *const c_char {
     }
 }
 
-/// Stands for a `dlopen` that the loader has not got.
+/// Replaces a `dlopen` that the loader lacks.
 extern "C" fn unavailable(_path: *const c_char, _flags: c_int) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// The library of ours that is to be opened where `asked` is, if there is one. It lives for ever.
+/// Voltsim's library to open in place of `asked`, if there is one. The path is never freed.
 fn replacement(asked: &CStr) -> Option<&'static CStr> {
     let path = Path::new(OsStr::from_bytes(asked.to_bytes()));
     let name = path.file_name()?.to_str()?;
@@ -121,13 +121,13 @@ fn replacement(asked: &CStr) -> Option<&'static CStr> {
     kept(folder.join(ours))
 }
 
-/// The path in memory that stays.
+/// The path in memory that is never freed.
 fn kept(path: PathBuf) -> Option<&'static CStr> {
     let text = CString::new(path.into_os_string().into_vec()).ok()?;
     Some(Box::leak(text.into_boxed_c_str()))
 }
 
-/// The file that the program meant when it was given our front for NVRTC, or null; for that front.
+/// For the NVRTC front: the file that the program named when it received the front, or null.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn voltsim_nvrtc_asked_for() -> *const c_char {
     NVRTC.load(Ordering::Acquire)
@@ -165,7 +165,8 @@ fn open(path: &CStr) -> Option<*mut c_void> {
     (!library.is_null()).then_some(library)
 }
 
-/// A symbol's address in an open library, or, with [`libc::RTLD_DEFAULT`], in those of the program.
+/// Address of a symbol in an open library, or in the program's libraries with
+/// [`libc::RTLD_DEFAULT`].
 fn symbol(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a live handle and a C string.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) };

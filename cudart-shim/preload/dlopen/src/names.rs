@@ -1,9 +1,10 @@
-//! Which of our libraries has the place of a file of the vendor's.
+//! Names of the vendor's files that Voltsim's libraries replace.
 
-/// How the names of NVRTC begin.
+/// Prefix of NVRTC's names.
 pub(crate) const NVRTC: &str = "libnvrtc.so";
 
-/// Name of our library in place of one called `name`. A file without a version is a link, whose target's name `target` tells.
+/// Voltsim's library for a file `name`. A file without a version is a link; `target` returns the
+/// name of its target.
 pub(crate) fn ours(name: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
     match name {
         "libcudart.so" | NVRTC => versioned(&target()?),
@@ -11,7 +12,7 @@ pub(crate) fn ours(name: &str, target: impl FnOnce() -> Option<String>) -> Optio
     }
 }
 
-/// The same for a name that ends with a version, whose first number is the one that counts.
+/// Voltsim's library for a name with a version, whose first number counts.
 fn versioned(name: &str) -> Option<String> {
     if name == "libcuda.so" || name.starts_with("libcuda.so.") {
         return Some("libcuda.so.1".to_owned());
@@ -36,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_long_version_is_the_library_of_its_major_version() {
+    fn long_version_selects_by_major_version() {
         for (name, expected) in [
             ("libnvrtc.so.12", "libnvrtc.so.12"),
             ("libnvrtc.so.13.3.33", "libnvrtc.so.13"),
@@ -52,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_version_is_the_library_that_it_links_to() {
+    fn unversioned_file_selects_by_link_target() {
         assert_eq!(
             ours("libnvrtc.so", || Some("libnvrtc.so.12".to_owned())).as_deref(),
             Some("libnvrtc.so.12")

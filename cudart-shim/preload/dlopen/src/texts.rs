@@ -1,5 +1,5 @@
-//! Texts that name the kernel that could not be launched, where there is one: those of cuDNN's status codes, and those of
-//! Python exceptions that tell a status of cuBLAS. The status alone tells neither the kernel nor what to do.
+//! Adds the kernel that could not be launched to error texts: cuDNN's status texts, and Python
+//! exceptions with a cuBLAS status. The status alone names neither kernel nor remedy.
 
 use super::{own_folder, symbol};
 use std::collections::BTreeSet;
@@ -14,13 +14,14 @@ type Text = unsafe extern "C" fn(c_int) -> *const c_char;
 type SetError = unsafe extern "C" fn(*mut c_void, *const c_char);
 type Refused = unsafe extern "C" fn() -> *const c_char;
 
-/// Where the vendor's function is, if it does not stand behind us in the search order.
+/// Locations of the vendor's function if it is not next in the search order.
 const LIBRARIES: [&CStr; 3] = [c"libcudnn.so.7", c"libcudnn.so.8", c"libcudnn.so.9"];
 const NAME: &CStr = c"cudnnGetErrorString";
-/// The statuses that cuDNN 7 and 8 give when a launch fails: not initialized, internal error, mapping error, execution failed.
+/// Statuses of cuDNN 7 and 8 for a failed launch: not initialized, internal error, mapping error,
+/// execution failed.
 const FAILED: [c_int; 4] = [1, 4, 7, 8];
 
-/// In place of cuDNN's function.
+/// Replaces cuDNN's function.
 ///
 /// # Safety
 /// As for cuDNN's function, which has no precondition.
@@ -37,10 +38,10 @@ pub unsafe extern "C" fn error_string(status: c_int) -> *const c_char {
     std::panic::catch_unwind(|| explained(text)).ok().flatten().unwrap_or(plain)
 }
 
-/// What stands in the messages of PyTorch that tell a status of cuBLAS.
+/// Parts of PyTorch's messages with a cuBLAS status.
 const CUBLAS: [&str; 2] = ["CUBLAS_STATUS_", "cublas runtime error"];
 
-/// In place of Python's function, where that is in a library of its own.
+/// Replaces Python's function, if that is in a shared library.
 ///
 /// # Safety
 /// As for Python's function.
@@ -58,13 +59,13 @@ pub unsafe extern "C" fn set_python_error(kind: *mut c_void, text: *const c_char
     unsafe { vendor(kind, message.unwrap_or(text)) };
 }
 
-/// Python's own function.
+/// Python's original function.
 fn python() -> Option<SetError> {
     static FOUND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
     const NAME: &CStr = c"PyErr_SetString";
     let mut address = FOUND.load(Ordering::Acquire);
     if address.is_null() {
-        // A program may have opened Python for itself, where the search order does not lead.
+        // A program may have opened Python with local scope, outside the search order.
         address =
             symbol(libc::RTLD_NEXT, NAME).or_else(|| symbol(loaded(&library_like("libpython")?)?, NAME))?;
         let ours: SetError = set_python_error;
@@ -77,7 +78,7 @@ fn python() -> Option<SetError> {
     Some(unsafe { std::mem::transmute::<*mut c_void, SetError>(address) })
 }
 
-/// The path of a loaded library whose file's name begins so.
+/// Path of a loaded library whose file name starts with `start`.
 fn library_like(start: &str) -> Option<PathBuf> {
     struct Search<'a> {
         start: &'a str,
@@ -103,10 +104,10 @@ fn library_like(start: &str) -> Option<PathBuf> {
     search.found
 }
 
-/// Explained texts, which live for ever, as the vendor's do.
+/// Extended texts, never freed, like the vendor's.
 static EXPLAINED: Mutex<BTreeSet<&'static CStr>> = Mutex::new(BTreeSet::new());
 
-/// The text with what the core tells of the last kernel that it refused.
+/// The text with the core's description of the last refused kernel.
 fn explained(text: &CStr) -> Option<*const c_char> {
     let core = loaded(&own_folder()?.join("libvoltsim_core.so"))?;
     let refused = symbol(core, c"voltsim_refused_kernel")?;
@@ -130,7 +131,7 @@ fn explained(text: &CStr) -> Option<*const c_char> {
     Some(explained.as_ptr())
 }
 
-/// cuDNN's own function.
+/// cuDNN's original function.
 fn vendor() -> Option<Text> {
     let next = symbol(libc::RTLD_NEXT, NAME).or_else(|| {
         let of = |name: &CStr| symbol(loaded(Path::new(name.to_str().ok()?))?, NAME);
@@ -144,7 +145,7 @@ fn vendor() -> Option<Text> {
     Some(unsafe { std::mem::transmute::<*mut c_void, Text>(next) })
 }
 
-/// A library, if it is loaded already.
+/// A library, if already loaded.
 fn loaded(path: &Path) -> Option<*mut c_void> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
     // SAFETY: a C string; nothing is loaded.

@@ -1,8 +1,9 @@
-//! For programs linked with the static CUDA runtime: preloaded, it puts our functions in place of the program's copies.
+//! Preloaded into programs with the static CUDA runtime: redirects the program's copies of runtime
+//! functions to Voltsim's.
 //!
-//! The linker leaves the runtime's functions in the program's symbol table unless it is stripped. Before any code of the
-//! program runs, so before its fat binaries register, the first bytes of each of these functions are overwritten by a jump
-//! to ours. Which version the copy has is told by the names it has.
+//! Unless the program is stripped, its symbol table lists the runtime's functions. Before the
+//! program's code runs, and so before its fat binaries register, jumps overwrite the first bytes of
+//! these functions. The set of names reveals the runtime's version.
 
 mod patch;
 mod symbols;
@@ -14,7 +15,7 @@ use std::ffi::c_void;
 use patch::patch;
 use symbols::{LocalFunction, runtime_functions};
 
-/// Why the program's runtime could not be replaced.
+/// Reason why the program's runtime cannot be replaced.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("cannot read the program's own file: {0}")]
@@ -29,12 +30,12 @@ enum Error {
     Protection(std::io::Error),
 }
 
-/// Runs before the program's constructors, as preloaded libraries are initialised first.
+/// Runs before the program's constructors, since the loader initialises preloaded libraries first.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static REPLACE: extern "C" fn() = {
     extern "C" fn replace_runtime() {
-        // Nothing here panics on what a program's file holds; a panic must not end the program all the same.
+        // No file content causes a panic here; a panic must still not end the program.
         if let Ok(Err(error)) = std::panic::catch_unwind(replace) {
             eprintln!("voltsim: the static CUDA runtime of this program cannot be replaced: {error}");
         }
@@ -42,9 +43,9 @@ static REPLACE: extern "C" fn() = {
     replace_runtime
 };
 
-/// The runtime that has all functions of a set of names best.
+/// The runtime version that best covers a set of names.
 ///
-/// Each version has names that others lack: 12 both structures of device properties, 11 texture references.
+/// Each version has unique names: 12 both structures of device properties, 11 texture references.
 fn version_of(functions: &[LocalFunction]) -> Library {
     let has = |name: &str| functions.iter().any(|function| function.name == name);
     if has("cudaGetDeviceProperties_v2") {
@@ -58,7 +59,7 @@ fn version_of(functions: &[LocalFunction]) -> Library {
 
 fn replace() -> Result<(), Error> {
     let functions = runtime_functions(&std::fs::read("/proc/self/exe")?)?;
-    // A child process that the program starts has the preload too, and most have no CUDA.
+    // Child processes inherit the preload, and most have no CUDA.
     if functions.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
-//! Overwriting the start of functions with jumps.
+//! Overwrites the starts of functions with jumps.
 //!
-//! A function of the runtime may be as short as one jump, so each gets a jump of 5 bytes, which reaches 2 GiB, to a long
-//! jump in a page that is mapped near the program.
+//! A runtime function may be as short as one jump, so each gets a 5-byte jump with a reach of 2
+//! GiB, to a long jump in a page mapped near the program.
 
 use std::ffi::c_void;
 use std::io;
@@ -14,7 +14,7 @@ const SHORT_SIZE: usize = 5;
 /// `jmp *0(%rip)`, then the address it jumps to.
 const LONG_JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 const LONG_SIZE: usize = 16;
-/// How far below the program the long jumps are tried to be placed first, and then in steps. Bytes.
+/// Distance in bytes below the program of the first attempted mapping, and between attempts.
 const STEP: usize = 1 << 24;
 const STEPS: usize = 100;
 
@@ -25,14 +25,14 @@ fn long_jump(target: *const c_void) -> [u8; LONG_SIZE] {
     code
 }
 
-/// The jump at `from` to `to`; `None` when that is too far.
+/// The jump from `from` to `to`; `None` beyond its reach.
 fn short_jump(from: usize, to: usize) -> Option<[u8; SHORT_SIZE]> {
     let distance = (to as i64).checked_sub(from as i64)?.checked_sub(SHORT_SIZE as i64)?;
     let [a, b, c, d] = i32::try_from(distance).ok()?.to_le_bytes();
     Some([SHORT_JUMP, a, b, c, d])
 }
 
-/// Makes each function jump to its target. A function shorter than a jump does nothing and is left alone.
+/// Makes each function jump to its target. Functions shorter than a jump do nothing and stay.
 pub(crate) fn patch<'a>(jumps: impl Iterator<Item = (&'a LocalFunction, *const c_void)>) -> io::Result<()> {
     let jumps: Vec<_> = jumps.filter(|(function, _)| function.size >= SHORT_SIZE).collect();
     let Some(first) = jumps.iter().map(|(function, _)| function.address).min() else { return Ok(()) };
@@ -43,10 +43,7 @@ pub(crate) fn patch<'a>(jumps: impl Iterator<Item = (&'a LocalFunction, *const c
     for (index, (function, target)) in jumps.iter().enumerate() {
         let place = long_jumps + index * LONG_SIZE;
         let Some(jump) = short_jump(function.address, place) else {
-            eprintln!(
-                "voltsim: {} is too far away to be replaced; the program's own copy stays",
-                function.name
-            );
+            eprintln!("voltsim: {} is out of jump range; the program's own copy stays", function.name);
             continue;
         };
         let long = long_jump(*target);
@@ -100,13 +97,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_jump_is_an_indirect_one_through_the_address_behind_it() {
+    fn long_jump_is_indirect_through_the_next_address() {
         let code = long_jump(0x1122_3344_5566_7788_usize as *const c_void);
         assert_eq!(code[..14], [0xff, 0x25, 0, 0, 0, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11]);
     }
 
     #[test]
-    fn a_short_jump_counts_from_its_own_end_and_reaches_two_gigabytes() {
+    fn short_jump_is_relative_and_reaches_two_gigabytes() {
         assert_eq!(short_jump(0x1000, 0x2000), Some([0xe9, 0xfb, 0x0f, 0, 0]));
         assert_eq!(short_jump(0x2000, 0x1000), Some([0xe9, 0xfb, 0xef, 0xff, 0xff]));
         assert_eq!(short_jump(0x1000, 0x1_0000_0000), None);

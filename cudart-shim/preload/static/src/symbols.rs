@@ -4,18 +4,18 @@ use object::elf::{FileHeader64, SHN_UNDEF, SHT_SYMTAB, STT_FUNC};
 use object::read::elf::{FileHeader as _, Sym as _};
 use object::{Endianness, Error};
 
-/// A function of the program with a name of the runtime API.
+/// A function of the program with the name of a runtime function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LocalFunction {
     /// `cudaMalloc`.
     pub(crate) name: String,
-    /// Where the running program has it.
+    /// Address in the running program.
     pub(crate) address: usize,
-    /// Bytes of its code.
+    /// Size of the code in bytes.
     pub(crate) size: usize,
 }
 
-/// The runtime's functions in the running program's file; none when it is stripped or has no CUDA.
+/// Runtime functions in the running program's file; empty if it is stripped or without CUDA.
 pub(crate) fn runtime_functions(file: &[u8]) -> Result<Vec<LocalFunction>, Error> {
     let header = FileHeader64::<Endianness>::parse(file)?;
     let endian = header.endian()?;

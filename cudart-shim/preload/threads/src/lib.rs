@@ -1,12 +1,12 @@
-//! Preloaded into programs whose runs are saved or resumed: each thread has a name that is the same in each run. It tells which thread
-//! has started it, and after how many others. A thread's number for the system tells neither, and where its stack lies depends on
-//! what other threads do.
+//! Preloaded into programs whose runs are saved or resumed: gives each thread a name that is equal
+//! in every run. The name encodes the starting thread and the count of threads it started before.
+//! The system's thread number encodes neither, and stack addresses depend on other threads.
 //!
-//! `pthread_create` is the loader's own, with a start routine of ours around the program's. Threads of Voltsim's own libraries are
-//! not counted, as there are more or fewer of them from run to run, and have no name.
+//! `pthread_create` is the loader's, with a start routine around the program's. Threads of
+//! Voltsim's libraries vary from run to run, so they are not counted and have no name.
 
 #![allow(unsafe_code)]
-// A test is no library, so it exports nothing.
+// A test exports no symbols.
 #![cfg_attr(test, allow(dead_code))]
 
 use std::cell::Cell;
@@ -21,26 +21,26 @@ type Create = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// The name of the process's first thread.
+/// Name of the process's first thread.
 const FIRST: u64 = 1;
-/// The name of threads that have none.
+/// Name of nameless threads.
 const NONE: u64 = 0;
-/// How files of Voltsim's libraries are called.
+/// Prefix of the file names of Voltsim's libraries.
 const OWN: &[u8] = b"libvoltsim_";
 
 thread_local! {
-    /// The thread's name, and how many threads it has started.
+    /// The thread's name, and the threads it has started.
     static SELF: Cell<(u64, u64)> = const { Cell::new((NONE, 0)) };
 }
 
-/// A thread that is being started.
+/// A thread in creation.
 struct Started {
     name: u64,
     start: Start,
     argument: *mut c_void,
 }
 
-/// In place of the loader's function.
+/// Replaces the loader's `pthread_create`.
 ///
 /// # Safety
 /// As for the loader's function.
@@ -70,8 +70,8 @@ pub unsafe extern "C" fn pthread_create(
     result
 }
 
-/// The first that a thread of the program does.
-// Unwinds where the program's routine does: a thread that ends itself, or is cancelled.
+/// First function of a program's thread.
+// Unwinds if the program's routine does, as on `pthread_exit` or cancellation.
 unsafe extern "C-unwind" fn begin(started: *mut c_void) -> *mut c_void {
     // SAFETY: the box that `pthread_create` has passed on.
     let Started { name, start, argument } = *unsafe { Box::from_raw(started.cast::<Started>()) };
@@ -80,7 +80,7 @@ unsafe extern "C-unwind" fn begin(started: *mut c_void) -> *mut c_void {
     unsafe { start(argument) }
 }
 
-/// The name of the calling thread; 0 if it has none. For the core.
+/// For the core: name of the calling thread, or 0.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn voltsim_thread_name() -> u64 {
     let (name, started) = SELF.get();
@@ -92,7 +92,7 @@ pub extern "C" fn voltsim_thread_name() -> u64 {
     name
 }
 
-/// The name of the next thread that this one starts; none if it has none itself.
+/// Name of the next thread that this one starts; 0 for a nameless thread.
 fn next_name() -> u64 {
     let parent = voltsim_thread_name();
     if parent == NONE {
@@ -103,7 +103,7 @@ fn next_name() -> u64 {
     child_of(parent, started)
 }
 
-/// A name that no other thread has, in all likelihood (the finalizer of MurmurHash3).
+/// A name that is almost certainly unique (the finalizer of MurmurHash3).
 fn child_of(parent: u64, number: u64) -> u64 {
     let mut name = parent.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number + 1);
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
@@ -112,7 +112,7 @@ fn child_of(parent: u64, number: u64) -> u64 {
     (name ^ (name >> 33)).max(FIRST + 1)
 }
 
-/// Whether a thread starts in one of Voltsim's own libraries.
+/// True if the thread starts in one of Voltsim's libraries.
 fn is_own(start: Start) -> bool {
     let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: dladdr accepts any address and fills the structure when it returns non-zero.
@@ -127,11 +127,11 @@ fn is_own(start: Start) -> bool {
     path.rsplit(|&byte| byte == b'/').next().is_some_and(|file| file.starts_with(OWN))
 }
 
-/// The loader's own function.
+/// The loader's original function.
 fn real() -> Option<Create> {
     static REAL: OnceLock<Option<Create>> = OnceLock::new();
     *REAL.get_or_init(|| {
-        // SAFETY: a C string; the handle says that the next library in the search order is meant.
+        // SAFETY: a C string; the handle names the next library in the search order.
         let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr()) };
         // SAFETY: the function that has this name is of this type.
         (!real.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Create>(real) })
@@ -144,7 +144,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_tell_who_has_started_a_thread_and_after_how_many_others() {
+    fn thread_names_encode_parent_and_count() {
         let children = |parent: u64| (0..100).map(move |number| child_of(parent, number));
         let names: BTreeSet<u64> = children(FIRST).chain(children(FIRST).flat_map(children)).collect();
         assert_eq!(names.len(), 100 + 100 * 100);

@@ -1,12 +1,12 @@
-//! Front for `libnvrtc.so.{11.2,12,13}`: passes everything on to the real NVRTC, except that a program that asks for a cubin
-//! gets its PTX in an image that our driver loads.
+//! Front for `libnvrtc.so.{11.2,12,13}`: passes calls on to the real NVRTC. A program that requests
+//! a cubin gets its PTX in an image that Voltsim's driver loads.
 //!
-//! The real library is looked for when this one is loaded: `VOLTSIM_NVRTC` names its file, else it is the one that the
-//! program named by its path, else the first of its name in the folders of [`search`]. Where there is none, every call says
-//! so.
+//! The library looks for the real one when loaded: the file in `VOLTSIM_NVRTC`, else the path that
+//! the program named, else the first in the folders of [`search`]. Without a real library, every
+//! call reports the problem.
 
 #![allow(unsafe_code)]
-// A test is no library, so it exports nothing.
+// A test exports no symbols.
 #![cfg_attr(test, allow(dead_code))]
 
 mod judged;
@@ -27,21 +27,21 @@ const INTERNAL_ERROR: c_int = 11;
 /// `nvrtcProgram`.
 type Program = *mut c_void;
 
-/// Stands for every function of a library that is not there, and for those that it has not got.
+/// Replaces functions that the real library lacks, or all without a real library.
 extern "C" fn unavailable() -> c_int {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         eprintln!(
-            "voltsim: the real NVRTC was not found, or has not got the function that was called; set VOLTSIM_NVRTC to its file"
+            "voltsim: the real NVRTC was not found or lacks the called function; set VOLTSIM_NVRTC to its file"
         );
     });
     INTERNAL_ERROR
 }
 
-/// An exported function under the three versions' nodes, as a jump to `$target`.
+/// Exports a function under the three versions' nodes, as a jump to `$target`.
 macro_rules! export {
     ($name:ident, $jump:literal, $target:path) => {
-        // A test is no library, so it has no versions.
+        // A test has no symbol versions.
         #[cfg(not(test))]
         core::arch::global_asm!(
             concat!(
@@ -63,7 +63,7 @@ macro_rules! export {
     };
 }
 
-/// Addresses in the real library of the functions that are passed on as they are, and of those that ours need.
+/// Addresses in the real library: of forwarded functions, and of those used here.
 macro_rules! real_functions {
     (passed on: $($name:ident)*; needed: $($needed:ident)*) => {
         #[allow(non_upper_case_globals)]
@@ -135,11 +135,11 @@ export!(nvrtcGetCUBIN, "jmp {target}", image);
 #[unsafe(link_section = ".init_array")]
 static OPEN: extern "C" fn() = open;
 
-/// Takes the functions of the real library, if there is one.
+/// Looks up the functions of the real library, if there is one.
 extern "C" fn open() {
     let Some(path) = search::real_library() else { return };
     let Ok(path) = CString::new(path.into_os_string().into_encoded_bytes()) else { return };
-    // `dlopen` would give this library out again (`preload/dlopen`).
+    // `dlopen` would return this library again (`preload/dlopen`).
     // SAFETY: a C string; the library's constructors are the vendor's.
     let library =
         unsafe { libc::dlmopen(libc::LM_ID_BASE, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -155,7 +155,7 @@ extern "C" fn open() {
     }
 }
 
-/// The newest architecture that the real library compiles for; it tells since CUDA 11.2.
+/// Newest architecture of the real library, which NVRTC reports since CUDA 11.2.
 fn newest_architecture() -> Option<u32> {
     type Ask = unsafe extern "C" fn(*mut c_int) -> c_int;
     let count = real::nvrtcGetNumSupportedArchs.load(Ordering::Relaxed);
@@ -180,7 +180,8 @@ fn newest_architecture() -> Option<u32> {
     numbers.into_iter().filter_map(|number| u32::try_from(number).ok()).max()
 }
 
-/// Compiles for a virtual architecture where the program names a real one, so that there is PTX and no machine code.
+/// Compiles for a virtual architecture if the program names a real one, so that PTX results instead
+/// of machine code.
 ///
 /// # Safety
 /// As for `nvrtcCompileProgram`: `options` has `count` C strings.
@@ -205,7 +206,7 @@ unsafe extern "C" fn compile(program: Program, count: c_int, options: *const *co
     if code != SUCCESS || !options::asks_for_machine_code(&given) {
         return code;
     }
-    // A program without PTX (as of -dlto) has nothing to be judged.
+    // A program without PTX (with -dlto) needs no check.
     match ptx_of(program) {
         Ok(text) if !judged::is_legal(program as usize, &text) => COMPILATION_ERROR,
         _ => code,
@@ -261,7 +262,7 @@ unsafe extern "C" fn log(program: Program, text: *mut c_char) -> c_int {
     code
 }
 
-/// The image of a program's PTX.
+/// Image of a program's PTX.
 fn image_of(program: Program) -> Result<Vec<u8>, c_int> {
     let text = ptx_of(program)?;
     Ok(Linked { texts: vec![text.as_bytes()], max_registers: None }.to_bytes())

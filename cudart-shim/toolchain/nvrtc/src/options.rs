@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, CString};
 
-/// The options with a virtual architecture (`compute_70`) in place of a real one (`sm_70`), and with the newest that the
-/// compiler knows in place of one that it does not: PTX runs on every device that is newer.
+/// Replaces a real architecture (`sm_70`) by a virtual one (`compute_70`), and one unknown to the
+/// compiler by its newest. PTX runs on every newer device.
 pub(crate) fn virtual_architecture(options: &[&CStr], newest: Option<u32>) -> Vec<CString> {
     let mut named_before = false;
     let mut changed = Vec::with_capacity(options.len());
@@ -28,7 +28,7 @@ pub(crate) fn virtual_architecture(options: &[&CStr], newest: Option<u32>) -> Ve
     changed
 }
 
-/// Is a real architecture named, so that the PTX is assembled too?
+/// True if an option names a real architecture, so that NVRTC assembles the PTX.
 pub(crate) fn asks_for_machine_code(options: &[&CStr]) -> bool {
     let mut named_before = false;
     options.iter().any(|option| {
@@ -41,12 +41,12 @@ pub(crate) fn asks_for_machine_code(options: &[&CStr]) -> bool {
     })
 }
 
-/// The part `90a` of an architecture `sm_90a` or `compute_90a`.
+/// Part `90a` of an architecture `sm_90a` or `compute_90a`.
 fn architecture(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"sm_").or_else(|| value.strip_prefix(b"compute_"))
 }
 
-/// The number in `90a`.
+/// Number in `90a`.
 fn number(architecture: &[u8]) -> u32 {
     let digits = architecture.iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number: u32, digit| number.saturating_mul(10).saturating_add(u32::from(digit - b'0')))
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_real_architecture_becomes_a_virtual_one_and_all_else_stays() {
+    fn real_architecture_becomes_virtual_and_the_rest_stays() {
         let given = [
             c"-arch=sm_90a",
             c"--gpu-architecture=compute_70",
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_architecture_asks_for_machine_code() {
+    fn real_architecture_requests_machine_code() {
         for given in [&[c"-arch=sm_90a"][..], &[c"-DX", c"--gpu-architecture=sm_70"], &[c"-arch", c"sm_70"]] {
             assert!(asks_for_machine_code(given), "{given:?}");
         }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_architecture_that_the_compiler_does_not_know_becomes_the_newest_it_knows() {
+    fn unknown_architecture_becomes_the_newest_known() {
         let given = [c"-arch=sm_120", c"--gpu-architecture", c"compute_100a", c"-arch=sm_90a"];
         let expected = [c"-arch=compute_90", c"--gpu-architecture", c"compute_90", c"-arch=compute_90a"];
         assert_eq!(virtual_architecture(&given, Some(90)), expected.map(CStr::to_owned));

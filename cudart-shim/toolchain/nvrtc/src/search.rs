@@ -1,23 +1,23 @@
-//! Where the real NVRTC is.
+//! Search for the real NVRTC.
 
 use std::env;
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Name of the library if this one's own cannot be told.
+/// Name of the library if this library's own is unknown.
 const USUAL_NAME: &str = "libnvrtc.so.12";
-/// Names that stand in for the own name where no file has it, newest first. A client that tries several versions finds every
-/// front, though only one real library may be there.
+/// Names tried after the own name, newest first. A client that tries several versions finds every
+/// front, though only one real library may exist.
 const OTHER_NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"];
-/// Folders of an installed CUDA.
+/// Folders of a CUDA installation.
 const INSTALLED: [&str; 3] = ["/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/cuda/lib64"];
 /// Folders of NVIDIA's Python packages.
 const PACKAGES: [&str; 3] = ["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib", "nvidia/cu12/lib"];
 
-/// The file of the real library: what `VOLTSIM_NVRTC` says, else what the program named by its path, else the first in the
-/// other folders of `LD_LIBRARY_PATH`, in the packages of the Python that runs, in `CUDA_PATH` and `CUDA_HOME`, and where
-/// CUDA is usually installed. A library of the own name comes before one of another version.
+/// File of the real library: `VOLTSIM_NVRTC`, else the path that the program named. Else the first
+/// in `LD_LIBRARY_PATH`, the running Python's packages, `CUDA_PATH`, `CUDA_HOME`, and the usual
+/// folders of CUDA. The own name precedes other versions.
 pub(crate) fn real_library() -> Option<PathBuf> {
     if let Some(file) = env::var_os("VOLTSIM_NVRTC").filter(|file| !file.is_empty()) {
         return Some(file.into());
@@ -32,18 +32,18 @@ pub(crate) fn real_library() -> Option<PathBuf> {
     find(&folders(), name, own.as_deref())
 }
 
-/// The first file of this name in the folders, else the first of another version's name; never `own`, under which every front
-/// is this library.
+/// First file of this name in the folders, else of another version's name. Never returns `own`, the
+/// name of this front.
 fn find(folders: &[PathBuf], name: &OsStr, own: Option<&Path>) -> Option<PathBuf> {
     let names = [name].into_iter().chain(OTHER_NAMES.map(OsStr::new));
     let mut files = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     files.find(|file| file.is_file() && file.canonicalize().ok().as_deref() != own)
 }
 
-/// The path that the program gave to `dlopen`, if that is how it came to this library; the preloaded library of
-/// `preload/dlopen` knows.
+/// Path that the program gave to `dlopen`, if it loaded this library so; `preload/dlopen` records
+/// the path.
 fn asked_for() -> Option<PathBuf> {
-    // SAFETY: a C string; the program's libraries are asked in their order.
+    // SAFETY: a C string; the search follows the order of the program's libraries.
     let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"voltsim_nvrtc_asked_for".as_ptr()) };
     if function.is_null() {
         return None;
@@ -73,8 +73,8 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Folders of NVIDIA's packages in the environment whose interpreter runs: `bin/python` has `lib/pythonX/site-packages`
-/// beside it.
+/// Folders of NVIDIA's packages for the running interpreter: `bin/python` has
+/// `lib/pythonX/site-packages` beside it.
 fn python_packages() -> Vec<PathBuf> {
     let Some(program) = env::args_os().next() else { return Vec::new() };
     let Some(prefix) = Path::new(&program).parent().and_then(Path::parent) else { return Vec::new() };
@@ -86,7 +86,7 @@ fn python_packages() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The path under which this library was loaded.
+/// Path under which this library was loaded.
 fn own_file() -> Option<PathBuf> {
     let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     let address = own_file as *const libc::c_void;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_own_name_comes_before_other_versions() {
+    fn own_name_precedes_other_versions() {
         let place = std::env::temp_dir().join(format!("voltsim-nvrtc-{}", std::process::id()));
         let folders = ["one", "two"].map(|name| place.join(name));
         let put = |folder: usize, name: &str| -> std::io::Result<PathBuf> {

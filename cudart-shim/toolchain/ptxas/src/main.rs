@@ -1,8 +1,8 @@
-//! Stand-in for `ptxas`, put in place by `voltsim run`: checks PTX and writes an image that holds the PTX itself, which
-//! our driver loads where a program expects machine code.
+//! Replacement of `ptxas`, put in place by `voltsim run`. It checks PTX and writes an image that
+//! holds the PTX, which Voltsim's driver loads as machine code.
 //!
-//! Messages have the form of the assembler's, since programs read them; exit status 255 is an error in the PTX, 1 a wrong
-//! command line.
+//! Messages have the assembler's form, since programs parse them. Exit status 255 means an error in
+//! the PTX, 1 a wrong command line.
 
 mod options;
 mod toolkit;
@@ -16,7 +16,7 @@ use ptx_frontend::usage::usage;
 use std::fs;
 use std::process::ExitCode;
 
-/// An error in the PTX.
+/// Exit status for an error in the PTX.
 const REFUSED: u8 = 255;
 
 const HELP: &str = "\
@@ -30,7 +30,8 @@ those that concern machine code change nothing.
   -V, --version                print the version
 ";
 
-/// The release is the newest whose PTX the front end knows; programs choose the version of their PTX by it.
+/// Reported release: the newest whose PTX the front end supports. Programs choose the version of
+/// their PTX by it.
 const VERSION: &str = "\
 ptxas: Voltsim's stand-in for the PTX assembler
 Cuda compilation tools, release 13.5, V13.5.0
@@ -55,9 +56,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says whose command this is, and where the toolkit's own assembler lies, if it is found.
+/// Names this command, and the path of the toolkit's assembler if found.
 fn tell_of_toolkit() {
-    let own = "ptxas info    : this is Voltsim's stand-in for ptxas, which `voltsim run` puts first in PATH";
+    let own = "ptxas info    : this is Voltsim's stand-in for ptxas, put first in PATH by `voltsim run`";
     match toolkit::assembler() {
         Some(path) => eprintln!("{own}; the toolkit's assembler is {}", path.display()),
         None => eprintln!("{own}"),
@@ -103,7 +104,7 @@ fn fatal(message: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Judges a text and says what is wrong with it; true for a legal one.
+/// Checks a text and prints its errors; true for a legal one.
 fn check(shown: &str, text: &str, options: &Options) -> bool {
     let module = match Module::parse(text, shown) {
         Ok(module) => module,

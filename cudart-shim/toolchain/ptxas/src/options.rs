@@ -1,44 +1,44 @@
-//! The command line of `ptxas`: options of 11.8, 12.9 and 13.5 by both of their names.
+//! Command line of `ptxas`: options of 11.8, 12.9 and 13.5 by both names.
 
 use ptx_frontend::Module;
 use ptx_frontend::isa::{Target, first_version};
 use std::path::PathBuf;
 
-/// The command's work.
+/// Task of the command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Help,
     Version,
-    /// Names of the targets.
+    /// List of targets.
     Targets,
-    /// Versions of PTX.
+    /// List of PTX versions.
     Versions,
     Assemble(Options),
 }
 
-/// The text of an input.
+/// An input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     File(PathBuf),
-    /// An argument of `--input-as-string`.
+    /// Text of `--input-as-string`.
     Text(String),
 }
 
-/// Options that matter to a stand-in.
+/// Options with an effect here.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) inputs: Vec<Input>,
     pub(crate) output: PathBuf,
-    /// `sm_NN`; of a virtual architecture (`compute_NN`), for which nothing is written, as well.
+    /// `sm_NN`, also for a virtual architecture (`compute_NN`).
     pub(crate) target: String,
-    /// The target is a virtual architecture: the texts are only checked.
+    /// True for a virtual architecture: PTX is checked and nothing is written.
     pub(crate) is_virtual: bool,
-    /// Registers a thread may use.
+    /// Register limit of a thread.
     pub(crate) max_registers: Option<u32>,
     pub(crate) verbose: bool,
 }
 
-/// Long and short names of options with a value, which is the next argument unless it follows `=`.
+/// Options with a value, by long and short name. The value follows `=` or is the next argument.
 const WITH_VALUE: [(&str, &str); 25] = [
     ("Ofast-compile", "Ofc"),
     ("allow-expensive-optimizations", "allow-expensive-optimizations"),
@@ -64,11 +64,11 @@ const WITH_VALUE: [(&str, &str); 25] = [
     ("register-usage-level", "regUsageLevel"),
     ("sanitize", "sanitize"),
     ("split-compile", "split-compile"),
-    // In no help text; Triton passes it.
+    // Undocumented; Triton passes it.
     ("regAllocOptLevel", "regAllocOptLevel"),
 ];
 
-/// Long and short names of options without a value.
+/// Options without a value, by long and short name.
 const FLAGS: [(&str, &str); 37] = [
     ("apply-controls", "apply-controls"),
     ("compile-as-tools-patch", "astoolspatch"),
@@ -109,19 +109,19 @@ const FLAGS: [(&str, &str); 37] = [
     ("warning-as-error", "Werror"),
 ];
 
-/// The target without `-arch`.
+/// Target without `-arch`.
 const DEFAULT_TARGET: &str = "sm_75";
 
-/// Options files in options files, at most.
+/// Deepest nesting of options files.
 const MAX_NESTED: usize = 8;
 
-/// The long name of an option without its dashes.
+/// Long name of an option without dashes.
 fn long_name(table: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(long, short)| *long == name || *short == name).map(|(long, _)| *long)
 }
 
 impl Options {
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments after the program name.
     pub(crate) fn read(arguments: &[String]) -> Result<Task, String> {
         let mut options = Self {
             inputs: Vec::new(),
@@ -141,7 +141,7 @@ impl Options {
         Ok(Task::Assemble(options))
     }
 
-    /// Takes arguments; some name another task.
+    /// Takes arguments; some select another task.
     fn take(&mut self, arguments: &[String], depth: usize) -> Result<Option<Task>, String> {
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
@@ -211,7 +211,7 @@ impl Options {
         Ok(())
     }
 
-    /// Tells a real from a virtual architecture, and refuses one that is not known.
+    /// Distinguishes real and virtual architectures and rejects unknown ones.
     fn split_target(&mut self) -> Result<(), String> {
         let target = self.target.clone();
         let refused = || format!("Value '{target}' is not defined for option 'gpu-name'");
@@ -225,7 +225,7 @@ impl Options {
         Ok(())
     }
 
-    /// Why the module cannot be assembled for the target, if its `.target` forbids that.
+    /// Reason why the module's `.target` forbids the target, if it does.
     pub(crate) fn misfit(&self, module: &Module) -> Option<String> {
         let list = module.outline().target?.of(module.source().text());
         let of_module = list.split(',').find_map(|word| word.trim().strip_prefix("sm_"))?;
@@ -246,7 +246,7 @@ impl Options {
     }
 }
 
-/// Options whose value stands right behind the letter: `-O3`, `-m64`.
+/// Options with an attached value: `-O3`, `-m64`.
 fn attached(option: &str) -> Option<(&str, Option<String>)> {
     let (name, value) = option.split_at_checked(1)?;
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stands_behind_an_equals_sign_or_alone() {
+    fn option_value_follows_an_equals_sign_or_a_blank() {
         let expected = Options {
             inputs: vec![Input::File("a.ptx".into())],
             output: "a.cubin".into(),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_architecture_is_taken() {
+    fn virtual_architecture_is_accepted() {
         for (name, target) in
             [("compute_90", "sm_90"), ("compute_90a", "sm_90a"), ("compute_121f", "sm_121f")]
         {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_of_clients_are_taken() {
+    fn command_lines_of_clients_are_accepted() {
         for line in [
             // nvcc
             "-arch=compute_90 -m64 k.ptx",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_command_line_is_refused_in_the_assemblers_words() {
+    fn wrong_command_line_error_uses_the_assemblers_words() {
         for (line, message) in [
             ("-v", "No input file specified"),
             ("a.ptx -arch compute_999", "Value 'compute_999' is not defined for option 'gpu-name'"),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_fits_targets_as_its_letter_says() {
+    fn module_fits_targets_by_its_suffix() {
         let misfit = |module: &str, target: &str| {
             let text = format!(".version 8.8\n.target {module}\n");
             options(&format!("-arch={target} a.ptx")).misfit(&Module::parse(text, "a.ptx").unwrap())

@@ -1,12 +1,12 @@
-//! The toolkit's own assembler, for messages.
+//! Search for the toolkit's assembler, for messages.
 
 use std::env;
 use std::fs;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 
-/// The first `ptxas` that is not this program: beside the program that has started this one, in a
-/// folder of PATH, or beside the nvcc that PATH leads to.
+/// The first `ptxas` other than this program: beside the parent process's program, in PATH, or
+/// beside the nvcc in PATH.
 pub(crate) fn assembler() -> Option<PathBuf> {
     let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
     let parent = fs::read_link(format!("/proc/{}/exe", parent_id())).ok();

@@ -1,4 +1,4 @@
-//! The command as programs start it.
+//! The `ptxas` command as programs start it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
@@ -59,7 +59,7 @@ fn the_image_holds_the_text_and_the_register_limit() {
 }
 
 #[test]
-fn an_error_names_the_line_and_leaves_no_image() {
+fn error_names_the_line_and_leaves_no_image() {
     let run = assemble(&GOOD.replace("add.u64", "add.u65"), &[]);
     assert_eq!(run.output.status.code(), Some(255));
     assert!(run.errors().starts_with("ptxas in.ptx, line 9; error   : "), "{}", run.errors());
@@ -72,14 +72,14 @@ fn an_error_names_the_line_and_leaves_no_image() {
 }
 
 #[test]
-fn text_that_is_no_module_is_an_error() {
+fn text_without_a_module_is_an_error() {
     let run = assemble("hello", &[]);
     assert_eq!(run.output.status.code(), Some(255));
     assert!(run.errors().contains("ptxas in.ptx, line 1; fatal   : "), "{}", run.errors());
 }
 
 #[test]
-fn verbose_tells_what_a_kernel_uses() {
+fn verbose_prints_resource_usage() {
     let run = assemble(GOOD, &["-v"]);
     assert!(run.errors().contains("Compiling entry function 'k' for 'sm_75'"), "{}", run.errors());
     assert!(
@@ -90,7 +90,7 @@ fn verbose_tells_what_a_kernel_uses() {
 }
 
 #[test]
-fn a_virtual_architecture_checks_and_writes_nothing() {
+fn virtual_architecture_writes_no_image() {
     let run = assemble(GOOD, &["-arch=compute_90"]);
     assert!(run.output.status.success() && !run.image().exists(), "{}", run.errors());
     let run = assemble(&GOOD.replace("add.u64", "add.u65"), &["-arch=compute_90"]);
@@ -98,7 +98,7 @@ fn a_virtual_architecture_checks_and_writes_nothing() {
 }
 
 #[test]
-fn an_instruction_that_does_not_run_here_is_a_warning() {
+fn unsupported_instruction_is_a_warning() {
     let text = GOOD.replace("7.0", "8.6").replace("sm_70", "sm_100a");
     let run =
         assemble(&text.replace("\tret;", "\ttcgen05.wait::ld.sync.aligned;\n\tret;"), &["-arch=sm_100a"]);
@@ -111,7 +111,7 @@ fn an_instruction_that_does_not_run_here_is_a_warning() {
 }
 
 #[test]
-fn a_wrong_command_line_names_the_stand_in_and_the_toolkits_assembler() {
+fn wrong_command_line_names_both_assemblers() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("ptxas"), "").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_voltsim_ptxas"));

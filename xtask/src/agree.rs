@@ -1,11 +1,11 @@
-//! `cargo xtask agree`: the front end beside three versions of the vendor's assembler.
+//! `cargo xtask agree`: compares the front end with three versions of the vendor's assembler.
 
 use crate::error::{Error, Result};
 use crate::process;
 use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;
 
-/// Prints where the op table and each assembler disagree, on the subjects given or on every form.
+/// Prints disagreements between op table and each assembler, on the given subjects or every form.
 pub(crate) fn run(subjects: &[String]) -> Result<()> {
     let workspace = Workspace::find();
     let mut disagreeing = Vec::new();

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: how fast the engine executes whole programs, how fast the timing model times them, and what starting
-//! costs.
+//! `cargo xtask bench`: speed of the engine on whole programs, speed of the timing model, and cost
+//! of a start.
 
 use crate::error::{Error, Result};
 use crate::programs::Extent;
@@ -21,22 +21,24 @@ mod rows;
 
 use rows::{Choice, row_name};
 
-/// What else can be measured.
+/// Further benchmarks.
 #[derive(clap::Subcommand)]
 pub(crate) enum Subject {
-    /// Run programs on GPGPU-Sim, and their traces on Accel-Sim, and on Voltsim with the same configuration.
+    /// Run programs on GPGPU-Sim, and their traces on Accel-Sim, and on Voltsim with the same
+    /// configuration.
     Peers {
-        /// Folder in which GPGPU-Sim has been built, and Accel-Sim, if that is wanted too.
+        /// Folder with a built GPGPU-Sim, and optionally Accel-Sim.
         folder: PathBuf,
     },
 }
 
-/// Each time is the shortest of so many runs, which alternate between the modes: machines have good and bad moments.
+/// Runs per measurement. The shortest counts; runs alternate between modes, since the machine's
+/// load varies.
 const RUNS: usize = 5;
-/// Those of the timing model, which take longer.
+/// Runs per measurement of the slower timing model.
 const TIMED_RUNS: usize = 3;
 
-/// What is measured: `kernel`, as `program` launches it when given `size`.
+/// A benchmark: `kernel`, as `program` launches it for `size`.
 struct Measured {
     name: &'static str,
     program: &'static str,
@@ -54,15 +56,15 @@ const MEASURED: [Measured; 7] = [
     Measured { name: "nbody", program: "nbody", size: "8192", kernel: "nbody" },
 ];
 
-/// How CTAs are executed.
+/// Ways to execute CTAs.
 const MODES: [(&str, &[&str]); 3] = [
     ("1 thread", &["--threads", "1"]),
     ("2 threads", &["--threads", "2"]),
     ("deterministic", &["--threads", "2", "--deterministic"]),
 ];
 
-/// What is timed by the model of a TITAN V: less, it is a hundred times slower. Beside each the size at which callgrind counts
-/// the host's instructions.
+/// Timed benchmarks on the model of a TITAN V, smaller since the model is a hundred times slower.
+/// The second size is for callgrind's count of host instructions.
 const TIMED: [(Measured, &str); 4] = [
     (
         Measured { name: "sgemm_naive", program: "matrix_multiply", size: "512", kernel: "multiply_naive" },
@@ -73,18 +75,18 @@ const TIMED: [(Measured, &str); 4] = [
     (Measured { name: "heat", program: "heat", size: "1500", kernel: "heat_step" }, "64"),
 ];
 
-/// One thread that waits for memory, in the folder of micro-benchmarks: what idle SMs and cycles cost.
+/// One thread that waits for memory, among the micro-benchmarks: the cost of idle SMs and cycles.
 const IDLE: Measured =
     Measured { name: "one_thread", program: "pointer_chase", size: "", kernel: "chase_global" };
 
-/// How the model runs.
+/// Ways to run the model.
 const TIMED_MODES: [(&str, &[&str]); 2] = [
     ("detailed, 1 thread", &["--mode", "detailed", "--threads", "1"]),
     ("detailed, 2 threads", &["--mode", "detailed", "--threads", "2"]),
 ];
 
-/// One kernel in one mode; `native_ratio` is its time over that of the same loops in C++ on one core. The model's warp
-/// instructions are those of machine code.
+/// One kernel in one mode. `native_ratio` is its time over that of the same loops in C++ on one
+/// core. With the model, warp instructions are machine instructions.
 #[derive(Serialize)]
 struct Row {
     name: &'static str,
@@ -94,9 +96,9 @@ struct Row {
     warp_instructions_per_second: f64,
     lane_instructions_per_second: f64,
     native_ratio: Option<f64>,
-    /// Simulated, with the model.
+    /// Simulated, with the timing model.
     kilocycles_per_second: Option<f64>,
-    /// The host's, for each warp instruction that the model times, of a recording of a smaller size.
+    /// Host instructions per timed warp instruction, of a recording of a smaller size.
     host_instructions: Option<f64>,
 }
 
@@ -131,7 +133,7 @@ impl Row {
     }
 }
 
-/// What `--summary` writes, as far as it is used here.
+/// Fields of `--summary` used here.
 #[derive(Deserialize)]
 struct Summary {
     kernels: Vec<KernelSummary>,
@@ -139,26 +141,26 @@ struct Summary {
 
 #[derive(Deserialize)]
 struct KernelSummary {
-    /// As in the source, with the types of parameters.
+    /// Source name with parameter types.
     name: String,
-    /// As in the PTX, where that differs.
+    /// Mangled name, if it differs.
     mangled: Option<String>,
     warp_instructions: u64,
     lane_instructions: u64,
     seconds: f64,
-    /// Simulated, if it was timed.
+    /// Simulated cycles, if timed.
     #[serde(skip)]
     cycles: Option<u64>,
 }
 
 impl KernelSummary {
-    /// Name of the kernel in the PTX.
+    /// Mangled name of the kernel.
     fn mangled(&self) -> &str {
         self.mangled.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// What `--statistics` writes, as far as it is used here.
+/// Fields of `--statistics` used here.
 #[derive(Deserialize)]
 struct Statistics {
     launches: Vec<TimedLaunch>,
@@ -178,13 +180,13 @@ struct Counters {
 
 #[derive(Deserialize)]
 struct TimedLaunch {
-    /// As in the source, with the types of parameters.
+    /// Source name with parameter types.
     kernel: String,
     simulated_cycles: u64,
 }
 
-/// Measures `subject`, or the engine and the model, of a release or of the guided build, prints a table, and writes the rows to
-/// `json`.
+/// Measures `subject`, or engine and model, of the release or guided build; prints a table and
+/// writes the rows to `json`.
 pub(crate) fn run(
     subject: Option<&Subject>,
     rows: &[String],
@@ -204,11 +206,11 @@ pub(crate) fn run(
     }
 }
 
-/// Groups of rows.
+/// Group of the engine's rows.
 const FUNCTIONAL: &str = "functional";
 const DETAILED: &str = "detailed";
 const HOST: &str = "host";
-/// Rows of the host.
+/// Group of the host's rows.
 const SCALING: &str = "scaling";
 const START: &str = "start";
 
@@ -219,7 +221,7 @@ fn row_names() -> Vec<String> {
     functional.chain(timed).chain(others).map(|(group, name)| row_name(group, name)).collect()
 }
 
-/// Runs the chosen kernels in every mode, and prints a table.
+/// Runs the chosen kernels in every mode and prints a table.
 fn engine_and_model(workspace: &Workspace, command: PathBuf, choice: &Choice) -> Result<Vec<Row>> {
     programs::set_up_and_compile(workspace, Extent::Usual)?;
     let bench = Bench { command, programs: programs::folder(workspace) };
@@ -275,14 +277,14 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf, choice: &Choice) ->
     Ok(rows)
 }
 
-/// Writes what was measured to a file, if one is given.
+/// Writes the results to a file, if one is given.
 fn write_json<T: Serialize>(measured: &T, file: Option<&Path>) -> Result<()> {
     let Some(path) = file else { return Ok(()) };
     let text = serde_json::to_string_pretty(measured).map_err(|error| Error::file(path)(error.into()))?;
     fs::write(path, text + "\n").map_err(Error::file(path))
 }
 
-/// How much faster two threads are than one; each kernel has so many rows.
+/// Prints the speed of two threads relative to one, for each kernel of `modes` rows.
 fn print_scaling(rows: &[Row], modes: usize) {
     println!();
     for modes in rows.chunks(modes) {
@@ -292,13 +294,13 @@ fn print_scaling(rows: &[Row], modes: usize) {
     }
 }
 
-/// The same for the host: what can be hoped for.
+/// Prints the same ratio for the host: the upper bound.
 fn print_host_scaling() {
     let seconds = |threads: usize| (0..RUNS).map(|_| spin(threads)).fold(f64::INFINITY, f64::min);
     println!("{:<12} two threads {:.2} times one", "the host", 2.0 * seconds(1) / seconds(2));
 }
 
-/// Seconds in which each of `threads` threads does the same arithmetic, which touches no memory.
+/// Seconds in which `threads` threads each do the same arithmetic without memory accesses.
 fn spin(threads: usize) -> f64 {
     let start = Instant::now();
     thread::scope(|scope| {
@@ -312,7 +314,7 @@ fn spin(threads: usize) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// What a run has written.
+/// Parses a run's output file.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = fs::read_to_string(path).map_err(Error::file(path))?;
     serde_json::from_str(&text).map_err(|error| Error::file(path)(error.into()))
@@ -328,7 +330,7 @@ impl Bench {
         self.programs.join(Mode::Shared.name()).join(name)
     }
 
-    /// Seconds of each of the program's kernels as C++ on the host, by the kernel's name.
+    /// Seconds of the program's kernels as C++ on the host, by kernel name.
     fn natives(&self, measured: &Measured) -> Result<Vec<(String, f64)>> {
         let mut command = Command::new(&self.command);
         command.arg("run").arg("--").arg(self.program(measured.program)).args([measured.size, "--native"]);
@@ -340,7 +342,7 @@ impl Bench {
         Ok(output.lines().filter_map(line).collect())
     }
 
-    /// The shortest of so many runs in each mode.
+    /// Shortest of the runs in each mode.
     fn shortest<const COUNT: usize>(
         &self,
         measured: &Measured,
@@ -360,12 +362,12 @@ impl Bench {
         Ok(shortest)
     }
 
-    /// Runs the program once; what the kernel did in all its launches.
+    /// Runs the program once and returns the kernel's totals.
     fn kernel(&self, measured: &Measured, options: &[&str]) -> Result<KernelSummary> {
         self.run(measured, options, &self.program(measured.program))
     }
 
-    /// The same, where the program lies elsewhere.
+    /// Runs the program at another path once.
     fn run(&self, measured: &Measured, options: &[&str], program: &Path) -> Result<KernelSummary> {
         let [summary, statistics] =
             ["summary", "statistics"].map(|what| self.programs.join(format!("bench-{what}.json")));
@@ -389,8 +391,9 @@ impl Bench {
         Ok(found)
     }
 
-    /// Host instructions for each warp instruction of a recording that is timed, of the program given another size, if
-    /// callgrind is there. Without the program, as callgrind does not know all instructions that those here are compiled to.
+    /// Host instructions per timed warp instruction of a recording of the given size, if callgrind
+    /// is installed. The program itself is left out, since callgrind lacks some instructions that
+    /// it is compiled to.
     fn host_instructions(&self, measured: &Measured, size: &str) -> Result<Option<f64>> {
         if !debian::is_present("valgrind") {
             return Ok(None);
@@ -417,7 +420,7 @@ impl Bench {
         Ok(Some(count / total.counters.warp_instructions as f64))
     }
 
-    /// How fast time passes where hardly anything happens.
+    /// Simulation speed with almost no activity.
     fn idle(&self, workspace: &Workspace) -> Result<Row> {
         let folder = workspace.target.join("micro");
         let mut programs = catalogue::micro_programs(&workspace.root)?;
@@ -433,7 +436,7 @@ impl Bench {
         Error::Silent { program: self.program(measured.program), what }
     }
 
-    /// Wall-clock time of a small program with everything in the caches, and of a large module.
+    /// Wall-clock time of a small program with warm caches, and of a large module.
     fn print_start(&self) -> Result<()> {
         let mut shortest = f64::INFINITY;
         for _ in 0..10 {

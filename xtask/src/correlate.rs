@@ -1,7 +1,8 @@
-//! `cargo xtask correlate`: programs that were profiled on a GV100, run on the model of one, beside what was measured.
+//! `cargo xtask correlate`: runs programs profiled on a GV100 on its model and compares with the
+//! measurements.
 //!
-//! The programs are Rodinia's and polybench-gpu's; whoever runs this has compiled them. What they are told and the files
-//! they read give the launches that were measured: the same kernels, grids and blocks.
+//! The programs are Rodinia's and polybench-gpu's, compiled by the user. Arguments and input files
+//! reproduce the measured launches: the same kernels, grids and blocks.
 
 use crate::error::{Error, Result};
 use crate::files;
@@ -15,13 +16,13 @@ use std::process::Command;
 /// The measurements.
 const TABLE: &str = "timing/measurements/gv100-ncu.csv";
 
-/// How programs are run: on the card that was measured, with cold caches, as profilers measure.
+/// Options of a run: the measured card with cold caches, as under a profiler.
 const OPTIONS: [&str; 7] = ["run", "--mode", "detailed", "--gpu", "gv100", "--set", "launch.cold=true"];
 
-/// What Accel-Sim predicts, in the table.
+/// Column of Accel-Sim's prediction.
 const ACCEL_SIM: &str = "accelsim_cycles";
 
-/// Which programs to run, and where they are.
+/// Programs to run, and their location.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Folder with the executables, named as in the table: b+tree, backprop, hotspot, lud, nw, pathfinder, 2DConvolution,
@@ -39,20 +40,20 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// A program, and what gives the launches that were measured.
+/// A program with the arguments and inputs of the measured launches.
 struct Measured {
     name: &'static str,
     arguments: &'static [&'static str],
     inputs: &'static [Input],
 }
 
-/// A file that a program reads.
+/// An input file of a program.
 enum Input {
     /// Words.
     Text(&'static str, &'static str),
-    /// How many numbers there are, and the numbers from 0, a line each.
+    /// A count, then the numbers from 0, one a line.
     Keys(&'static str, u32),
-    /// Numbers between two bounds, a line each.
+    /// Numbers between two bounds, one a line.
     Numbers(&'static str, u32, f64, f64),
 }
 
@@ -71,7 +72,7 @@ const PROGRAMS: [Measured; 9] = [
             Input::Numbers("powers.txt", 512 * 512, 0.0, 0.01),
         ],
     },
-    // Of lud and nw the table has the first hundred launches.
+    // The table has the first hundred launches of lud and nw.
     Measured { name: "lud", arguments: &["-s", "2048"], inputs: &[] },
     Measured { name: "nw", arguments: &["2048", "10"], inputs: &[] },
     Measured { name: "pathfinder", arguments: &["100000", "100", "20"], inputs: &[] },
@@ -80,7 +81,7 @@ const PROGRAMS: [Measured; 9] = [
     Measured { name: "gemm", arguments: &[], inputs: &[] },
 ];
 
-/// Runs the programs, and prints how far the model is.
+/// Runs the programs and prints the model's errors.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();
     let chosen = |program: &&Measured| {
@@ -106,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The statistics of a program's run in a folder of its own.
+/// Statistics of a program's run in its own folder.
 fn statistics(
     workspace: &Workspace,
     arguments: &Arguments,
@@ -143,13 +144,13 @@ impl Input {
 fn keys(count: u32) -> String {
     let mut text = format!("{count}\n");
     for key in 0..count {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{key}");
     }
     text
 }
 
-/// The same numbers in every run (Knuth's linear congruential generator MMIX).
+/// Reproducible numbers (Knuth's linear congruential generator MMIX).
 fn numbers(count: u32, low: f64, high: f64) -> String {
     let mut text = String::new();
     let mut state = 1_u64;

@@ -1,4 +1,4 @@
-//! Debian packages that the tests need beside Rust, gcc and Python.
+//! Debian packages that tests need beyond Rust, gcc and Python.
 
 use crate::process;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::process::Command;
 
 struct Package {
     name: &'static str,
-    /// A file that is there when the package is.
+    /// A file that proves the package's presence.
     file: &'static str,
-    /// The tests that need it.
+    /// Tests that need it.
     tests: &'static str,
 }
 
@@ -57,12 +57,12 @@ impl Package {
     }
 }
 
-/// Whether a package is there.
+/// True if the package is installed.
 pub(crate) fn is_present(name: &str) -> bool {
     PACKAGES.iter().any(|package| package.name == name && package.is_present())
 }
 
-/// Installs what is missing when it may; gives what is still missing, as "package (tests)".
+/// Installs missing packages if permitted; returns those still missing, as "package (tests)".
 pub(crate) fn install_missing() -> Vec<String> {
     let missing = || PACKAGES.iter().filter(|package| !package.is_present());
     let names: Vec<&str> = missing().map(|package| package.name).collect();
@@ -74,13 +74,13 @@ pub(crate) fn install_missing() -> Vec<String> {
     missing().map(|package| format!("{} (Debian package {})", package.tests, package.name)).collect()
 }
 
-/// Installs a package that only some tests need, when it may.
+/// Installs a package that only some tests need, if permitted.
 pub(crate) fn install(name: &str) {
     apt_get(&["update", "--quiet"]);
     apt_get(&["install", "--quiet", "--yes", "--no-install-recommends", name]);
 }
 
-/// Runs apt-get as root, or through sudo where that asks for no password.
+/// Runs apt-get as root or through passwordless sudo.
 fn apt_get(arguments: &[&str]) {
     let is_root = process::quiet(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     let mut command = Command::new(if is_root { "env" } else { "sudo" });

@@ -1,4 +1,4 @@
-//! Why a task fails.
+//! Errors of tasks.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -17,23 +17,23 @@ pub(crate) enum Error {
     Catalogue(#[from] voltsim_tests::catalogue::Error),
     #[error("{count} of the CUDA programs do not compile:\n{output}")]
     Compile { count: usize, output: String },
-    #[error("{program} does not print {what}")]
+    #[error("{program} did not print {what}")]
     Silent { program: PathBuf, what: &'static str },
-    #[error("not in {folder}: {what}; README.md says what has to be there")]
+    #[error("{folder} lacks {what}; README.md lists the requirements")]
     Peer { folder: PathBuf, what: &'static str },
-    #[error("it ended early, the last that it printed is `{last}` ({log})")]
+    #[error("the run ended early; its last line is `{last}` ({log})")]
     EndedEarly { log: PathBuf, last: String },
     #[error("{path}:{line}: not of the form {form}")]
     Table { path: PathBuf, line: usize, form: &'static str },
-    #[error("outside of what cards give: {0}")]
+    #[error("outside the range measured on cards: {0}")]
     Outside(String),
-    #[error("the tests are not there: give a clone of the repository with --{0}")]
+    #[error("the tests are missing: name a clone of the repository with --{0}")]
     NoCheckout(&'static str),
-    #[error("{path} is not there: rustup component add llvm-tools")]
+    #[error("{path} is missing: run `rustup component add llvm-tools`")]
     NoProfileTool { path: PathBuf },
-    #[error("{path} is not there: cargo xtask guided")]
+    #[error("{path} is missing: run `cargo xtask guided`")]
     NotGuided { path: PathBuf },
-    #[error("no row of `cargo xtask bench` is called `{row}`; the rows are {rows}")]
+    #[error("`cargo xtask bench` has no row `{row}`; the rows are {rows}")]
     NoSuchRow { row: String, rows: String },
     #[error("{path}: {source}")]
     List { path: PathBuf, source: Box<toml::de::Error> },
@@ -41,16 +41,16 @@ pub(crate) enum Error {
     NoProgram(String),
     #[error("{path}: {reason}")]
     Ratchet { path: PathBuf, reason: String },
-    #[error("links that lead nowhere:\n{0}")]
+    #[error("broken links:\n{0}")]
     Links(String),
     #[error("{0} failed")]
     Steps(String),
-    #[error("in CI nothing may be left out: {0}")]
+    #[error("CI must not skip: {0}")]
     Skipped(String),
 }
 
 impl Error {
-    /// Says which file an input or output error is about.
+    /// Adds the file's name to an input or output error.
     pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { path, source }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use std::fs;
 use std::path::Path;
 
-/// Removes a folder if it is there.
+/// Removes a folder if it exists.
 pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(folder)(error)),

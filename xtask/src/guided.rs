@@ -1,7 +1,7 @@
-//! `cargo xtask guided`: the command and the libraries, compiled with a profile of what they execute.
+//! `cargo xtask guided`: compiles the command and the libraries with an execution profile.
 //!
-//! Nearly all of the timing model's code is executed for each warp instruction and does not fit the host's first instruction
-//! cache. The compiler places and inlines it better when it knows how often what is executed.
+//! Nearly all of the timing model's code runs for each warp instruction and exceeds the host's L1
+//! instruction cache. Given execution counts, the compiler places and inlines the code better.
 
 use crate::error::{Error, Result};
 use crate::programs::Extent;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use voltsim_tests::catalogue::Mode;
 
-/// A run that the profile is made of: a program, its size, and how it is run.
+/// A training run: a program, its size and options.
 struct Training {
     program: &'static str,
     size: &'static str,
     options: &'static [&'static str],
 }
 
-/// What is compiled without the profile: single instructions, and the loop that executes one after the other. These are slower
-/// with it (by a tenth to a quarter in functional mode), and hand-made for what the profile would tell.
+/// Functions compiled without the profile: single instructions and the interpreter loop. They are
+/// tuned by hand, and the profile slows them down by a tenth to a quarter in functional mode.
 const WITHOUT: &str = "10functional(3ops|6engine(6shapes|10arithmetic|6native|7running|7special))";
 
 const TIMED: &[&str] = &["--mode", "detailed", "--threads", "1"];
@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<()> {
     let tool = profile_tool()?;
     programs::set_up_and_compile(&workspace, Extent::Usual)?;
     let instrumented = workspace.target.join("instrumented");
-    // Where what runs while it is compiled, build scripts and macros, leaves its counts.
+    // Build scripts and macros leave their counts here.
     let noise = instrumented.join("build");
     println!("compiling with counters, into {}", instrumented.display());
     built(workspace.build_guided(&instrumented, &format!("profile-generate={}", noise.display()))?)?;
@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<()> {
     built(workspace.build_guided(&workspace.target, &format!("profile-use={}", profile.display()))?)
 }
 
-/// The `voltsim` command of the guided build, which has to be there.
+/// The `voltsim` command of the guided build; an error if it does not exist.
 pub(crate) fn command(workspace: &Workspace) -> Result<PathBuf> {
     let path = workspace.target.join(GUIDED).join("voltsim");
     if path.exists() { Ok(path) } else { Err(Error::NotGuided { path }) }
@@ -72,14 +72,14 @@ fn built(succeeded: bool) -> Result<()> {
     if succeeded { Ok(()) } else { Err(Error::Steps("guided build".to_owned())) }
 }
 
-/// The compiler's own tool for profiles: that of another version of LLVM reads none of them.
+/// The compiler's own profile tool; another LLVM version cannot read the profile.
 fn profile_tool() -> Result<PathBuf> {
     let libraries = process::quiet(Command::new("rustc").args(["--print", "target-libdir"]))?;
     let tool = Path::new(libraries.trim()).with_file_name("bin").join("llvm-profdata");
     if tool.exists() { Ok(tool) } else { Err(Error::NoProfileTool { path: tool }) }
 }
 
-/// What a profile is made from.
+/// Inputs of a profile.
 fn ingredients(command: &Path) -> Result<Ingredients> {
     let mut ingredients = Ingredients::default();
     for file in ["voltsim", "libvoltsim_core.so"] {
@@ -92,7 +92,7 @@ fn ingredients(command: &Path) -> Result<Ingredients> {
     Ok(ingredients)
 }
 
-/// Runs the programs with counters and makes a profile of what they leave.
+/// Runs the programs with counters and merges their counts into a profile.
 fn train(workspace: &Workspace, command: &Path, tool: &Path, profile: &Path) -> Result<()> {
     let counts = profile.with_extension("counts");
     files::remove_folder(&counts)?;
@@ -116,7 +116,7 @@ mod tests {
     use voltsim_tests::catalogue;
 
     #[test]
-    fn what_the_profile_is_made_of_is_compiled_in_every_test_run() {
+    fn training_programs_compile_in_every_test_run() {
         let programs = catalogue::programs(&Workspace::find().root).unwrap();
         for Training { program, .. } in &TRAINING {
             assert!(programs.iter().any(|it| it.name == *program && !it.is_long), "{program}");

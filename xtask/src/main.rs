@@ -1,4 +1,4 @@
-//! `cargo xtask`: everything about the project that is more than one cargo command.
+//! `cargo xtask`: development tasks beyond a single cargo command.
 
 use clap::{Parser, Subcommand};
 use programs::Extent;

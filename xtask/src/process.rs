@@ -1,20 +1,20 @@
-//! Starting other programs.
+//! Child processes.
 
 use crate::error::{Error, Result};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Runs `command` silently; its output becomes part of the error when it fails.
+/// Runs `command` silently and returns standard output; a failure's error holds the output.
 pub(crate) fn quiet(command: &mut Command) -> Result<String> {
     both(command).map(|[output, _]| output)
 }
 
-/// The same, with what it writes to standard error.
+/// Runs `command` silently and returns standard error.
 pub(crate) fn errors(command: &mut Command) -> Result<String> {
     both(command).map(|[_, errors]| errors)
 }
 
-/// What a command that succeeds writes to standard output and error.
+/// Standard output and error of a successful command.
 fn both(command: &mut Command) -> Result<[String; 2]> {
     let output = command.stdin(Stdio::null()).output().map_err(start_error(command))?;
     let written = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -24,23 +24,23 @@ fn both(command: &mut Command) -> Result<[String; 2]> {
     Err(Error::Command { command: words(command), status: output.status, output: written.concat() })
 }
 
-/// Whether `command` can be started and succeeds; its output is dropped.
+/// True if `command` starts and succeeds; output is dropped.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Runs `command` with its output on this process's own; whether it succeeds.
+/// Runs `command` with inherited output; true if it succeeds.
 pub(crate) fn shown(command: &mut Command) -> Result<bool> {
     Ok(command.status().map_err(start_error(command))?.success())
 }
 
-/// The status with which `command` ends.
+/// Exit status of `command`.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     command.stdin(Stdio::null()).status().map_err(start_error(command))
 }
 
-/// Like [`shown`], and hands each line of standard output to `see` as well.
+/// As [`shown`], and passes each line of standard output to `see`.
 pub(crate) fn seen(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(start_error(command))?;
     for line in child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).lines()) {
@@ -51,8 +51,8 @@ pub(crate) fn seen(command: &mut Command, mut see: impl FnMut(&str)) -> Result<b
     Ok(child.wait().map_err(start_error(command))?.success())
 }
 
-/// Hands each line of standard output to `see` with the process's number, until the command ends. How it ends is not looked
-/// at.
+/// Passes each line of standard output to `see` with the process number, and ignores the exit
+/// status.
 pub(crate) fn each_line(command: &mut Command, mut see: impl FnMut(u32, &str)) -> Result<()> {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(start_error(command))?;
@@ -69,7 +69,7 @@ fn start_error(command: &Command) -> impl FnOnce(std::io::Error) -> Error + use<
     move |source| Error::Start { program, source }
 }
 
-/// The command as one would type it.
+/// The command as typed.
 fn words(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

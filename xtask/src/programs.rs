@@ -1,4 +1,4 @@
-//! Compiles the CUDA programs into `target/programs/MODE/NAME`, two at a time on two cores, only those that changed.
+//! Compiles changed CUDA programs into `target/programs/MODE/NAME`, one per core.
 
 use crate::error::{Error, Result};
 use crate::stamp::Ingredients;
@@ -14,28 +14,28 @@ use voltsim_tests::catalogue::{self, Mode, Program};
 
 mod build;
 
-/// The folder with the compiled programs.
+/// Folder of compiled programs.
 pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("programs")
 }
 
-/// Which programs to compile.
+/// Set of programs to compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Those of every test run.
+    /// Programs of every test run.
     Usual,
-    /// Those as well that take minutes to compile.
+    /// Also programs that take minutes to compile.
     Long,
 }
 
-/// Sets the compilers up and compiles the programs in every mode there is a compiler for.
+/// Sets up the compilers and compiles the programs in every mode with a compiler.
 pub(crate) fn set_up_and_compile(workspace: &Workspace, extent: Extent) -> Result<()> {
     let mut programs = catalogue::programs(&workspace.root)?;
     programs.retain(|program| extent == Extent::Long || !program.is_long);
     compile(workspace, programs, &folder(workspace))
 }
 
-/// Sets the compilers up and compiles `programs` into `folder`, in every mode there is a compiler for.
+/// Sets up the compilers and compiles `programs` into `folder` in every mode with a compiler.
 pub(crate) fn compile(workspace: &Workspace, programs: Vec<Program>, folder: &Path) -> Result<()> {
     let toolchain = &Toolchain::set_up(workspace)?;
     for mode in Mode::ALL {
@@ -75,7 +75,7 @@ pub(crate) fn compile(workspace: &Workspace, programs: Vec<Program>, folder: &Pa
     }
 }
 
-/// All that a program is made from.
+/// Inputs of a program's build.
 fn ingredients(workspace: &Workspace, toolchain: &Toolchain, program: &Program) -> Result<Ingredients> {
     let mut ingredients = toolchain.ingredients.clone();
     ingredients.text(build::RECIPE);

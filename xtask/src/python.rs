@@ -1,4 +1,4 @@
-//! Python packages, pinned by hash, taken from the download cache when it has them and else from PyPI.
+//! Python packages, pinned by hash, from the download cache or PyPI.
 
 use crate::error::{Error, Result};
 use crate::{files, process};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What an environment has beside what is installed into it.
+/// System packages visible in an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beside {
     Nothing,
@@ -15,7 +15,7 @@ pub(crate) enum Beside {
     Debian,
 }
 
-/// A Python environment of our own.
+/// A Python environment.
 pub(crate) struct Python {
     venv: PathBuf,
     /// The download cache.
@@ -23,7 +23,7 @@ pub(crate) struct Python {
 }
 
 impl Python {
-    /// Makes the environment afresh in `venv`.
+    /// Creates the environment in `venv` afresh.
     pub(crate) fn create(venv: PathBuf, beside: Beside, downloads: PathBuf) -> Result<Self> {
         fs::create_dir_all(&downloads).map_err(Error::file(&downloads))?;
         files::remove_folder(&venv)?;
@@ -36,7 +36,7 @@ impl Python {
         Ok(Self { venv, downloads })
     }
 
-    /// The environment that was made in `venv`.
+    /// The existing environment in `venv`.
     pub(crate) fn at(venv: PathBuf, downloads: PathBuf) -> Self {
         Self { venv, downloads }
     }
@@ -64,14 +64,15 @@ impl Python {
         Ok(())
     }
 
-    /// Brings source packages into the download cache. pip reads their descriptions with the setuptools in `tools`.
+    /// Fetches source packages into the download cache. pip reads their metadata with the
+    /// setuptools in `tools`.
     pub(crate) fn download_sources(&self, requirements: &Path, tools: &Path) -> Result<()> {
         let mut pip = self.download(requirements);
         process::quiet(pip.args(["--no-build-isolation", "--no-binary", ":all:"]).env("PYTHONPATH", tools))
             .map(drop)
     }
 
-    /// Brings packages for another version of Python into `folder`, where they are not there already.
+    /// Fetches packages for another Python version into `folder`, unless present.
     pub(crate) fn download_for(&self, version: &str, requirements: &Path, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let mut pip = self.download_to(requirements, folder);

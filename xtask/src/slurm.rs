@@ -1,6 +1,8 @@
-//! `cargo xtask test slurm`: a sweep as an array of Slurm's gives what one machine gives, though a task of it is cancelled.
+//! `cargo xtask test slurm`: a sweep as a Slurm array equals a sweep on one machine, even if a task
+//! is cancelled.
 //!
-//! Starts Debian's Slurm for itself, with two nodes on this machine. Not part of the usual tests: it installs the package.
+//! Starts Debian's Slurm with two nodes on this machine. Not part of the usual tests, since it
+//! installs the package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use crate::{debian, process};
 /// A program with several kinds of launches.
 const PROGRAM: &str = "graph_update";
 
-/// How long the nodes may take to come up.
+/// Time for the nodes to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs the suite.
@@ -47,7 +49,7 @@ pub(crate) fn run() -> Result<()> {
     if same && cancelled { Ok(()) } else { Err(Error::Steps("the suite".to_owned())) }
 }
 
-/// A Slurm of two nodes on this machine, which ends with the value.
+/// A Slurm of two nodes on this machine, stopped on drop.
 struct Cluster {
     folder: PathBuf,
 }
@@ -87,7 +89,7 @@ impl Cluster {
         command
     }
 
-    /// Cancels the first task that runs; says whether there was one.
+    /// Cancels the first running task; true if there was one.
     fn cancel_first_task(&self) -> thread::JoinHandle<bool> {
         let cluster = Cluster { folder: self.folder.clone() };
         thread::spawn(move || {
@@ -100,7 +102,7 @@ impl Cluster {
                 }
                 thread::sleep(Duration::from_millis(20));
             }
-            // The daemons belong to the other value.
+            // The other value owns the daemons.
             std::mem::forget(cluster);
             cancelled
         })

@@ -1,10 +1,11 @@
-//! Stamps: a file beside a product holds a hash of all it was made from, so that it is made again only when that changes.
+//! Stamps: a file beside a product holds a hash of its inputs, so that only changed inputs rebuild
+//! it.
 
 use crate::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Collects what a product is made from.
+/// Collects the inputs of a product.
 #[derive(Clone, Default)]
 pub(crate) struct Ingredients(blake3::Hasher);
 
@@ -24,7 +25,7 @@ impl Ingredients {
         Ok(())
     }
 
-    /// The stamp for `product`.
+    /// Stamp of `product`.
     pub(crate) fn stamp(&self, product: &Path) -> Stamp {
         let mut name = product.as_os_str().to_owned();
         name.push(".stamp");
@@ -32,19 +33,19 @@ impl Ingredients {
     }
 }
 
-/// The stamp that an up-to-date product has.
+/// Stamp of an up-to-date product.
 pub(crate) struct Stamp {
     path: PathBuf,
     hash: String,
 }
 
 impl Stamp {
-    /// Whether the product was made from the same ingredients.
+    /// True if the product has the same inputs.
     pub(crate) fn is_current(&self) -> bool {
         fs::read_to_string(&self.path).is_ok_and(|found| found == self.hash)
     }
 
-    /// Says that the product is complete.
+    /// Records that the product is complete.
     pub(crate) fn write(&self) -> Result<()> {
         fs::write(&self.path, &self.hash).map_err(Error::file(&self.path))
     }

@@ -13,12 +13,12 @@ use std::time::Instant;
 const ENGINE_TESTS: [&str; 10] =
     ["--test", "atomics", "--test", "check", "--test", "engine", "--test", "oracle", "--test", "ptx"];
 
-/// The host instructions that the timing model takes, in a release. Of the whole workspace: what the release build has compiled is
-/// not compiled again with other features.
+/// Measures the timing model's host instructions in a release build. The whole workspace is
+/// selected, so cargo reuses the release build's features.
 const MODEL_COST: [&str; 8] =
     ["test", "--release", "--workspace", "--test", "gpu", "--", "--ignored", "no_tenth_more"];
 
-/// Runs every step; a failing one does not keep the later ones from running, so that one run shows all there is to mend.
+/// Runs every step. A failed step does not stop later ones, so one run shows every failure.
 pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let workspace = Workspace::find();
     let mut report = Report::default();
@@ -67,7 +67,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         command.args(filter).current_dir(&workspace.root).env("VOLTSIM_PTX_DRIVER", "libcuda.so.1");
         process::shown(&mut command)
     });
-    // As one unit and without checks the optimiser may do what it does not do in parts.
+    // Optimisation across the whole unit without checks may expose faults that debug builds hide.
     report.step("released engine", || {
         let mut command = cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
         command.args(ENGINE_TESTS).args(filter);
@@ -76,25 +76,25 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     report.close(&counts, &skipped)
 }
 
-/// Does something beside the steps that are next, with what they leave idle: one core, where they download something or compile a
-/// crate on which all others depend.
+/// Runs `work` beside the next steps on the core they leave idle while they download or compile a
+/// crate that others depend on.
 fn in_idle_time<'s, T: Send + 's>(
     scope: &'s Scope<'s, '_>,
     work: impl FnOnce() -> T + Send + 's,
 ) -> ScopedJoinHandle<'s, T> {
     scope.spawn(|| {
-        // Of this thread and of all that it starts. Without it, it takes longer.
+        // The priority applies to this thread and its children; without it the run takes longer.
         let _ = rustix::process::nice(19);
         work()
     })
 }
 
-/// What was done in idle time.
+/// Result of the work in idle time.
 fn joined<T>(work: ScopedJoinHandle<'_, T>) -> T {
     work.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// What became of each step.
+/// Outcomes of the steps.
 #[derive(Default)]
 struct Report {
     lines: Vec<String>,
@@ -102,7 +102,7 @@ struct Report {
 }
 
 impl Report {
-    /// Runs a step; whether it succeeded.
+    /// Runs a step; true if it succeeded.
     fn step(&mut self, name: &'static str, run: impl FnOnce() -> Result<bool>) -> bool {
         println!("== {name}");
         let start = Instant::now();
@@ -144,7 +144,7 @@ impl Report {
     }
 }
 
-/// What the test runners say, summed up.
+/// Totals of the test runners' output.
 #[derive(Default)]
 struct Counts {
     /// Names of the failed tests.
@@ -155,7 +155,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// Adds a line such as `test NAME ... FAILED` or `test result: ok. 3 passed; 0 failed; …`; leaves others alone.
+    /// Adds a line such as `test NAME ... FAILED` or `test result: ok. 3 passed; 0 failed; …`;
+    /// ignores others.
     fn add(&mut self, line: &str) {
         if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix("FAILED")) {
             self.failures.push(name.trim_end_matches([' ', '.']).to_owned());

@@ -1,6 +1,7 @@
-//! The CUDA compilers: nvcc 13 from PyPI, and for Volta itself Debian's clang 19 with CUDA 12.9 and clang 16 with 11.8.
+//! The CUDA compilers: nvcc 13 from PyPI, and for Volta Debian's clang 19 with CUDA 12.9 and clang
+//! 16 with 11.8.
 //!
-//! They lie in `target/toolchain`; the wheels they come from are kept in the download cache.
+//! The compilers lie in `target/toolchain`, the downloaded wheels in the download cache.
 
 use crate::error::Result;
 use crate::files;
@@ -18,13 +19,13 @@ pub(crate) struct Toolchain {
     pub(crate) cuda13: PathBuf,
     /// CUDA 12.9, with `include`.
     pub(crate) cuda12: PathBuf,
-    /// clang 19 with CUDA 12.9, when it is there.
+    /// clang 19 with CUDA 12.9, if installed.
     pub(crate) clang12: Option<Clang>,
-    /// clang 16 with CUDA 11.8, when it is there.
+    /// clang 16 with CUDA 11.8, if installed.
     pub(crate) clang11: Option<Clang>,
     /// `ptxas` of CUDA 11.8, 12.9 and 13.5.
     pub(crate) assemblers: [PathBuf; 3],
-    /// What programs are compiled with, for their stamps.
+    /// Compiler versions, for the stamps of programs.
     pub(crate) ingredients: Ingredients,
 }
 
@@ -35,13 +36,13 @@ fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("toolchain")
 }
 
-/// CUDA 13, with `bin/nvcc`, `include` and `lib`, once it is set up.
+/// CUDA 13, with `bin/nvcc`, `include` and `lib`, after set-up.
 pub(crate) fn toolkit(workspace: &Workspace) -> PathBuf {
     folder(workspace).join(PACKAGES).join("nvidia/cu13")
 }
 
 impl Toolchain {
-    /// Sets the compilers up; quick when nothing changed.
+    /// Sets up the compilers, unless up to date.
     pub(crate) fn set_up(workspace: &Workspace) -> Result<Self> {
         let folder = folder(workspace);
         let mut ingredients = Ingredients::default();
@@ -67,7 +68,7 @@ impl Toolchain {
     }
 }
 
-/// Installs `requirements` into `packages` unless they are there; gives the folder.
+/// Installs `requirements` into `packages` unless present, and returns the folder.
 fn install_once(
     workspace: &Workspace,
     requirements: &Path,

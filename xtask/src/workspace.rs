@@ -1,4 +1,4 @@
-//! Folders of the checkout and outside it.
+//! Folders of the checkout and the cache.
 
 use crate::error::Result;
 use crate::process;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use voltsim_tests::catalogue;
 
-/// Cargo's profile for builds that are guided by what programs execute, and its folder's name.
+/// Cargo profile and folder name of the profile-guided build.
 pub(crate) const GUIDED: &str = "guided";
 
 pub(crate) struct Workspace {
@@ -15,7 +15,7 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's output folder.
     pub(crate) target: PathBuf,
-    /// Downloads, kept between checkouts.
+    /// Cache of downloads, shared by checkouts.
     pub(crate) cache: PathBuf,
 }
 
@@ -31,7 +31,7 @@ impl Workspace {
         Self { root, target, cache }
     }
 
-    /// The `voltsim` command, as built by [`cargo`](Self::cargo) with `--release`.
+    /// The `voltsim` command of the release build.
     pub(crate) fn command(&self) -> PathBuf {
         self.target.join("release/voltsim")
     }
@@ -41,15 +41,15 @@ impl Workspace {
         self.cache.join("wheels")
     }
 
-    /// Builds what users run: the command and the libraries.
+    /// Builds the command and the libraries.
     pub(crate) fn build(&self) -> Result<bool> {
         process::shown(self.build_command().arg("--release"))
     }
 
-    /// The same with another of the compiler's code generation options, into a folder of `target`.
+    /// Builds them with another code generation option into a folder of `target`.
     pub(crate) fn build_guided(&self, target: &Path, option: &str) -> Result<bool> {
         let mut build = self.build_command();
-        // Flags of the environment would take the place of all that are configured.
+        // Environment flags would replace the configured ones.
         build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         build.args(["--profile", GUIDED]).arg("--target-dir").arg(target);
         build.arg("--config").arg(format!("target.'cfg(all())'.rustflags = ['-C', {option:?}]"));
@@ -73,7 +73,7 @@ impl Workspace {
     }
 }
 
-/// Whether this is a CI run, in which nothing may be left out.
+/// True in a CI run, which must not skip tests.
 pub(crate) fn is_ci() -> bool {
     env::var_os("VOLTSIM_CI").is_some_and(|value| !value.is_empty())
 }

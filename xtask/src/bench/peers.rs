@@ -1,9 +1,10 @@
-//! `cargo xtask bench peers DIR`: GPGPU-Sim on the programs that the model times here, and Accel-Sim on their traces, in turn with
-//! Voltsim told the same configuration.
+//! `cargo xtask bench peers DIR`: runs GPGPU-Sim on the timed programs and Accel-Sim on their
+//! traces, alternating with Voltsim in the same configuration.
 //!
-//! GPGPU-Sim times instructions of PTX, Accel-Sim and Voltsim those of machine code. So a kernel's seconds are compared, and
-//! instructions per second are given beside what is counted. Theirs are seconds of the thread that simulates on a processor,
-//! Voltsim's those on the wall, which are no fewer: where others use the machine the ratio is rather too low.
+//! GPGPU-Sim times PTX instructions, Accel-Sim and Voltsim machine instructions. So the table
+//! compares seconds per kernel and lists instructions per second with their kind. The peers'
+//! seconds are processor time of the simulating thread. Voltsim's are wall-clock time, which is no
+//! less, so load on the machine lowers the ratio.
 
 use super::{KernelSummary, Statistics, Summary, read};
 use crate::error::{Error, Result};
@@ -23,14 +24,14 @@ mod clock;
 mod installation;
 mod output;
 
-/// Programs, with sizes for which GPGPU-Sim takes a minute or two.
+/// Programs, with sizes that take GPGPU-Sim a minute or two.
 const PROGRAMS: [(&str, &str); 4] =
     [("matrix_multiply", "128"), ("saxpy", "262144"), ("bfs", "16384"), ("heat", "150")];
 
-/// So many times Voltsim runs before the peer does, and again after it; the shortest counts.
+/// Runs of Voltsim before and after each peer's run; the shortest counts.
 const RUNS: usize = 3;
 
-/// What was measured.
+/// Results.
 #[derive(Serialize)]
 pub(super) struct Report {
     rows: Vec<Row>,
@@ -42,19 +43,19 @@ pub(super) struct Report {
 struct Row {
     program: &'static str,
     size: &'static str,
-    /// Mangled; none where it is all of the trace's.
+    /// Mangled name; `None` for all launches of a trace.
     kernel: Option<String>,
     launches: usize,
     peer: &'static str,
     theirs: Figures,
     voltsim: Figures,
-    /// What Voltsim executes of PTX; its model times machine instructions.
+    /// PTX warp instructions that Voltsim executes; its model times machine instructions.
     ptx_warp_instructions: Option<u64>,
-    /// Their seconds over Voltsim's.
+    /// The peer's seconds over Voltsim's.
     times: f64,
 }
 
-/// What a simulator said, and took.
+/// Results of a simulator.
 #[derive(Serialize, Clone, Copy)]
 struct Figures {
     cycles: u64,
@@ -62,7 +63,7 @@ struct Figures {
     seconds: f64,
 }
 
-/// What could not be run.
+/// A program that a simulator could not run.
 #[derive(Serialize)]
 struct Refused {
     program: &'static str,
@@ -71,14 +72,14 @@ struct Refused {
 }
 
 impl Figures {
-    /// Those of the run that took less time; the other figures are the same in each.
+    /// The shorter of two runs; the other figures are equal.
     fn shorter(self, other: Option<&Figures>) -> Figures {
         let seconds = other.map_or(self.seconds, |other| other.seconds.min(self.seconds));
         Figures { seconds, ..self }
     }
 }
 
-/// Builds the programs, runs everything in turn, and prints a table. Voltsim is that of `command`.
+/// Builds the programs, runs everything in turn and prints a table, with the Voltsim at `command`.
 pub(super) fn run(workspace: &Workspace, command: PathBuf, folder: &Path) -> Result<Report> {
     let work = workspace.target.join("peers");
     let toolchain = Toolchain::set_up(workspace)?;
@@ -153,7 +154,7 @@ impl Row {
     }
 }
 
-/// The name of a function that is mangled without a namespace (`_Z5saxpyifPKfPf`).
+/// Plain name of a function mangled without a namespace (`_Z5saxpyifPKfPf`).
 fn plain(mangled: &str) -> &str {
     let Some(rest) = mangled.strip_prefix("_Z") else { return mangled };
     let name = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -162,18 +163,18 @@ fn plain(mangled: &str) -> &str {
 }
 
 struct Peers {
-    /// The command.
+    /// The `voltsim` command.
     voltsim: PathBuf,
     installation: Installation,
-    /// Folder with the compiled programs.
+    /// Folder of the compiled programs.
     programs: PathBuf,
-    /// Folder for everything that is written.
+    /// Folder for output.
     work: PathBuf,
-    /// GPGPU-Sim's configuration as a GPU's file.
+    /// GPGPU-Sim's configuration as a GPU file.
     gpu: PathBuf,
 }
 
-/// By kernel.
+/// Figures by kernel.
 type Kernels = BTreeMap<String, Figures>;
 
 impl Peers {
@@ -181,7 +182,7 @@ impl Peers {
         self.programs.join(Mode::Clang11.name()).join(name)
     }
 
-    /// A row for each of the program's kernels.
+    /// A row per kernel of the program.
     fn on_gpgpu_sim(&self, name: &'static str, size: &'static str) -> Result<Vec<Row>> {
         let program = self.program(name);
         let mut ours = Kernels::new();
@@ -214,7 +215,7 @@ impl Peers {
         summed(&ended).into_iter().map(row).collect()
     }
 
-    /// One row for the program's trace; Voltsim's seconds are those of the whole process.
+    /// A row for the program's trace; Voltsim's seconds are those of the whole process.
     fn on_accel_sim(&self, name: &'static str, size: &'static str) -> Result<Row> {
         let folder = self.folder("accel-sim", name);
         files::remove_folder(&folder)?;
@@ -254,7 +255,7 @@ impl Peers {
         self.work.join(peer).join(program)
     }
 
-    /// What Voltsim's model says of each kernel, with one thread, and the seconds it takes.
+    /// Figures of Voltsim's model for each kernel, on one thread.
     fn timed(&self, program: &Path, size: &str) -> Result<Kernels> {
         let statistics = self.work.join("statistics.json");
         let mut options =
@@ -272,7 +273,7 @@ impl Peers {
         Ok(kernels.into_iter().map(figures).collect())
     }
 
-    /// Warp instructions of PTX of each kernel.
+    /// PTX warp instructions of each kernel.
     fn executed(&self, program: &Path, size: &str) -> Result<BTreeMap<String, u64>> {
         let kernels = self.summary(&[], program, size)?;
         Ok(kernels
@@ -281,7 +282,7 @@ impl Peers {
             .collect())
     }
 
-    /// Runs the program with one thread.
+    /// Runs the program on one thread.
     fn summary(
         &self,
         options: &[&std::ffi::OsStr],
@@ -295,7 +296,8 @@ impl Peers {
         read::<Summary>(&summary).map(|summary| summary.kernels)
     }
 
-    /// What Voltsim's model says of the launches of a trace, with one thread, and how many there are.
+    /// Figures of Voltsim's model for a trace's launches, on one thread, and the number of
+    /// launches.
     fn trace_timed(&self, traces: &Path, folder: &Path) -> Result<(Figures, usize)> {
         let statistics = folder.join("statistics.json");
         let mut command = Command::new(&self.voltsim);
@@ -310,7 +312,7 @@ impl Peers {
     }
 }
 
-/// The launches of each kernel together.
+/// Totals by kernel.
 fn summed(launches: &[output::Launch]) -> Kernels {
     let mut kernels = Kernels::new();
     for output::Launch { kernel, cycles, warp_instructions, seconds } in launches {
@@ -323,7 +325,7 @@ fn summed(launches: &[output::Launch]) -> Kernels {
     kernels
 }
 
-/// Takes another run into account.
+/// Merges another run, keeping the shorter times.
 fn keep_shorter(kernels: &mut Kernels, run: Kernels) {
     for (kernel, figures) in run {
         let figures = figures.shorter(kernels.get(&kernel));
@@ -336,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_out_of_mangled_ones() {
+    fn mangled_names_yield_plain_names() {
         assert_eq!(plain("_Z5saxpyifPKfPf"), "saxpy");
         for other in ["saxpy", "_ZN1a1bEv", "_Z", "_Z99short"] {
             assert_eq!(plain(other), other);
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_of_a_kernel_are_added_up() {
+    fn launches_of_a_kernel_add_up() {
         let launch = |kernel: &str, cycles| output::Launch {
             kernel: kernel.to_owned(),
             cycles,

@@ -1,15 +1,15 @@
-//! Choice of benchmark rows by their names.
+//! Selection of benchmark rows by name.
 
 use crate::error::{Error, Result};
 
-/// The rows of a run.
+/// Selected rows.
 pub(super) struct Choice {
     patterns: Vec<String>,
 }
 
 impl Choice {
-    /// The rows that match one of `patterns`, all without any. A pattern matches a row's whole name or the part behind its
-    /// slash; `*` stands for any text.
+    /// Rows that match one of `patterns`; all without patterns. A pattern matches the whole name or
+    /// the part after the slash; `*` is a wildcard.
     pub(super) fn new(patterns: &[String], rows: &[String]) -> Result<Choice> {
         let choice = Choice { patterns: patterns.to_vec() };
         match patterns.iter().find(|pattern| !rows.iter().any(|row| matches_row(pattern, row))) {
@@ -18,14 +18,14 @@ impl Choice {
         }
     }
 
-    /// Is this row wanted?
+    /// True if the row is selected.
     pub(super) fn has(&self, group: &str, name: &str) -> bool {
         let row = row_name(group, name);
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| matches_row(pattern, &row))
     }
 }
 
-/// The whole name of a row.
+/// Whole name of a row.
 pub(super) fn row_name(group: &str, name: &str) -> String {
     format!("{group}/{name}")
 }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_chosen_by_name_and_pattern() {
+    fn rows_are_selected_by_name_and_pattern() {
         assert_eq!(chosen(&["saxpy"]).unwrap(), ["functional/saxpy", "detailed/saxpy"]);
         assert_eq!(chosen(&["detailed/*"]).unwrap(), ["detailed/saxpy"]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Tests that are in a project's repository and in none of its packages.
+//! Tests in a project's repository that its packages lack.
 
 use crate::error::{Error, Result};
 use crate::stamp::Ingredients;
@@ -10,14 +10,15 @@ use std::process::Command;
 
 /// A project's repository at one commit.
 pub(super) struct Checkout {
-    /// Name of its folder in the cache.
+    /// Folder name in the cache.
     name: &'static str,
     commit: &'static str,
-    /// The files and folders that the tests need.
+    /// Files and folders that the tests need.
     parts: &'static [&'static str],
 }
 
-/// The repository of cuda-bindings and cuda-core (github.com/NVIDIA/cuda-python), on the day cuda-core 1.1.0 was released.
+/// Repository of cuda-bindings and cuda-core (github.com/NVIDIA/cuda-python), as of the release of
+/// cuda-core 1.1.0.
 pub(super) const CUDA_PYTHON: Checkout = Checkout {
     name: "cuda-python",
     commit: "e83d43417562fb5a31d46060e1c93c0d00104b7e",
@@ -34,7 +35,7 @@ pub(super) const CUDA_PYTHON: Checkout = Checkout {
 };
 
 impl Checkout {
-    /// Takes the files out of a clone, which may be bare; quick when they are there.
+    /// Extracts the files from a clone, bare or not, unless they exist.
     pub(super) fn unpack(&self, workspace: &Workspace, clone: &Path) -> Result<()> {
         let folder = self.path(workspace);
         let mut ingredients = Ingredients::default();
@@ -60,7 +61,7 @@ impl Checkout {
         stamp.write()
     }
 
-    /// The folder with the files, if they have been unpacked.
+    /// Folder of the extracted files, if they exist.
     pub(super) fn folder(&self, workspace: &Workspace) -> Result<PathBuf> {
         let folder = self.path(workspace);
         if folder.exists() { Ok(folder) } else { Err(Error::NoCheckout(self.name)) }

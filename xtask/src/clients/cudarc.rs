@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const NAME: &str = "cudarc";
-/// The parts of the crate whose libraries there are, all opened at run time.
+/// Features of the crate whose libraries are available; all are opened at run time.
 const FEATURES: &str = "std,driver,runtime,nvrtc,curand,f16,dynamic-loading,cuda-12090";
 /// Folders of the environment's packages with libraries.
 const LIBRARIES: [&str; 2] = ["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib"];
-/// What the names of the tests that CI has time for begin with.
+/// Prefixes of the tests that CI has time for.
 const SMALL: [&str; 4] =
     ["driver::safe::core::", "driver::safe::graph::", "driver::safe::launch::tests::test_launch_", "nvrtc::"];
-/// A run that takes longer hangs.
+/// Time after which a run counts as hung.
 const TIME_LIMIT: &str = "15m";
 
-/// Runs the tests, reports what changed against the pass list and, where that is wanted, accepts it.
+/// Runs the tests, compares with the pass list and, if `accept`, updates it.
 pub(super) fn run(workspace: &Workspace, command: &Path, part: Part, accept: bool) -> Result<bool> {
     let suite = Cudarc::set_up(workspace, command)?;
     let path = lists(workspace).join(format!("{NAME}.txt"));
@@ -34,7 +34,7 @@ pub(super) fn run(workspace: &Workspace, command: &Path, part: Part, accept: boo
         Part::Whole => suite.whole()?,
         Part::Small => {
             let outcomes = suite.outcomes(&SMALL)?;
-            // A test that must have a process of its own is left for the whole suite.
+            // A test that needs its own process runs in the whole suite only.
             listed.retain(|test| {
                 SMALL.iter().any(|start| test.starts_with(start)) && !outcomes.left_out.contains(test)
             });
@@ -51,9 +51,9 @@ pub(super) fn run(workspace: &Workspace, command: &Path, part: Part, accept: boo
 
 /// The crate's tests, compiled.
 struct Cudarc {
-    /// Their program.
+    /// Test program.
     program: PathBuf,
-    /// Where the libraries are that it opens.
+    /// Search path of the libraries it opens.
     libraries: OsString,
     device: PathBuf,
     command: PathBuf,
@@ -61,7 +61,7 @@ struct Cudarc {
 }
 
 impl Cudarc {
-    /// Brings sources and libraries, and compiles the tests; quick when nothing changed.
+    /// Fetches sources and libraries and compiles the tests, unless up to date.
     fn set_up(workspace: &Workspace, command: &Path) -> Result<Self> {
         let own = lists(workspace).join(NAME);
         let folder = workspace.cache.join("clients/cudarc-sources");
@@ -78,7 +78,7 @@ impl Cudarc {
         let packages = pytest::environment(workspace, NAME, Beside::Nothing)?.join(pytest::PACKAGES);
         let libraries = env::join_paths(LIBRARIES.map(|folder| packages.join(folder)));
         Ok(Self {
-            // In the cache, so that a new checkout need not compile again.
+            // The cache serves new checkouts too.
             program: compile(&folder.join(NAME), &workspace.cache.join("clients/cudarc-target"))?,
             libraries: libraries.map_err(|_| Error::Steps("the path of cudarc's libraries".to_owned()))?,
             device: lists(workspace).join("curand/device.toml"),
@@ -87,7 +87,7 @@ impl Cudarc {
         })
     }
 
-    /// All tests: those that can share a process in one, and each other by itself.
+    /// All tests: shareable ones in one process, the others each in its own.
     fn whole(&self) -> Result<Outcomes> {
         let mut outcomes = self.outcomes(&[])?;
         let ignored = std::mem::take(&mut outcomes.left_out);
@@ -100,7 +100,7 @@ impl Cudarc {
         Ok(outcomes)
     }
 
-    /// Runs the tests that these arguments of the program choose.
+    /// Runs the tests selected by these arguments.
     fn outcomes(&self, arguments: &[&str]) -> Result<Outcomes> {
         let mut tests = Command::new("timeout");
         tests.arg(TIME_LIMIT).arg(&self.command).args(["run", "--devices", "2", "--device"]);
@@ -114,13 +114,13 @@ impl Cudarc {
             tests.args(["--skip", test]);
         }
         let mut outcomes = Outcomes::default();
-        // Failures are judged by the list.
+        // The pass list judges failures.
         process::seen(&mut tests, |line| note(line, &mut outcomes))?;
         Ok(outcomes)
     }
 }
 
-/// Compiles the tests of the crate in `sources`; gives their program.
+/// Compiles the tests of the crate in `sources` and returns the program.
 fn compile(sources: &Path, target: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["test", "--no-run", "--lib", "--locked", "--quiet", "--message-format", "json"]);
@@ -133,7 +133,7 @@ fn compile(sources: &Path, target: &Path) -> Result<PathBuf> {
     programs.next_back().ok_or_else(|| Error::Steps("compiling cudarc's tests".to_owned()))
 }
 
-/// Reads a line of a test program: `test NAME ... ok`, where a kernel may have printed something before.
+/// Parses a line of a test program: `test NAME ... ok`, possibly after a kernel's output.
 fn note(line: &str, outcomes: &mut Outcomes) {
     let Some((start, outcome)) = line.rsplit_once(" ... ") else { return };
     let Some((_, name)) = start.rsplit_once("test ") else { return };

@@ -1,4 +1,5 @@
-//! The libraries of CUDA 10.2 that CuPy links: what there is in wheels of other projects, and stand-ins for the rest.
+//! Libraries of CUDA 10.2 that CuPy links: some from wheels of other projects, stand-ins for the
+//! rest.
 
 use super::{Part, lists, pytest, read};
 use crate::error::{Error, Result};
@@ -11,24 +12,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The version of Python that the wheels are for.
+/// Python version of the wheels.
 const PYTHON: &str = "3.8";
 
 /// A wheel with libraries.
 struct Wheel {
-    /// The name of the list that pins it, and of the folder in the cache with what is taken out of it.
+    /// Name of the pinning list and of the cache folder for its content.
     name: &'static str,
-    /// What the wheel's file name begins with.
+    /// Prefix of the wheel's file name.
     start: &'static str,
 }
 
-/// The runtime and NVRTC. Beside them come cuRAND and the stand-ins, that of cuBLAS too.
+/// Runtime and NVRTC; cuRAND and the stand-ins, including cuBLAS's, are added.
 const LIBRARIES: Wheel = Wheel { name: "cupy-libraries", start: "cumm_cu102-0.5.3-cp38-" };
 /// cuBLAS, in a wheel of 776 MB.
 const CUBLAS: Wheel = Wheel { name: "cupy-cublas", start: "torch-1.12.1-cp38-" };
 
-/// Makes the folders with the libraries, quick when nothing changed; gives the path to search. The small part has a stand-in
-/// for cuBLAS.
+/// Prepares the library folders unless up to date and returns the search path. The small part uses
+/// a stand-in for cuBLAS.
 pub(super) fn libraries(workspace: &Workspace, environment: &Path, part: Part) -> Result<OsString> {
     let packages = environment.join(pytest::PACKAGES);
     let mut folders = vec![LIBRARIES.unpack(workspace, environment, &[&packages])?];
@@ -39,7 +40,7 @@ pub(super) fn libraries(workspace: &Workspace, environment: &Path, part: Part) -
 }
 
 impl Wheel {
-    /// Downloads the wheel and runs `cupy/libraries.py` on it; gives the folder with the libraries.
+    /// Downloads the wheel, runs `cupy/libraries.py` on it and returns the library folder.
     fn unpack(&self, workspace: &Workspace, environment: &Path, arguments: &[&Path]) -> Result<PathBuf> {
         let folder = workspace.cache.join("clients").join(self.name);
         let script = lists(workspace).join("cupy/libraries.py");
@@ -50,7 +51,7 @@ impl Wheel {
         }
         let stamp = ingredients.stamp(&folder);
         if !stamp.is_current() {
-            // Where `voltsim setup` keeps PyTorch's wheels too.
+            // `voltsim setup` keeps PyTorch's wheels in the same folder.
             let downloads = workspace.cache.join("downloads");
             let python = Python::at(environment.to_owned(), downloads.clone());
             python.download_for(PYTHON, &requirements, &downloads)?;
@@ -64,7 +65,7 @@ impl Wheel {
         Ok(folder)
     }
 
-    /// The wheel in the folder of downloads.
+    /// The wheel in the download folder.
     fn find(&self, downloads: &Path) -> Result<PathBuf> {
         let entries = fs::read_dir(downloads).map_err(Error::file(downloads))?;
         let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -62,7 +62,7 @@ impl Suite {
         matches!(self, Self::Pytorch | Self::Pytorch26)
     }
 
-    /// Runs it; whether what is to pass passes.
+    /// Runs the suite; true if all listed tests pass.
     fn run(self, workspace: &Workspace, command: &Path, part: Part, accept: bool) -> Result<bool> {
         let suite = match self {
             Self::Tinygrad => return Tinygrad::set_up(workspace, command)?.run(part),
@@ -83,15 +83,15 @@ impl Suite {
     }
 }
 
-/// How much of a suite runs.
+/// Extent of a suite's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// What CI has time for.
+    /// The part that CI has time for.
     Small,
     Whole,
 }
 
-/// The small parts of all suites; whether what is to pass passes.
+/// Runs the small parts of all suites; true if all listed tests pass.
 pub(crate) fn small(workspace: &Workspace) -> Result<bool> {
     small_with(workspace, &workspace.command())
 }
@@ -104,7 +104,7 @@ fn small_with(workspace: &Workspace, command: &Path) -> Result<bool> {
     Ok(passed)
 }
 
-/// `cargo xtask test NAME`, where the name is that of a suite of PyTorch: runs it whole. `None` for another name.
+/// `cargo xtask test NAME` for a suite of PyTorch: runs it whole. `None` for another name.
 pub(crate) fn run_by_name(name: &str) -> Option<Result<()>> {
     let suite = Suite::value_variants().iter().find(|suite| suite.name() == name && suite.is_pytorch())?;
     Some(run(&Arguments { suites: vec![*suite], ..Arguments::default() }))
@@ -145,17 +145,17 @@ fn verdict(what: &str, passed: bool) -> Result<()> {
     if passed { Ok(()) } else { Err(Error::Steps(what.to_owned())) }
 }
 
-/// The folder of the pytest plugin that tells what became of each test.
+/// Folder of the pytest plugin that records outcomes.
 fn plugin(workspace: &Workspace) -> PathBuf {
     lists(workspace).join("plugin")
 }
 
-/// The folder of the lists and of what runs beside the clients.
+/// Folder of the lists and the clients' helpers.
 fn lists(workspace: &Workspace) -> PathBuf {
     workspace.root.join("tests/clients")
 }
 
-/// Names of a suite's tests that are not run; behind each name stands the reason.
+/// Tests of a suite that are not run; the list gives a reason for each.
 fn left_out(workspace: &Workspace, suite: &str) -> Result<Vec<String>> {
     let path = lists(workspace).join(format!("{suite}-left-out.txt"));
     if !path.exists() {
@@ -166,7 +166,7 @@ fn left_out(workspace: &Workspace, suite: &str) -> Result<Vec<String>> {
     Ok(lines.filter_map(|line| line.split_once('\t')).map(|(name, _)| name.to_owned()).collect())
 }
 
-/// The file of a suite's folder or an error that names it.
+/// Text of a file in a suite's folder; the error names the file.
 fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(Error::file(path))
 }

@@ -1,5 +1,5 @@
-//! Programs of our own that GCC 12 compiles for a device: OpenMP and OpenACC regions become PTX modules, which libgomp
-//! links with its own and those of the device's C library.
+//! Voltsim's programs that GCC 12 compiles for a device: OpenMP and OpenACC regions become PTX
+//! modules, which libgomp links with its own and the device C library's.
 
 use super::pass_list::{self, Outcomes};
 use super::{Part, lists, read};
@@ -10,14 +10,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Debian's compiler; its package `gcc-12-offload-nvptx` has what makes PTX.
+/// Debian's compiler; package `gcc-12-offload-nvptx` generates PTX.
 const COMPILER: &str = "gcc-12";
 const OPTIONS: [&str; 4] = ["-O2", "-w", "-foffload=nvptx-none", "-foffload-options=-lm -latomic"];
-/// A program that takes longer hangs.
+/// Time after which a program counts as hung.
 const TIME_LIMIT: &str = "120";
 const NAME: &str = "gcc-offload";
 
-/// Compiles and runs all programs, reports what changed against the pass list and, where that is wanted, accepts it.
+/// Compiles and runs all programs, compares with the pass list and, if `accept`, updates it.
 pub(super) fn run(workspace: &Workspace, command: &Path, part: Part, accept: bool) -> Result<bool> {
     let sources = lists(workspace).join(NAME);
     let folder = workspace.target.join("clients").join(NAME);
@@ -38,7 +38,7 @@ pub(super) fn run(workspace: &Workspace, command: &Path, part: Part, accept: boo
         process::quiet(&mut compile)?;
         let mut test = Command::new("timeout");
         test.arg(TIME_LIMIT).arg(command).args(["run", "--"]).arg(&program);
-        // A region that cannot run on the device is an error, and not run on the host.
+        // A region that cannot run on the device must fail instead of running on the host.
         test.env("OMP_TARGET_OFFLOAD", "MANDATORY").env("ACC_DEVICE_TYPE", "nvidia");
         let names = if process::shown(&mut test)? { &mut outcomes.passed } else { &mut outcomes.failed };
         names.insert(name.to_owned());

@@ -1,4 +1,5 @@
-//! Pass lists: the names of the tests of a suite that pass, one a line, kept in the repository and compared with each run.
+//! Pass lists: names of a suite's passing tests, one a line, kept in the repository and compared
+//! with each run.
 
 use super::read;
 use crate::error::{Error, Result};
@@ -6,31 +7,31 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What became of the tests of a run.
+/// Outcomes of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     pub(crate) passed: BTreeSet<String>,
     pub(crate) failed: BTreeSet<String>,
-    /// Skipped by themselves, or expected to fail by their authors.
+    /// Skipped, or expected to fail by their authors.
     pub(crate) left_out: BTreeSet<String>,
 }
 
-/// A run beside its list.
+/// Comparison of a run with its list.
 #[derive(Debug, PartialEq, Eq)]
 struct Comparison {
-    /// On the list, and not passed though the run reached its file or was to run everything.
+    /// Listed, but not passed by a run that should include them.
     lost: Vec<String>,
-    /// Passed, and not on the list.
+    /// Passed, but not listed.
     gained: Vec<String>,
 }
 
-/// The names on the list; lines starting with `#` are comments.
+/// Names on a list; lines with `#` are comments.
 pub(crate) fn parse(text: &str) -> BTreeSet<String> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// Reports a run of a whole suite against its list and, where that is wanted, accepts it; whether all listed tests pass
-/// now.
+/// Compares a whole suite's run with its list and, if `accept`, updates the list; true if all
+/// listed tests pass.
 pub(crate) fn judge(suite: &str, list: &Path, outcomes: &Outcomes, accept: bool) -> Result<bool> {
     let text = read(list)?;
     let kept = report(suite, &parse(&text), outcomes);
@@ -40,7 +41,7 @@ pub(crate) fn judge(suite: &str, list: &Path, outcomes: &Outcomes, accept: bool)
     Ok(kept || accept)
 }
 
-/// Compares a run with the part of a list that it was to run.
+/// Compares a run with the part of a list that it covers.
 fn compare(listed: &BTreeSet<String>, outcomes: &Outcomes) -> Comparison {
     Comparison {
         lost: listed.difference(&outcomes.passed).cloned().collect(),
@@ -48,7 +49,7 @@ fn compare(listed: &BTreeSet<String>, outcomes: &Outcomes) -> Comparison {
     }
 }
 
-/// Prints what changed against the listed tests, and how many there are of each outcome; whether all listed ones pass.
+/// Prints differences and counts of outcomes; true if all listed tests pass.
 pub(crate) fn report(suite: &str, listed: &BTreeSet<String>, outcomes: &Outcomes) -> bool {
     let comparison = compare(listed, outcomes);
     for name in &comparison.gained {
@@ -63,7 +64,7 @@ pub(crate) fn report(suite: &str, listed: &BTreeSet<String>, outcomes: &Outcomes
     comparison.lost.is_empty()
 }
 
-/// Writes the list anew, with the comments that stand at its head.
+/// Rewrites the list under its head comments.
 pub(crate) fn write(path: &Path, present: &str, outcomes: &Outcomes) -> Result<()> {
     let mut text: String =
         present.lines().take_while(|line| line.starts_with('#')).flat_map(|line| [line, "\n"]).collect();
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_test_that_no_longer_passes_or_runs_is_lost_and_a_new_pass_is_gained() {
+    fn comparison_finds_lost_and_gained_tests() {
         let outcomes = Outcomes { passed: names("a d"), failed: names("b"), left_out: names("e") };
         let comparison = compare(&parse("# tests\na\nb\nc\n"), &outcomes);
         assert_eq!(comparison.lost, ["b", "c"]);

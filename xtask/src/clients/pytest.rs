@@ -1,4 +1,4 @@
-//! Suites that pytest runs, each in an environment of its own with pinned packages, in the cache folder.
+//! Suites run by pytest, each in an environment with pinned packages in the cache folder.
 
 use super::checkout::{CUDA_PYTHON, Checkout};
 use super::pass_list::{self, Outcomes};
@@ -13,9 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the tests of a suite are.
+/// Location of a suite's tests.
 enum Home {
-    /// In the package itself; test names are relative to this folder of the environment's packages.
+    /// In the package; test names are relative to this folder of the environment's packages.
     Package(&'static str),
     /// In the suite's folder in `tests/clients`.
     Ours,
@@ -23,31 +23,32 @@ enum Home {
     Checkout(&'static Checkout, &'static str),
 }
 
-/// Makes what an environment in a folder needs beside its packages, for a part of the suite.
+/// Prepares the libraries that an environment needs beside its packages, for a part of the suite.
 type MakeLibraries = fn(&Workspace, &Path, Part) -> Result<OsString>;
 
-/// A suite that pytest runs.
+/// A suite run by pytest.
 pub(super) struct Pytest {
-    /// Name of the suite and of its files in `tests/clients`.
+    /// Name of the suite and its files in `tests/clients`.
     name: &'static str,
-    /// Name of its environment, which several suites may share, and of the list of its packages.
+    /// Name of its environment, possibly shared, and of the package list.
     environment: &'static str,
     home: Home,
-    /// Device that the tests see: a name, or a file in the suite's folder.
+    /// Device that the tests see: a name or a file in the suite's folder.
     device: &'static str,
     /// Options of pytest.
     options: &'static [&'static str],
-    /// Files and folders of the home that are not looked into.
+    /// Ignored files and folders of the home.
     ignored: &'static [&'static str],
-    /// What pytest is told to run.
+    /// Arguments of pytest for the whole suite.
     whole: &'static [&'static str],
-    /// A part of that, and what the names of its tests begin with.
+    /// Arguments for the small part, with the prefix of its tests' names.
     small: &'static [(&'static str, &'static str)],
-    /// Makes the libraries that the environment in a folder needs beside its packages; gives the path to search.
+    /// Prepares the libraries that the environment needs beside its packages and returns the search
+    /// path.
     libraries: Option<MakeLibraries>,
 }
 
-/// Suites of our own begin with this.
+/// Base of Voltsim's own suites.
 const OURS: Pytest = Pytest {
     name: "",
     environment: "",
@@ -60,7 +61,7 @@ const OURS: Pytest = Pytest {
     libraries: None,
 };
 
-/// The tests with a device of numba-cuda's package.
+/// Device tests in numba-cuda's package.
 pub(super) const NUMBA_CUDA: Pytest = Pytest {
     name: "numba-cuda",
     environment: "numba-cuda",
@@ -80,10 +81,10 @@ pub(super) const NUMBA_CUDA: Pytest = Pytest {
     libraries: None,
 };
 
-/// Kernels of our own in Triton, which has no PyTorch here, and our stand-in for `ptxas`.
+/// Voltsim's Triton kernels, without PyTorch, with Voltsim's `ptxas`.
 pub(super) const TRITON: Pytest = Pytest { name: "triton", environment: "triton", device: "titan-v", ..OURS };
 
-/// cuRAND's generators on the device beside those on the host.
+/// cuRAND's device generators compared with its host generators.
 pub(super) const CURAND: Pytest = Pytest {
     name: "curand",
     environment: "curand",
@@ -97,7 +98,7 @@ pub(super) const CURAND: Pytest = Pytest {
     ..OURS
 };
 
-/// Arrays, products and kernels of CuPy for CUDA 10.2, beside numpy.
+/// Arrays, products and kernels of CuPy for CUDA 10.2, compared with numpy.
 pub(super) const CUPY: Pytest = Pytest {
     name: "cupy",
     environment: "cupy",
@@ -111,7 +112,7 @@ pub(super) const CUPY: Pytest = Pytest {
     ..OURS
 };
 
-/// Kernels of our own in Taichi, and two of its examples.
+/// Voltsim's Taichi kernels, and two of Taichi's examples.
 pub(super) const TAICHI: Pytest = Pytest {
     name: "taichi",
     environment: "taichi",
@@ -122,10 +123,10 @@ pub(super) const TAICHI: Pytest = Pytest {
     ..OURS
 };
 
-/// Our front for NVRTC, as cuda-core uses it.
+/// Voltsim's NVRTC front under cuda-core.
 pub(super) const NVRTC: Pytest = Pytest { name: "nvrtc", environment: "cuda-python", device: "h100", ..OURS };
 
-/// The tests of cuda-bindings of what the driver, the runtime, NVRTC and NVML do.
+/// Tests of cuda-bindings for driver, runtime, NVRTC and NVML.
 pub(super) const CUDA_BINDINGS: Pytest = Pytest {
     name: "cuda-bindings",
     environment: "cuda-python",
@@ -144,7 +145,7 @@ pub(super) const CUDA_BINDINGS: Pytest = Pytest {
     libraries: None,
 };
 
-/// The tests of cuda-core, with its examples.
+/// Tests and examples of cuda-core.
 pub(super) const CUDA_CORE: Pytest = Pytest {
     name: "cuda-core",
     environment: "cuda-python",
@@ -157,17 +158,17 @@ pub(super) const CUDA_CORE: Pytest = Pytest {
     libraries: None,
 };
 
-/// Two workers, as a whole suite is to take less than ten minutes on two cores.
+/// Two workers keep a whole suite under ten minutes on two cores.
 pub(super) const WORKERS: &str = "2";
-/// Seconds after which a test hangs.
+/// Seconds after which a test counts as hung.
 pub(super) const TEST_TIME_LIMIT: &str = "300";
-/// A suite that takes longer hangs.
+/// Time after which a suite counts as hung.
 const TIME_LIMIT: &str = "1h";
-/// The folder of an environment that has its packages.
+/// Package folder of an environment.
 pub(super) const PACKAGES: &str = "lib/python3.11/site-packages";
 
 impl Pytest {
-    /// Runs the suite, reports what changed against the pass list and, where that is wanted, accepts it; whether every
+    /// Runs the suite, compares with the pass list and, if `accept`, updates it; true if every
     /// listed test passes.
     pub(super) fn run(
         &self,
@@ -238,7 +239,7 @@ impl Pytest {
         };
         tests.current_dir(&folder).env("PYTHONPATH", plugin(workspace)).env("OUTCOMES", &file);
         tests.env("PYTHONDONTWRITEBYTECODE", "1");
-        // Headers for what NVRTC compiles.
+        // Headers for NVRTC's compilations.
         let toolkit = environment.join(PACKAGES).join("nvidia/cu13");
         if toolkit.exists() {
             tests.env("CUDA_PATH", toolkit);
@@ -246,22 +247,22 @@ impl Pytest {
         if let Some(libraries) = self.libraries {
             tests.env("LD_LIBRARY_PATH", libraries(workspace, environment, part)?);
         }
-        // Triton's own cache of compiled kernels would hide what its compiler and our assembler do.
+        // Triton's cache of compiled kernels would bypass its compiler and Voltsim's assembler.
         tests.env("TRITON_CACHE_DIR", folder.join("cache")).env("TRITON_ALWAYS_COMPILE", "1");
-        // Triton 3.9 warns unless it is told.
+        // Triton 3.9 warns without the variable.
         tests.env("TRITON_DEFAULT_FP_FUSION", "1");
-        // Failures are judged by the list.
+        // The pass list judges failures.
         process::shown(&mut tests)?;
         Ok(parse(&read(&file)?))
     }
 }
 
-/// The folder of a suite's environment, made where something changed.
+/// Folder of a suite's environment, rebuilt after a change.
 pub(super) fn environment(workspace: &Workspace, suite: &str, beside: Beside) -> Result<PathBuf> {
     let environment = workspace.cache.join("clients").join(suite);
     let requirements = lists(workspace).join(format!("{suite}-requirements.txt"));
     let mut ingredients = Ingredients::default();
-    // Checkouts share the environment, so its path is no ingredient.
+    // Checkouts share the environment, so the stamp excludes its path.
     ingredients.text(&read(&requirements)?);
     let stamp = ingredients.stamp(&environment);
     if !stamp.is_current() {
@@ -272,7 +273,7 @@ pub(super) fn environment(workspace: &Workspace, suite: &str, beside: Beside) ->
     Ok(environment)
 }
 
-/// Reads the lines of `tests/clients/plugin/outcomes.py`: outcome, seconds, name.
+/// Parses the lines of `tests/clients/plugin/outcomes.py`: outcome, seconds, name.
 pub(super) fn parse(text: &str) -> Outcomes {
     let mut outcomes = Outcomes::default();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! The suites of PyTorch: tests of our own in the environments that `voltsim setup` makes.
+//! PyTorch suites: Voltsim's tests in the environments of `voltsim setup`.
 
 use super::pytest::{self, TEST_TIME_LIMIT};
 use super::{Part, lists, pass_list, plugin, read};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A suite, by the name of its environment.
+/// A suite, named as its environment.
 pub(super) struct Framework {
     name: &'static str,
 }
@@ -20,12 +20,13 @@ pub(super) struct Framework {
 pub(super) const PYTORCH: Framework = Framework { name: "pytorch" };
 pub(super) const PYTORCH_2_6: Framework = Framework { name: "pytorch-2.6" };
 
-/// A suite that takes longer hangs.
+/// Time after which a suite counts as hung.
 const TIME_LIMIT: &str = "3h";
 
 impl Framework {
-    /// Makes the environment where it is not there, runs the suite and compares with the pass list; whether every listed
-    /// test passes. With `accept`, the list and the figures that the tests measured are kept in the repository.
+    /// Creates the environment if missing, runs the suite and compares with the pass list; true if
+    /// every listed test passes. With `accept`, the list and the measured figures are stored in the
+    /// repository.
     pub(super) fn run(
         &self,
         workspace: &Workspace,
@@ -73,7 +74,7 @@ impl Framework {
             env::join_paths(modules).map_err(|_| Error::Steps("the path of packages".to_owned()))?;
         tests.current_dir(&folder).env("PYTHONPATH", modules).env("PYTHONDONTWRITEBYTECODE", "1");
         tests.env("OUTCOMES", &results).env("MEASURED", &figures).env("VOLTSIM", command);
-        // Failures are judged by the list.
+        // The pass list judges failures.
         process::shown(&mut tests)?;
         let outcomes = pytest::parse(&read(&results)?);
         let kept = pass_list::judge(self.name, &list, &outcomes, accept)?;
@@ -84,7 +85,7 @@ impl Framework {
         Ok(kept)
     }
 
-    /// The folder of the packages that the tests need beside those of the environment, if any.
+    /// Folder of the packages that the tests need beyond the environment, if any.
     fn packages(&self, workspace: &Workspace, command: &Path) -> Result<Option<PathBuf>> {
         let requirements = lists(workspace).join(format!("{}-requirements.txt", self.name));
         if !requirements.exists() {

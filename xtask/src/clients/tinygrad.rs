@@ -1,6 +1,7 @@
-//! tinygrad hands PTX of its own, or PTX that NVRTC makes of its CUDA C++, to the driver API. The source package holds a
-//! small suite, which is part of `cargo xtask test`, as our training of LeNet is; its tests of operations, types and its JIT
-//! are in its repository only, and compare with PyTorch on the processor.
+//! tinygrad gives the driver API its own PTX, or PTX that NVRTC generates from CUDA C++. `cargo
+//! xtask test` runs the small suite of the source package and a LeNet training. Tests of
+//! operations, types and the JIT exist in the repository only, and compare with PyTorch on the
+//! processor.
 
 use super::pass_list::{self, Outcomes};
 use super::{Part, lists, pytest, read};
@@ -15,15 +16,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Folder that the source package unpacks to.
+/// Folder of the unpacked source package.
 const TINYGRAD: &str = "tinygrad-0.14.0";
-/// Python of Debian, which has Debian's PyTorch.
+/// Debian's Python, which has Debian's PyTorch.
 const PYTHON: &str = "/usr/bin/python3";
 /// Debian's clang.
 const CLANG: &str = "clang-19";
-/// A suite that takes longer hangs.
+/// Time after which a suite counts as hung.
 const TIME_LIMIT: &str = "3h";
-/// What is run of a checkout of the repository.
+/// Tests run from a checkout of the repository.
 const TESTS: [&str; 4] = [
     "test/test_tiny.py",
     "test/backend/test_ops.py",
@@ -31,12 +32,12 @@ const TESTS: [&str; 4] = [
     "test/backend/test_jit.py",
 ];
 
-/// `DEV` with which tinygrad makes PTX itself.
+/// Value of `DEV` for tinygrad's own PTX.
 const PTX: &str = "CUDA:PTX";
-/// `DEV` with which it makes CUDA C++, and NVRTC PTX of that.
+/// Value of `DEV` for CUDA C++ compiled by NVRTC.
 const NVRTC: &str = "CUDA:CUDA";
 
-/// tinygrad, installed.
+/// An installed tinygrad.
 pub(super) struct Tinygrad {
     sources: PathBuf,
     nvrtc: PathBuf,
@@ -48,7 +49,7 @@ pub(super) struct Tinygrad {
 }
 
 impl Tinygrad {
-    /// Installs it into `target/clients`, to run with this `voltsim`; quick when nothing changed.
+    /// Installs tinygrad into `target/clients` for this `voltsim`, unless up to date.
     pub(crate) fn set_up(workspace: &Workspace, command: &Path) -> Result<Self> {
         let folder = workspace.target.join("clients");
         let lists = workspace.root.join("tests/clients");
@@ -78,8 +79,8 @@ impl Tinygrad {
         })
     }
 
-    /// Runs the package's small suite with both renderers and trains LeNet, in the small part with tinygrad's own PTX only;
-    /// whether all of it passes.
+    /// Runs the small suite with both renderers and trains LeNet; the small part uses tinygrad's
+    /// own PTX only. True if everything passes.
     pub(crate) fn run(&self, part: Part) -> Result<bool> {
         let small_suite = self.sources.join("test/test_tiny.py");
         let lenet = self.lists.join("tinygrad/lenet.py");
@@ -98,8 +99,8 @@ impl Tinygrad {
         Ok(passed)
     }
 
-    /// Runs tests of a checkout of the repository with both renderers, reports what changed against the pass list and,
-    /// where that is wanted, accepts it; whether every listed test passes.
+    /// Runs a checkout's tests with both renderers, compares with the pass list and, if `accept`,
+    /// updates it; true if every listed test passes.
     pub(crate) fn checkout(&self, workspace: &Workspace, checkout: &Path, accept: bool) -> Result<bool> {
         let python = pytest::environment(workspace, "tinygrad", Beside::Debian)?.join("bin/python");
         process::quiet(Command::new(&python).args(["-c", "import hypothesis, numpy, torch"]))?;
@@ -112,7 +113,7 @@ impl Tinygrad {
             tests.args(["-m", "pytest", "-p", "outcomes", "-p", "no:cacheprovider"]);
             tests.args(["--quiet", "--no-header", "--disable-warnings", "--tb=short"]);
             tests.args(["--numprocesses", pytest::WORKERS, "--timeout", pytest::TEST_TIME_LIMIT]).args(TESTS);
-            // Failures are judged by the list.
+            // The pass list judges failures.
             process::shown(tests.env("OUTCOMES", &file))?;
             let Outcomes { passed, failed, left_out } = pytest::parse(&read(&file)?);
             let named =
@@ -124,20 +125,20 @@ impl Tinygrad {
         pass_list::judge("tinygrad", &lists(workspace).join("tinygrad.txt"), &all, accept)
     }
 
-    /// A Python program that uses the tinygrad of a folder, in that folder.
+    /// A Python program in `folder` with the tinygrad there.
     fn python(&self, python: &Path, folder: &Path, renderer: &str) -> Command {
         let mut program = Command::new("timeout");
         program.arg(TIME_LIMIT).arg(&self.command).args(["run", "--"]).arg(python).current_dir(folder);
         let path = env::join_paths([folder, &self.lists.join("plugin")]).unwrap_or_default();
         program.env("PYTHONPATH", path).env("PYTHONDONTWRITEBYTECODE", "1").env("DEV", renderer);
         program.env("NVRTC_PATH", &self.nvrtc).env("CUDA_PATH", &self.cuda12);
-        // What runs on the processor beside it is compiled by clang.
+        // clang compiles the reference that runs on the processor.
         program.env("CC", CLANG);
-        // With the same examples in every run.
+        // Reproducible examples.
         program.env("DERANDOMIZE_CI", "1");
-        // Without its own cache of compiled kernels, and without a line for each operation.
+        // No cache of compiled kernels, and no line per operation.
         program.env("CACHELEVEL", "0").env("CI", "1");
-        // Without processes of its own to compile in: each takes longer to start than what it compiles.
+        // No compiler processes: each takes longer to start than to compile.
         program.env("PARALLEL", "0");
         program
     }

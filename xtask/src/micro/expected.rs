@@ -1,7 +1,8 @@
-//! What cards gave: `tests/micro/expected.csv`.
+//! Measurements on cards: `tests/micro/expected.csv`.
 //!
-//! A line holds the row's name, the cards it is for, the unit, the lowest and highest value that the sources give, by how many
-//! percent of the nearer one a model may be outside of them, or `reported` where it is not judged, and the sources.
+//! A line holds the row's name, its cards, the unit, the lowest and highest value of the sources,
+//! the tolerance, and the sources. The tolerance is in per cent of the nearer bound, or `reported`
+//! for rows that are not judged.
 
 use crate::error::{Error, Result};
 use std::fs;
@@ -9,31 +10,31 @@ use std::path::Path;
 
 const HEAD: &str = "name,cards,unit,low,high,tolerance,source";
 
-/// What was measured for one row on one card.
+/// Measurement of a row on a card.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Expected {
     pub(super) name: String,
     unit: String,
     pub(super) low: f64,
     pub(super) high: f64,
-    /// As a fraction; without one the row is only reported.
+    /// Tolerance as a fraction; `None` if the row is only reported.
     tolerance: Option<f64>,
     pub(super) source: String,
 }
 
-/// How a model's value stands to the measured ones.
+/// Verdict on a model's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Within the range or close enough.
+    /// Within the range or tolerance.
     Inside,
-    /// Not so.
+    /// Outside.
     Outside,
-    /// The sources are too weak to judge by.
+    /// Not judged: the sources are too weak.
     Reported,
 }
 
 impl Judgement {
-    /// What is said behind a row.
+    /// Remark after a row.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Inside => "",
@@ -44,7 +45,7 @@ impl Judgement {
 }
 
 impl Expected {
-    /// How far `value` is outside of the range, as a fraction of the nearer end; 0 within it.
+    /// Distance of `value` from the range, as a fraction of the nearer bound; 0 within.
     pub(super) fn deviation(&self, value: f64) -> f64 {
         let nearer = value.clamp(self.low, self.high);
         match value - nearer {
@@ -54,12 +55,12 @@ impl Expected {
         }
     }
 
-    /// Whether a model's value may be wrong.
+    /// True if the row is judged.
     pub(super) fn is_judged(&self) -> bool {
         self.tolerance.is_some()
     }
 
-    /// Judges the model's `value`; one in another unit is never right.
+    /// Judges the model's `value`; another unit always fails.
     pub(super) fn judge(&self, value: f64, unit: &str) -> Judgement {
         match self.tolerance {
             _ if unit != self.unit => Judgement::Outside,
@@ -70,7 +71,7 @@ impl Expected {
     }
 }
 
-/// The rows for `card` in the file at `path`.
+/// Rows for `card` in the file at `path`.
 pub(super) fn read(path: &Path, card: &str) -> Result<Vec<Expected>> {
     let text = fs::read_to_string(path).map_err(Error::file(path))?;
     let mut lines = text.lines().enumerate();
@@ -88,7 +89,7 @@ pub(super) fn read(path: &Path, card: &str) -> Result<Vec<Expected>> {
     Ok(rows)
 }
 
-/// The cards of a line, and what it says of them.
+/// Cards and measurement of a line.
 fn parse(line: &str) -> Option<(&str, Expected)> {
     let mut fields = line.splitn(7, ',');
     let mut field = || fields.next();
@@ -113,19 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_the_range_deviates_by_nothing() {
+    fn value_in_the_range_has_no_deviation() {
         assert_eq!(latency("5").deviation(29.0), 0.0);
         assert_eq!(latency("0").judge(30.0, "cycles"), Judgement::Inside);
     }
 
     #[test]
-    fn the_deviation_is_taken_from_the_nearer_end() {
+    fn deviation_is_relative_to_the_nearer_bound() {
         assert!((latency("5").deviation(31.5) - 0.05).abs() < 1e-12);
         assert!((latency("5").deviation(25.2) + 0.1).abs() < 1e-12);
     }
 
     #[test]
-    fn the_tolerance_decides_outside_of_the_range() {
+    fn tolerance_decides_outside_the_range() {
         assert_eq!(latency("5").judge(31.4, "cycles"), Judgement::Inside);
         assert_eq!(latency("5").judge(31.6, "cycles"), Judgement::Outside);
     }
@@ -136,26 +137,26 @@ mod tests {
     }
 
     #[test]
-    fn another_unit_is_never_right() {
+    fn other_unit_always_fails() {
         assert_eq!(latency("5").judge(29.0, "ns"), Judgement::Outside);
     }
 
     #[test]
-    fn a_value_where_none_may_be_is_infinitely_far() {
+    fn value_beside_a_zero_range_deviates_infinitely() {
         let hits = parse("misses,v100,misses,0,0,0,khairy").unwrap().1;
         assert_eq!(hits.judge(0.0, "misses"), Judgement::Inside);
         assert_eq!(hits.judge(1.0, "misses"), Judgement::Outside);
     }
 
     #[test]
-    fn lines_that_are_not_of_the_form_are_refused() {
+    fn malformed_line_is_rejected() {
         for line in ["", "a,b,c,1,2,5", "a,b,c,2,1,5,source", "a,b,c,1,2,some,source", "a,b,c,1,2,5,"] {
             assert_eq!(parse(line), None, "{line}");
         }
     }
 
     #[test]
-    fn the_table_of_the_checkout_can_be_read_and_names_no_row_twice_for_a_card() {
+    fn table_of_the_checkout_is_valid_and_unambiguous() {
         let path = catalogue::micro_benchmarks(&catalogue::checkout()).join("expected.csv");
         for card in ["titan-v", "v100", "gv100"] {
             let mut names: Vec<String> = read(&path, card).unwrap().into_iter().map(|row| row.name).collect();

@@ -1,5 +1,5 @@
-//! `cargo xtask micro`: runs the micro-benchmarks of `tests/micro` on the timing model and compares what they print with what
-//! cards gave.
+//! `cargo xtask micro`: runs the micro-benchmarks of `tests/micro` on the timing model and compares
+//! with measurements on cards.
 
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     command: Option<PathBuf>,
 }
 
-/// What a benchmark printed in one line.
+/// A line of a benchmark's output.
 #[derive(Debug, PartialEq)]
 struct Row {
     name: String,
@@ -31,10 +31,10 @@ struct Row {
     unit: String,
 }
 
-/// Benchmarks that take a few seconds each: one of the SM, one of the L2.
+/// Benchmarks of a few seconds: one of the SM, one of the L2.
 const QUICK: [&str; 2] = ["instruction_latency", "l2_write_policy"];
 
-/// Runs those of every test run, with the command that has been built.
+/// Runs the quick benchmarks with the built command, in every test run.
 pub(crate) fn quick(workspace: &Workspace) -> Result<()> {
     run(&Arguments {
         names: QUICK.map(str::to_owned).to_vec(),
@@ -43,7 +43,8 @@ pub(crate) fn quick(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// Compiles and runs the chosen benchmarks, prints a table, and fails if a row is outside its bound or missing.
+/// Compiles and runs the selected benchmarks, prints a table, and fails for a missing row or one
+/// outside its bounds.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();
     let command = match &arguments.command {
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if outside.is_empty() { Ok(()) } else { Err(Error::Outside(outside.join(", "))) }
 }
 
-/// The benchmarks whose names contain one of `names`.
+/// Benchmarks whose names contain one of `names`.
 fn chosen(root: &Path, names: &[String]) -> Result<Vec<Program>> {
     let mut programs = catalogue::micro_programs(root)?;
     programs
@@ -85,7 +86,7 @@ fn chosen(root: &Path, names: &[String]) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// The rows in a benchmark's output.
+/// Rows of a benchmark's output.
 fn rows(program: &Path, output: &str) -> Result<Vec<Row>> {
     let rows = output.lines().map(row).collect::<Option<Vec<_>>>().filter(|rows| !rows.is_empty());
     rows.ok_or_else(|| Error::Silent { program: program.to_owned(), what: "rows `name value unit` alone" })
@@ -101,7 +102,7 @@ fn row(line: &str) -> Option<Row> {
     words.next().is_none().then_some(row)
 }
 
-/// Prints a row beside what was measured; how it is judged.
+/// Prints a row with its measurement and returns the verdict.
 fn print(row: &Row, measured: Option<&Expected>) -> Option<Judgement> {
     let Row { name, value, unit } = row;
     let Some(measured) = measured else {
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_name_a_value_and_a_unit() {
+    fn row_is_name_value_and_unit() {
         let expected = Row { name: "latency.l1".to_owned(), value: 28.5, unit: "cycles".to_owned() };
         assert_eq!(row("latency.l1 28.5 cycles"), Some(expected));
         assert_eq!(row("latency.l1 28.5"), None);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_that_prints_no_row_is_an_error() {
+    fn benchmark_without_rows_is_an_error() {
         assert!(rows(Path::new("chase"), "").is_err());
         assert!(rows(Path::new("chase"), "chase.cu:1: no device\nFAIL\n").is_err());
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use voltsim_tests::catalogue::{self, Mode, Program};
 
-/// Part of every stamp: this file, so that a change of an option compiles every program again.
+/// Part of every stamp: a change of this file's options recompiles every program.
 pub(super) const RECIPE: &str = include_str!("build.rs");
 
 const NVCC: [&str; 2] = ["-O3", "-std=c++17"];
@@ -23,10 +23,10 @@ const CLANG_CUDA: [&str; 6] = [
     "--cuda-include-ptx=sm_70",
     "-Wno-unknown-cuda-version",
 ];
-/// Host code that a kernel is compared with for speed.
+/// Options of host code that is the speed reference of a kernel.
 const NATIVE: [&str; 4] = ["-O3", "-std=c++17", "-march=native", "-c"];
 
-/// Compiles and links `program` in each of its modes that has a compiler, into `folder`.
+/// Compiles and links `program` into `folder` in each mode with a compiler.
 pub(super) fn build(
     workspace: &Workspace,
     toolchain: &Toolchain,
@@ -68,7 +68,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// nvcc 13 makes PTX for compute_75 and up.
+    /// nvcc 13 with PTX for compute_75 and later.
     fn nvcc(&self) -> Command {
         let mut nvcc = self.toolchain.nvcc();
         let arch = &self.program.arch;
@@ -82,7 +82,7 @@ impl Build<'_> {
         format!("-I{}", catalogue::common_headers(&self.workspace.root).display())
     }
 
-    /// Compiles one source; gives the object file.
+    /// Compiles a source and returns the object file.
     fn object(&self, source: &Path) -> Result<PathBuf> {
         let object = self.objects.join(source.file_name().unwrap_or_default()).with_added_extension("o");
         let mut compiler = if catalogue::has_extension(source, &["cpp"]) {
@@ -98,7 +98,7 @@ impl Build<'_> {
         Ok(object)
     }
 
-    /// Links with nvcc, which also links device code where the program asks for that.
+    /// Links with nvcc, and device code with it if the program requires that.
     fn link(&self, objects: &[PathBuf], runtime: &str, executable: &Path) -> Result<()> {
         let mut linker = self.nvcc();
         linker.args(["-cudart", runtime]).args(objects);
@@ -109,7 +109,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// A `libcuda.so` that has the driver functions the objects call, to link against; gives its folder.
+    /// Creates a `libcuda.so` with the driver functions that the objects call, and returns its
+    /// folder.
     fn driver_stand_in(&self, objects: &[PathBuf]) -> Result<PathBuf> {
         let undefined = process::quiet(Command::new("nm").arg("--undefined-only").args(objects))?;
         let names: BTreeSet<&str> = undefined
@@ -139,7 +140,7 @@ impl Build<'_> {
     }
 }
 
-/// Whether `name` is a function of the driver API: `cu` and a capital letter.
+/// True for the name of a driver function: `cu` and a capital letter.
 fn is_driver(name: &str) -> bool {
     name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
 }

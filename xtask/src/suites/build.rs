@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use voltsim_tests::catalogue;
 
-/// Part of every stamp: this file, so that a change of an option compiles every program again.
+/// Part of every stamp: a change of this file's options recompiles every program.
 const RECIPE: &str = include_str!("build.rs");
 
 const NVCC: [&str; 7] =
@@ -25,7 +25,7 @@ const CLANG: [&str; 6] = [
     "-Wno-unknown-cuda-version",
 ];
 
-/// The suite's folder below the folder of checkouts, with the sources of `program`.
+/// Suite folder among the checkouts that contains `program`'s sources.
 pub(super) fn root(checkouts: &Path, suite: &Suite, program: &Program) -> Option<PathBuf> {
     let main = program.sources.first()?;
     let roots = program.root.as_ref().map_or(&suite.roots[..], std::slice::from_ref);
@@ -38,14 +38,14 @@ pub(super) struct Build<'a> {
     pub(super) toolchain: &'a Toolchain,
     pub(super) suite: &'a Suite,
     pub(super) program: &'a Program,
-    /// The suite's folder.
+    /// Suite folder.
     pub(super) root: &'a Path,
-    /// Folder of the program's build.
+    /// Build folder of the program.
     pub(super) folder: &'a Path,
 }
 
 impl Build<'_> {
-    /// Builds the program unless it is up to date; gives the executable.
+    /// Builds the program unless up to date, and returns the executable.
     pub(super) fn run(&self) -> Result<PathBuf> {
         fs::create_dir_all(self.folder).map_err(Error::file(self.folder))?;
         let executable = self.folder.join(&self.program.name);
@@ -82,7 +82,7 @@ impl Build<'_> {
         self.program.sources.iter().chain(&self.suite.sources).map(|source| self.root.join(source))
     }
 
-    /// Folders with headers: the sources' own, those of the list, and those of this repository.
+    /// Include folders: of the sources, of the list, and of this repository.
     fn include(&self) -> impl Iterator<Item = PathBuf> {
         let own = folder(self.workspace).join("include");
         let listed =
@@ -92,7 +92,7 @@ impl Build<'_> {
         sources.chain(listed).chain([of_suite, own])
     }
 
-    /// A compiler with what all sources are compiled with.
+    /// A compiler with the options common to all sources.
     fn compiler(&self, mut command: Command, options: &[&str]) -> Command {
         command.args(options);
         command.args(self.include().map(|folder| format!("-I{}", folder.display())));

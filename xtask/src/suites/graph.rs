@@ -1,4 +1,4 @@
-//! Connected undirected graphs, the file formats that suites read, and solutions to compare with.
+//! Connected undirected graphs, the suites' file formats, and reference solutions.
 
 use super::random::Random;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(super) struct Shape {
     pub(super) edges: usize,
     #[serde(default)]
     pub(super) seed: u64,
-    /// All weights are 1, instead of each edge's being another.
+    /// All weights are 1, instead of distinct per edge.
     #[serde(default)]
     pub(super) unit: bool,
 }
@@ -32,7 +32,7 @@ pub(super) enum Format {
     Metis,
     /// Offsets and degrees, the source, and the edges, for Parboil's and ISPASS's searches.
     Offsets,
-    /// Form with the counts and the source ahead, for CHAI.
+    /// Form with counts and source first, for CHAI.
     Chai,
     /// Solution: hops from node 0 as CHAI compares them.
     ChaiHops,
@@ -54,12 +54,12 @@ pub(super) enum Format {
 pub(super) struct Graph {
     /// Neighbours and weights of each node, in the order of the neighbours.
     neighbours: Vec<Vec<(usize, u32)>>,
-    /// Each edge once.
+    /// Edges, each once.
     edges: Vec<(usize, usize, u32)>,
 }
 
 impl Graph {
-    /// A random tree over all nodes, and random edges between them.
+    /// A random tree over all nodes, plus random edges.
     pub(super) fn new(shape: Shape) -> Self {
         let mut random = Random::new(shape.seed);
         let mut pairs: Vec<(usize, usize)> =
@@ -140,7 +140,7 @@ impl Graph {
             bytes.extend(end.to_le_bytes());
         }
         let all = || self.neighbours.iter().flatten();
-        // The number of arcs is even, so that no word has to be filled in.
+        // An even number of arcs needs no padding word.
         all().for_each(|(to, _)| bytes.extend((*to as u32).to_le_bytes()));
         all().for_each(|(_, weight)| bytes.extend(weight.to_le_bytes()));
         bytes
@@ -182,12 +182,12 @@ impl Graph {
         text
     }
 
-    /// Edges between node 0 and each node.
+    /// Hops from node 0 to each node.
     fn hops(&self) -> Vec<u64> {
         self.search(|_| 1)
     }
 
-    /// Sums of weights between node 0 and each node.
+    /// Distances from node 0 to each node.
     fn distances(&self) -> Vec<u64> {
         self.search(u64::from)
     }
@@ -208,7 +208,7 @@ impl Graph {
         costs
     }
 
-    /// The weight of the minimum spanning tree, by Kruskal's algorithm.
+    /// Weight of the minimum spanning tree, by Kruskal's algorithm.
     #[cfg(test)]
     pub(super) fn tree_weight(&self) -> u64 {
         let mut edges = self.edges.clone();
@@ -234,7 +234,7 @@ fn lines(values: &[u64], line: impl Fn(usize, u64) -> String) -> String {
 mod tests {
     use super::*;
 
-    /// Edges 0-1, 1-2, 2-3, 3-0 and 0-2 in an order that the seed chooses.
+    /// Edges 0-1, 1-2, 2-3, 3-0 and 0-2 in an order set by the seed.
     fn square() -> Graph {
         let edges = vec![(0, 1, 1), (1, 2, 2), (2, 3, 3), (0, 3, 9), (0, 2, 4)];
         let mut neighbours = vec![Vec::new(); 4];
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn solutions_are_those_of_the_graph() {
+    fn solutions_match_the_graph() {
         assert_eq!(square().hops(), [0, 1, 1, 1]);
         assert_eq!(square().distances(), [0, 1, 3, 6]);
         assert_eq!(square().tree_weight(), 1 + 2 + 3);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_connected_and_its_weights_differ() {
+    fn graph_is_connected_with_distinct_weights() {
         let graph = Graph::new(Shape { nodes: 500, edges: 1500, seed: 3, unit: false });
         assert_eq!(graph.edges.len(), 1500);
         assert!(graph.hops().iter().all(|hops| *hops < 500));

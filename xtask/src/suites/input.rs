@@ -1,4 +1,4 @@
-//! Input files of the suites' programs, made anew for each run: the same bytes every time.
+//! Input files of the suites' programs, generated for each run with equal bytes.
 
 use super::graph::{Format, Graph, Shape};
 use super::random::Random;
@@ -12,18 +12,18 @@ use std::path::Path;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// Name in the run's folder, which may lie in folders of its own.
+    /// File name in the run's folder, possibly with subfolders.
     pub(super) file: String,
     /// File or folder of the suite to link to, below the suite's root.
     copy: Option<String>,
     /// Lines of text.
     lines: Option<Vec<Line>>,
-    /// How often the lines are repeated.
+    /// Repetitions of the lines.
     #[serde(default = "once")]
     times: usize,
     /// Numbers in binary form.
     values: Option<Vec<Values>>,
-    /// A graph or the solution of one.
+    /// A graph or its solution.
     graph: Option<Format>,
     shape: Option<Shape>,
     /// Points along a side of a triangulated square. The name gets the endings `.node`, `.ele`
@@ -39,7 +39,7 @@ fn once() -> usize {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// How many there are.
+    /// Number of lines.
     #[serde(default = "once")]
     count: usize,
     /// The line. `{row}` is the line's number from 1, and `{row+n}` a later one. `{a..b}` is a random
@@ -48,7 +48,7 @@ struct Line {
     line: String,
 }
 
-/// Numbers, little-endian unless told otherwise.
+/// Numbers, little-endian by default.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Values {
@@ -99,7 +99,7 @@ impl Input {
         fs::write(&file, self.bytes()).map_err(Error::file(&file))
     }
 
-    /// The input says what it holds.
+    /// True if the input has content.
     #[cfg(test)]
     pub(super) fn is_whole(&self) -> bool {
         let sources = [
@@ -159,7 +159,7 @@ impl Values {
     }
 }
 
-/// The line of a form.
+/// A line of a form.
 fn fill(form: &str, row: usize, random: &mut Random) -> String {
     let mut text = String::new();
     let mut rest = form;
@@ -172,7 +172,7 @@ fn fill(form: &str, row: usize, random: &mut Random) -> String {
     text + rest
 }
 
-/// The value of a place in a form; a place that has none stays as it is.
+/// Value of a placeholder in a form; unknown ones stay.
 fn value(place: &str, row: usize, random: &mut Random) -> String {
     if let Some(later) = place.strip_prefix("row") {
         return (row + later.trim_start_matches('+').parse().unwrap_or(0)).to_string();
@@ -197,8 +197,8 @@ fn value(place: &str, row: usize, random: &mut Random) -> String {
     if is_whole { format!("{sign}{}", number.floor()) } else { format!("{sign}{number:.6}") }
 }
 
-/// The files of a triangulated unit square with `side` points along an edge. Cells are rectangles, so
-/// that the triangles are those of Delaunay; cells near the left edge are thin.
+/// Files of a triangulated unit square with `side` points along an edge. Cells are rectangles, so
+/// the triangulation is Delaunay; cells near the left edge are thin.
 fn mesh(side: usize) -> [(&'static str, String); 3] {
     let at = |x: usize, y: usize| y * side + x;
     let along = |index: usize, axis: usize| {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_a_line_are_filled() {
+    fn placeholders_of_a_line_are_filled() {
         let input = input(
             "file = 'a'\ntimes = 2\nlines = [{ line = 'head' }, { count = 2, line = '{row+5} {3..4} {+7..8} {2.0..2.0} {C:3}' }]",
         );
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_in_their_order() {
+    fn values_are_written_in_order() {
         let input = input(
             "file = 'a'\nvalues = [{ words = [1], big_endian = true }, { halves = [2, 3] }, { random = 'u8', count = 2, \
              low = 5, high = 5.5 }]",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_has_two_triangles_a_cell_and_a_closed_border() {
+    fn mesh_has_two_triangles_a_cell_and_a_closed_border() {
         let [(_, nodes), (_, triangles), (_, border)] = mesh(4);
         assert_eq!(nodes.lines().count(), 17);
         assert_eq!(triangles.lines().count(), 1 + 18);

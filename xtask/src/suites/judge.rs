@@ -1,4 +1,4 @@
-//! Runs a program in its modes, and checks the results.
+//! Runs a program in its modes and checks the results.
 
 use super::list::{Check, MEMORY, OUTPUT, Program};
 use crate::error::{Error, Result};
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Seconds that a detailed run may take.
+/// Time limit of a detailed run in seconds.
 const DETAILED_SECONDS: u64 = 600;
-/// The status of `timeout` when the time is over.
+/// Exit status of `timeout` at the limit.
 const OVERDUE: i32 = 124;
 const STANDARD_OUTPUT: &str = "standard-output.txt";
 const STANDARD_ERROR: &str = "standard-error.txt";
 const CHECKSUMS: &str = "checksums.txt";
 
-/// How a program is run.
+/// Mode of a program's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Mode {
     Functional,
-    /// Functional with the CTAs in a fixed order: the second run of a program without detailed mode.
+    /// Functional with CTAs in a fixed order: the second run of a program without detailed mode.
     Ordered,
     Detailed,
 }
@@ -45,7 +45,7 @@ impl Mode {
         }
     }
 
-    /// The modes of a program; one alone where nothing is to be the same in another.
+    /// Modes of a program; only one if no result must be equal in another.
     pub(super) fn of(program: &Program, is_quick: bool) -> Vec<Self> {
         let compares = program.check.as_ref().is_some_and(|check| !check.same.is_empty());
         if program.functional_only.is_none() && !is_quick {
@@ -58,19 +58,19 @@ impl Mode {
     }
 }
 
-/// A run that has ended.
+/// A completed run.
 pub(super) struct Run {
     pub(super) seconds: f64,
-    /// Why the run is not right.
+    /// Reason why the run is wrong.
     pub(super) fault: Option<String>,
 }
 
-/// A program that is built.
+/// A built program.
 pub(super) struct Candidate<'a> {
     pub(super) program: &'a Program,
     pub(super) check: &'a Check,
     pub(super) executable: &'a Path,
-    /// The suite's folder.
+    /// Suite folder.
     pub(super) root: &'a Path,
     /// Folder of the program's build and runs.
     pub(super) folder: &'a Path,
@@ -79,7 +79,7 @@ pub(super) struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Runs the program in a folder of the mode's own, with its inputs.
+    /// Runs the program with its inputs in a folder of the mode.
     pub(super) fn run(&self, mode: Mode) -> Result<Run> {
         let folder = self.of(mode);
         files::remove_folder(&folder)?;
@@ -136,7 +136,7 @@ impl Candidate<'_> {
         Ok(None)
     }
 
-    /// Differences after runs in two modes.
+    /// Differences between runs in two modes.
     pub(super) fn difference(&self, one: Mode, other: Mode) -> Result<Option<String>> {
         for result in &self.check.same {
             let of = |mode| self.result(result, &self.of(mode));
@@ -147,7 +147,7 @@ impl Candidate<'_> {
         Ok(None)
     }
 
-    /// A result as it is compared.
+    /// A result in the form compared.
     fn result(&self, result: &str, folder: &Path) -> Result<Vec<u8>> {
         match result {
             OUTPUT => {
@@ -170,7 +170,7 @@ fn contains(bytes: &[u8], text: &[u8]) -> bool {
     !text.is_empty() && bytes.windows(text.len()).any(|window| window == text)
 }
 
-/// The last line of standard error, or of standard output where that is empty.
+/// Last line of standard error, or of standard output if that is empty.
 fn last_words(folder: &Path) -> String {
     let last = |name| {
         let text = fs::read(folder.join(name)).unwrap_or_default();

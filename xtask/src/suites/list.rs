@@ -1,4 +1,4 @@
-//! The list of programs: one file for each suite in `tests/outside`.
+//! The list of programs: a file per suite in `tests/outside`.
 
 use super::input::Input;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use voltsim_tests::catalogue;
 
-/// The folder with the list and with the headers that take the place of removed ones.
+/// Folder of the list and of headers that replace removed ones.
 pub(super) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.root.join("tests/outside")
 }
@@ -17,39 +17,39 @@ pub(super) fn folder(workspace: &Workspace) -> PathBuf {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Suite {
-    /// Short name, with which the names of the programs begin.
+    /// Short name, the prefix of the programs' names.
     pub(super) suite: String,
-    /// Folders below the folder of checkouts. A program takes the first that has its main source.
+    /// Folders among the checkouts; a program uses the first with its main source.
     pub(super) roots: Vec<String>,
-    /// Sources that belong to every program, below the root.
+    /// Sources of every program, below the root.
     #[serde(default)]
     pub(super) sources: Vec<String>,
-    /// Folders with headers for every program, below the root.
+    /// Include folders of every program, below the root.
     #[serde(default)]
     pub(super) include: Vec<String>,
-    /// Options of the compiler for every program.
+    /// Compiler options of every program.
     #[serde(default)]
     pub(super) options: Vec<String>,
-    /// Where the sources or options of all programs differ from the suite's own, and why.
+    /// Difference of all builds from the suite's own, with the reason.
     #[serde(default)]
     pub(super) adaptation: Option<String>,
     #[serde(rename = "program")]
     pub(super) programs: Vec<Program>,
 }
 
-/// A program of a suite: how it is built, run and checked, or why it is not.
+/// A program of a suite: build, run and check, or the reason why it is left out.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Program {
     pub(super) name: String,
-    /// Why the program is not run.
+    /// Reason why the program is left out.
     pub(super) left_out: Option<String>,
-    /// A folder below the folder of checkouts that takes the place of the suite's.
+    /// Folder among the checkouts that replaces the suite's.
     pub(super) root: Option<String>,
-    /// Sources below the root, the main one first. Their folders are searched for headers.
+    /// Sources below the root, the main one first. Their folders are include folders.
     #[serde(default)]
     pub(super) sources: Vec<String>,
-    /// More folders with headers, below the root.
+    /// Further include folders, below the root.
     #[serde(default)]
     pub(super) include: Vec<String>,
     #[serde(default)]
@@ -58,7 +58,7 @@ pub(super) struct Program {
     pub(super) link: Vec<String>,
     #[serde(default)]
     pub(super) compiler: Compiler,
-    /// Where the build differs from the suite's own, and why.
+    /// Difference of the build from the suite's own, with the reason.
     #[serde(default)]
     pub(super) adaptation: Option<String>,
     #[serde(default)]
@@ -69,12 +69,12 @@ pub(super) struct Program {
     #[serde(default)]
     pub(super) voltsim: Vec<String>,
     pub(super) check: Option<Check>,
-    /// Why the program is not run in detailed mode.
+    /// Reason why the program does not run in detailed mode.
     pub(super) functional_only: Option<String>,
-    /// Exit status of a run that succeeds.
+    /// Exit status of a successful run.
     #[serde(default)]
     pub(super) status: i32,
-    /// Seconds that a functional run may take.
+    /// Time limit of a functional run in seconds.
     #[serde(default = "seconds")]
     pub(super) seconds: u64,
 }
@@ -83,45 +83,45 @@ fn seconds() -> u64 {
     60
 }
 
-/// The compiler of a program's CUDA sources.
+/// Compiler of a program's CUDA sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Compiler {
     /// nvcc 13, PTX for compute_75.
     #[default]
     Nvcc,
-    /// clang 16 with CUDA 11.8, which still has texture references: PTX for sm_70.
+    /// clang 16 with CUDA 11.8, the last with texture references: PTX for sm_70.
     Clang,
 }
 
-/// The check of a run that has ended with the right status.
+/// Check of a run with the right exit status.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Check {
-    /// Texts that standard output contains: the program's own check.
+    /// Texts required in standard output: the program's own check.
     #[serde(default)]
     pub(super) output: Vec<String>,
-    /// Texts that standard output does not contain.
+    /// Texts forbidden in standard output.
     #[serde(default)]
     pub(super) never: Vec<String>,
-    /// Pairs of files that are equal: what the program writes, and the solution.
+    /// Pairs of equal files: the program's output and the solution.
     #[serde(default)]
     pub(super) equal: Vec<[String; 2]>,
-    /// Results that are equal in both modes.
+    /// Results equal in both modes.
     #[serde(default)]
     pub(super) same: Vec<String>,
-    /// Words of lines of standard output that may differ, such as times.
+    /// Words of standard output lines that may differ, such as times.
     #[serde(default)]
     pub(super) except: Vec<String>,
 }
 
-/// Among [`Check::same`]: standard output.
+/// Standard output, in [`Check::same`].
 pub(super) const OUTPUT: &str = "output";
-/// Among [`Check::same`]: all device memory after each launch.
+/// All device memory after each launch, in [`Check::same`].
 pub(super) const MEMORY: &str = "memory";
 
 impl Check {
-    /// The check in a few words.
+    /// Summary of the check.
     pub(super) fn describe(&self) -> String {
         let mut parts = Vec::new();
         if !self.output.is_empty() || !self.never.is_empty() {
@@ -137,7 +137,7 @@ impl Check {
     }
 }
 
-/// All suites, by the names of their files.
+/// All suites, by file name.
 pub(super) fn read(folder: &Path) -> Result<Vec<Suite>> {
     let files =
         catalogue::entries(folder)?.into_iter().filter(|file| catalogue::has_extension(file, &["toml"]));
@@ -158,7 +158,7 @@ mod tests {
         read(&catalogue::checkout().join("tests/outside")).unwrap()
     }
 
-    /// Programs that run, by suite, and how many of them in detailed mode.
+    /// Running programs by suite, and those in detailed mode.
     fn counts() -> BTreeMap<String, (usize, usize)> {
         let suites = suites();
         let count = |suite: &Suite| {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_six_suites_has_programs_that_run() {
+    fn each_of_the_six_suites_has_running_programs() {
         let counts = counts();
         let names: Vec<&str> = counts.keys().map(String::as_str).collect();
         assert_eq!(names, ["chai", "ispass", "lonestar", "pannotia", "parboil", "shoc"]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn spanning_tree_weight_is_that_of_its_graph() {
+    fn spanning_tree_weight_matches_its_graph() {
         let suites = suites();
         let lonestar = suites.iter().find(|suite| suite.suite == "lonestar").unwrap();
         let tree = lonestar.programs.iter().find(|program| program.name == "mst").unwrap();

@@ -1,5 +1,5 @@
-//! `cargo xtask suites`: programs of benchmark suites, from checkouts beside the repository. `tests/outside` has the list and
-//! tells of each suite.
+//! `cargo xtask suites`: programs of benchmark suites, from checkouts beside the repository.
+//! `tests/outside` holds the list and describes each suite.
 
 mod build;
 mod graph;
@@ -39,20 +39,20 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// A line of the table: one program in one mode.
+/// A table row: one program in one mode.
 #[derive(Serialize)]
 struct Row {
     program: String,
     built: bool,
-    /// `None` where the program is not run.
+    /// Mode; `None` if the program is not run.
     mode: Option<Mode>,
     outcome: Outcome,
-    /// The program's check in a few words.
+    /// Summary of the check.
     check: Option<String>,
-    /// Where the build differs from the suite's own.
+    /// Difference of the build from the suite's own.
     adaptation: Option<String>,
     seconds: Option<f64>,
-    /// Why the program is left out or fails.
+    /// Reason why the program is left out or fails.
     reason: Option<String>,
 }
 
@@ -64,7 +64,7 @@ enum Outcome {
     LeftOut,
 }
 
-/// Builds and runs the programs that were chosen; fails where one of them does not pass.
+/// Builds and runs the selected programs; fails if one does not pass.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();
     let suites = list::read(&list::folder(&workspace))?;
@@ -102,19 +102,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     verdict(&rows)
 }
 
-/// `name` is that of the suite or of the program.
+/// True if `name` names the suite or the program.
 fn is_named(name: &str, suite: &Suite, program: &Program) -> bool {
     name == suite.suite || name.split_once('/') == Some((&suite.suite, &program.name))
 }
 
-/// Where the builds of the suite and of the program differ from the suite's own.
+/// Differences of suite and program from the suite's own build.
 fn adaptation(suite: &Suite, program: &Program) -> Option<String> {
     let texts: Vec<&str> =
         [&suite.adaptation, &program.adaptation].into_iter().flatten().map(String::as_str).collect();
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// Tools with which all programs are built and run.
+/// Tools to build and run all programs.
 struct Bench {
     workspace: Workspace,
     toolchain: Toolchain,
@@ -124,7 +124,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Builds and runs a program; prints and gives a row for each run.
+    /// Builds and runs a program; prints and returns a row per run.
     fn rows(&self, suite: &Suite, program: &Program) -> Result<Vec<Row>> {
         let start = Row {
             program: format!("{}/{}", suite.suite, program.name),
@@ -222,13 +222,13 @@ impl Row {
     }
 }
 
-/// The first line of a compiler's output that names an error.
+/// First error line of a compiler's output.
 fn first_error(output: &str) -> String {
     let line = output.lines().find(|line| line.contains("error") || line.contains("undefined reference"));
     line.or_else(|| output.lines().next()).unwrap_or_default().to_owned()
 }
 
-/// Prints the counts; fails where a program does not pass.
+/// Prints the counts; fails if a program does not pass.
 fn verdict(rows: &[Row]) -> Result<()> {
     let of = |outcome| rows.iter().filter(move |row| row.outcome == outcome);
     let passed = |mode| of(Outcome::Passed).filter(|row| row.mode == Some(mode)).count();

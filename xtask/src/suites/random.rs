@@ -1,4 +1,4 @@
-//! Pseudo-random numbers for input files: the same sequence in every run and on every machine.
+//! Reproducible pseudo-random numbers for input files.
 
 /// The generator SplitMix64.
 pub(super) struct Random(u64);
@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 where the bound is 0.
+    /// A number below `bound`; 0 if `bound` is 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         (self.next() >> 11) as usize % bound.max(1)
     }

@@ -1,4 +1,4 @@
-//! CUDA 12.9 and 11.8 laid out as clang expects a CUDA installation.
+//! CUDA 12.9 and 11.8 in the layout of an installation that clang expects.
 
 use crate::error::{Error, Result};
 use crate::files::{link, remove_folder};
@@ -6,14 +6,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A version of CUDA, and Debian's clang that knows it.
+/// A CUDA version and Debian's clang that supports it.
 pub(super) struct Version {
     compiler: &'static str,
     /// Folder of the installation.
     folder: &'static str,
-    /// Packages that bring headers.
+    /// Packages with headers.
     headers: &'static [&'static str],
-    /// The runtime.
+    /// Runtime library.
     library: &'static str,
 }
 
@@ -25,7 +25,7 @@ pub(super) const CUDA_12: Version = Version {
     library: "libcudart.so.12",
 };
 
-/// CUDA 11.8 with the clang that came with it.
+/// CUDA 11.8 with the last clang that supports it.
 pub(super) const CUDA_11: Version = Version {
     compiler: "/usr/bin/clang++-16",
     folder: "cuda11",
@@ -33,7 +33,7 @@ pub(super) const CUDA_11: Version = Version {
     library: "libcudart.so.11.0",
 };
 
-/// A clang and its CUDA.
+/// A clang with its CUDA.
 pub(crate) struct Clang {
     /// The compiler.
     pub(crate) compiler: &'static str,
@@ -41,7 +41,8 @@ pub(crate) struct Clang {
     pub(crate) cuda: PathBuf,
 }
 
-/// clang hands images over as `--image=profile=`, which fatbinary 13 no longer knows and fatbinary 12.9 is in no package.
+/// clang passes images as `--image=profile=`, which fatbinary 13 rejects; no package has fatbinary
+/// 12.9.
 const FATBINARY: &str = r#"#!/bin/bash
 arguments=()
 for argument in "$@"; do
@@ -56,7 +57,7 @@ exec "$(dirname "$0")/../../packages/nvidia/cu13/bin/fatbinary" "${arguments[@]}
 "#;
 
 impl Clang {
-    /// Lays CUDA out below `folder` from `packages`; gives nothing when the compiler is not there.
+    /// Lays out CUDA below `folder` from `packages`; `None` without the compiler.
     pub(super) fn set_up(version: &Version, packages: &Path, folder: &Path) -> Result<Option<Self>> {
         if !Path::new(version.compiler).exists() {
             return Ok(None);
@@ -70,7 +71,7 @@ impl Clang {
         for package in version.headers {
             link_entries(&nvidia.join(package).join("include"), &cuda.join("include"))?;
         }
-        // clang includes this header of cuRAND for a side effect of its own; an empty one does.
+        // clang includes this header of cuRAND for a side effect; an empty one suffices.
         write(&cuda.join("include/curand_mtgp32_kernel.h"), "")?;
         link(nvidia.join("cuda_nvcc/bin/ptxas"), &cuda.join("bin/ptxas"))?;
         link(nvidia.join("cuda_nvcc/nvvm/libdevice"), &cuda.join("nvvm/libdevice"))?;
@@ -87,7 +88,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(Error::file(path))
 }
 
-/// Links every entry of `from` into `to`; folders that several packages share (`crt`) are merged.
+/// Links every entry of `from` into `to`; folders shared by several packages (`crt`) are merged.
 fn link_entries(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).map_err(Error::file(from))? {
         let entry = entry.map_err(Error::file(from))?;

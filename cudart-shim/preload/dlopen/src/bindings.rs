@@ -3,7 +3,7 @@
 //! The package's runtime API is an extension module with the vendor's static runtime, stripped, so
 //! its functions cannot be located. Other modules of the package use a table of function pointers:
 //! Cython's `__pyx_capi__`, a dictionary of capsules filled when the module executes. The module's
-//! definition is known before. Its execution slot is replaced by a function that executes the
+//! definition is known before. A function replaces the execution slot: the function executes the
 //! module and then sets the capsules to Voltsim's functions. Functions that Voltsim lacks stay the
 //! package's.
 

@@ -1,6 +1,6 @@
 //! Preloaded into programs that load CUDA's libraries themselves: `dlopen` of one of these opens
-//! Voltsim's from this library's folder. That holds for sonames and for paths, which the loader's
-//! search path does not affect; Python packages open the libraries beside them by path.
+//! Voltsim's from this library's folder. Sonames and paths are both replaced, since the loader's
+//! search path does not affect paths; Python packages open the libraries beside them by path.
 //!
 //! The library also extends error texts with the cause that Voltsim knows ([`texts`]).
 //!

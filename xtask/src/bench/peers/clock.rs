@@ -1,24 +1,24 @@
-//! When something happens in a process, and how long its threads have had a processor until then: on a machine that others use
-//! too, seconds on the wall say little.
+//! Wall-clock and per-thread processor time of a process. On a loaded machine wall-clock time says
+//! little.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 
-/// A moment of a process.
+/// Times of a process at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Moment {
-    /// Since the start.
+    /// Seconds since the start.
     seconds: f64,
-    /// Nanoseconds of each thread on a processor, by its number.
+    /// Processor nanoseconds of each thread, by thread number.
     threads: BTreeMap<u32, u64>,
 }
 
 impl Moment {
-    /// Now, in the process of that number, which has started then.
+    /// Times now, of a process started at `start`.
     pub(super) fn now(process: u32, start: Instant) -> Self {
         let mut threads = BTreeMap::new();
-        // A process that is just ending has no threads left to ask.
+        // A terminating process has no threads left.
         for entry in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
             let number: Option<u32> = entry.file_name().to_str().and_then(|name| name.parse().ok());
             let text = fs::read_to_string(entry.path().join("schedstat")).ok();
@@ -28,12 +28,13 @@ impl Moment {
         Self { seconds: start.elapsed().as_secs_f64(), threads }
     }
 
-    /// The later of two.
+    /// The later of two moments.
     pub(super) fn later(self, other: &Moment) -> Moment {
         if other.seconds > self.seconds { other.clone() } else { self }
     }
 
-    /// What the busiest thread has had since then: the one that simulates. Others at most wait for it.
+    /// Processor seconds of the busiest thread since then: the simulating thread. Others at most
+    /// wait for it.
     pub(super) fn processor_seconds_since(&self, earlier: &Moment) -> f64 {
         let before = |number: &u32| earlier.threads.get(number).copied().unwrap_or(0);
         let since = self.threads.iter().map(|(number, on)| on.saturating_sub(before(number)));
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_works_has_a_processor() {
+    fn busy_process_gains_processor_time() {
         let start = Instant::now();
         let before = Moment::now(std::process::id(), start);
         while start.elapsed().as_millis() < 20 {}

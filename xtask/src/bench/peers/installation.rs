@@ -1,4 +1,4 @@
-//! Where a built GPGPU-Sim lies, and an Accel-Sim if it does, and how they are started.
+//! Locates a built GPGPU-Sim, and optionally Accel-Sim, and starts them.
 
 use super::clock::Moment;
 use super::output::{Launch, Reader};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// The configuration of a TITAN V, below `configs/tested-cfgs`.
+/// Configuration of a TITAN V, below `configs/tested-cfgs`.
 const CONFIGURATION: &str = "configs/tested-cfgs/SM7_TITANV";
 
-/// Seconds on a processor after which a run is given up; who waits in there does so busily.
+/// Processor seconds after which a run is abandoned; the simulators wait busily.
 const PATIENCE: &str = "--cpu=3600";
 
-/// GPGPU-Sim starts cuobjdump with `-lptx FILE` for a list of the PTX in there, and with `-xptx NAME FILE` for one of
-/// them, in the working folder.
+/// GPGPU-Sim starts cuobjdump in the working folder: with `-lptx FILE` to list the PTX inside, with
+/// `-xptx NAME FILE` to extract one.
 const CUOBJDUMP: &str = r#"#!/bin/sh
 set -e
 case $1 in
@@ -30,14 +30,14 @@ case $1 in
 esac
 "#;
 
-/// What has been built in a folder.
+/// Builds found in a folder.
 pub(super) struct Installation {
-    /// Folder with GPGPU-Sim's `libcudart.so.11.0`.
+    /// Folder of GPGPU-Sim's `libcudart.so.11.0`.
     library: PathBuf,
-    /// GPGPU-Sim's options, for Voltsim to import too.
+    /// GPGPU-Sim's option file, which Voltsim imports too.
     pub(super) options: PathBuf,
     accel_sim: Option<AccelSim>,
-    /// A CUDA installation, as far as GPGPU-Sim asks for one.
+    /// The parts of a CUDA installation that GPGPU-Sim requires.
     cuda: PathBuf,
     /// The `voltsim` command.
     voltsim: PathBuf,
@@ -45,12 +45,13 @@ pub(super) struct Installation {
 
 struct AccelSim {
     program: PathBuf,
-    /// What it has beside GPGPU-Sim's options: latencies of machine instructions.
+    /// Further options: latencies of machine instructions.
     options: PathBuf,
 }
 
 impl Installation {
-    /// Looks in `folder`: a built tree of GPGPU-Sim, or of Accel-Sim with GPGPU-Sim's in or beside it.
+    /// Searches `folder` for a built GPGPU-Sim, or a built Accel-Sim with GPGPU-Sim in or beside
+    /// it.
     pub(super) fn find(folder: &Path, ptxas: &Path, voltsim: PathBuf, work: &Path) -> Result<Self> {
         let folder = fs::canonicalize(folder).map_err(Error::file(folder))?;
         let missing = |what| Error::Peer { folder: folder.clone(), what };
@@ -85,7 +86,7 @@ impl Installation {
         self.accel_sim.is_some()
     }
 
-    /// Runs a program on GPGPU-Sim in `folder`, which is made anew; the program has to find its results right.
+    /// Runs a program on GPGPU-Sim in a fresh `folder`; the program must confirm its results.
     pub(super) fn gpgpu_sim(&self, program: &Path, size: &str, folder: &Path) -> Result<Vec<Launch>> {
         files::remove_folder(folder)?;
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
@@ -97,7 +98,7 @@ impl Installation {
         if reader.passed() { Ok(reader.launches().to_vec()) } else { Err(ended_early(folder)) }
     }
 
-    /// Runs Accel-Sim in `folder` on a folder of traces with so many launches.
+    /// Runs Accel-Sim in `folder` on a folder of `launches` traces.
     pub(super) fn accel_sim(&self, traces: &Path, launches: usize, folder: &Path) -> Result<Vec<Launch>> {
         let Some(AccelSim { program, options }) = &self.accel_sim else {
             return Err(Error::Peer { folder: folder.to_owned(), what: "bin/release/accel-sim.out" });
@@ -110,20 +111,20 @@ impl Installation {
         if ended.len() == launches { Ok(ended) } else { Err(ended_early(folder)) }
     }
 
-    /// The beginning of a command whose output arrives line by line.
+    /// Start of a command whose output arrives line by line.
     fn command(&self, folder: &Path) -> Command {
-        // Both turn into the program, so that the process is its.
+        // Both exec the program, so the process number is the program's.
         let mut command = Command::new("prlimit");
         command.args([PATIENCE, "stdbuf", "-oL"]).current_dir(folder);
         command.env("LD_LIBRARY_PATH", &self.library).env("CUDA_INSTALL_PATH", &self.cuda);
         command.env("PTXAS_CUDA_INSTALL_PATH", &self.cuda).env("VOLTSIM", &self.voltsim);
-        // Without it it looks for sections that it does not ask for from CUDA 6 on.
+        // Without the variable GPGPU-Sim searches for sections that CUDA 6 and later lack.
         command.env("CUOBJDUMP_SIM_FILE", "unused");
         command
     }
 }
 
-/// The folder with the library of a tree that was built with CUDA 11, with which the programs are compiled.
+/// Library folder of a tree built with CUDA 11, the version of the programs.
 fn library(tree: &Path) -> Result<Option<PathBuf>> {
     let lib = tree.join("lib");
     let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
@@ -150,10 +151,10 @@ fn library(tree: &Path) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Name of the file with what a run printed, in its folder.
+/// File name of a run's output.
 const LOG: &str = "output.log";
 
-/// Runs a simulator, and reads what it prints.
+/// Runs a simulator and parses its output.
 fn read(command: &mut Command, folder: &Path) -> Result<Reader> {
     let path = folder.join(LOG);
     let mut log = fs::File::create(&path).map_err(Error::file(&path))?;
@@ -170,7 +171,7 @@ fn read(command: &mut Command, folder: &Path) -> Result<Reader> {
     Ok(reader)
 }
 
-/// A run that did not come to its end, with the last that it printed. Its exit status may be 0 all the same.
+/// Error of an incomplete run, with its last line. The exit status may still be 0.
 fn ended_early(folder: &Path) -> Error {
     let log = folder.join(LOG);
     let text = fs::read(&log).unwrap_or_default();

@@ -1,16 +1,17 @@
-//! What GPGPU-Sim and Accel-Sim print of each launch, with the time at which they print it.
+//! Parses GPGPU-Sim's and Accel-Sim's output of each launch, with its time.
 
 use super::clock::Moment;
 use std::collections::VecDeque;
 
-/// A launch, as the simulator has timed it.
+/// A launch with the simulator's figures.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Launch {
     /// Mangled.
     pub kernel: String,
     pub cycles: u64,
     pub warp_instructions: u64,
-    /// Of a processor, from when it could begin, or the launch before had ended, to the first line of its statistics.
+    /// Processor seconds from its start, or the previous launch's end, to the first line of its
+    /// statistics.
     pub seconds: f64,
 }
 
@@ -21,22 +22,22 @@ struct Ended {
     cycles: Option<u64>,
 }
 
-/// Reads line by line.
+/// Line-by-line parser.
 #[derive(Default)]
 pub(super) struct Reader {
     launches: Vec<Launch>,
-    /// When launches were made that have not ended.
+    /// Start times of unfinished launches.
     made: VecDeque<Moment>,
-    /// When the statistics of the last launch were complete.
+    /// Time at which the last launch's statistics were complete.
     free: Moment,
     ended: Option<Ended>,
-    /// Warp instructions of all launches before; the simulators count on.
+    /// Warp instructions of all earlier launches; the simulators never reset the count.
     counted: u64,
     passed: bool,
 }
 
 impl Reader {
-    /// Takes a line; `now` says when it was printed.
+    /// Parses a line; `now` returns its time.
     pub(super) fn line(&mut self, line: &str, now: impl Fn() -> Moment) {
         if line.starts_with("GPGPU-Sim PTX: pushing kernel") || line.starts_with("launching kernel name:") {
             self.made.push_back(now());
@@ -69,12 +70,12 @@ impl Reader {
         self.launches.push(Launch { kernel, cycles, warp_instructions, seconds });
     }
 
-    /// The launches that have ended, in order.
+    /// Completed launches, in order.
     pub(super) fn launches(&self) -> &[Launch] {
         &self.launches
     }
 
-    /// Whether the program has found its results right.
+    /// True if the program confirmed its results.
     pub(super) fn passed(&self) -> bool {
         self.passed
     }
@@ -87,7 +88,7 @@ mod tests {
     const PUSHED: &str =
         "GPGPU-Sim PTX: pushing kernel '_Z4stepPf' to stream 0, gridDim= (4,1,1) blockDim = (64,1,1) ";
 
-    /// What is printed when a launch has ended, as far as it is read, among lines that are not.
+    /// Output of a completed launch, with lines that the parser skips.
     fn statistics(cycles: &str, counted: &str) -> Vec<String> {
         let lines = [
             "kernel_name = _Z4stepPf ",
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_has_its_cycles_instructions_and_seconds() {
+    fn launch_has_cycles_instructions_and_seconds() {
         let reader = read(&[(1.0, vec![PUSHED.to_owned()]), (3.5, statistics("2045", "56400"))]);
         let kernel = "_Z4stepPf".to_owned();
         let launch = Launch { kernel, cycles: 2045, warp_instructions: 56_400, seconds: 2.5 };
@@ -119,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_launches_before_are_not_counted_again() {
+    fn instructions_of_earlier_launches_are_subtracted() {
         let reader = read(&[(1.0, statistics("10", "100")), (2.0, statistics("10", "250"))]);
         let counts: Vec<u64> = reader.launches().iter().map(|launch| launch.warp_instructions).collect();
         assert_eq!(counts, [100, 150]);
     }
 
     #[test]
-    fn a_launch_begins_when_the_one_before_has_ended() {
+    fn launch_begins_at_the_end_of_the_previous_one() {
         let made = (1.0, vec![PUSHED.to_owned(), PUSHED.to_owned()]);
         let reader = read(&[made, (3.0, statistics("10", "100")), (7.0, statistics("20", "300"))]);
         let seconds: Vec<f64> = reader.launches().iter().map(|launch| launch.seconds).collect();
@@ -134,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn accel_sim_launches_begin_too() {
+    fn accel_sim_launches_are_recognised() {
         let launched = "launching kernel name: _Z4stepPf uid: 1 cuda_stream_id: 0".to_owned();
         let reader = read(&[(2.0, vec![launched]), (3.0, statistics("10", "100"))]);
         assert_eq!(reader.launches()[0].seconds, 1.0);
     }
 
     #[test]
-    fn a_launch_without_all_of_its_statistics_has_not_ended() {
+    fn launch_with_partial_statistics_is_unfinished() {
         for lines in [&statistics("10", "100")[..4], &statistics("no number", "100")] {
             let reader = read(&[(1.0, lines.to_vec())]);
             assert!(reader.launches().is_empty(), "{lines:?}");
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_right_only_if_the_program_says_so() {
+    fn results_need_the_programs_confirmation() {
         assert!(read(&[(1.0, vec!["PASS".to_owned()])]).passed());
         assert!(!read(&[(1.0, vec!["FAIL".to_owned()])]).passed());
         assert!(!read(&[]).passed());

@@ -1,26 +1,27 @@
-//! Clock domains: how cycles of one clock count in another, without rounding that adds up.
+//! Clock domains: exact conversion of cycles between clocks, without accumulating rounding errors.
 //!
-//! All domains start their cycle 0 at the same moment. Ratios are those of whole frequencies, so they are exact.
+//! All domains start cycle 0 at the same moment. Ratios are of whole frequencies, so conversions
+//! are exact.
 
 use serde::{Deserialize, Serialize};
 
-/// A clock beside the core clock.
+/// A clock in relation to the core clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Cycles of this clock in as many as [`Clock::core`] of the core clock.
+    /// Cycles of this clock in [`Clock::core`] core cycles.
     own: Divisor,
     core: Divisor,
 }
 
-/// Cycles below this are scaled without a division, between clocks whose ratio is of numbers below [`SMALL`].
+/// Bound on cycles scaled without a division, for ratios of numbers below [`SMALL`].
 const NEAR: u64 = 1 << 40;
 const SMALL: u32 = 1 << 12;
 
-/// A number that is often divided by.
+/// A divisor with its reciprocal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Divisor {
     value: u32,
-    /// 2^64 / `value`, rounded up, modulo 2^64; 0 if the value is not below [`SMALL`].
+    /// 2^64 / `value`, rounded up, modulo 2^64; 0 unless `value` is below [`SMALL`].
     reciprocal: u64,
 }
 
@@ -30,15 +31,15 @@ impl Divisor {
         Divisor { value, reciprocal }
     }
 
-    /// A dividend below [`NEAR`] times [`SMALL`] divided by a value from 2 to below [`SMALL`]: with so few bits the
-    /// reciprocal's error does not reach the quotient.
+    /// Divides a dividend below [`NEAR`] times [`SMALL`] by a value from 2 to below [`SMALL`]. With
+    /// so few bits the reciprocal's error cannot reach the quotient.
     fn divide(self, dividend: u64) -> u64 {
         ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64
     }
 }
 
 impl Clock {
-    /// A clock of so many MHz beside a core clock of so many; neither is 0.
+    /// A clock of `own` MHz beside a core clock of `core` MHz; both are positive.
     pub fn new(own: u32, core: u32) -> Clock {
         let (mut divisor, mut rest) = (own.max(1), core.max(1));
         while rest != 0 {
@@ -47,17 +48,17 @@ impl Clock {
         Clock { own: Divisor::new(own.max(1) / divisor), core: Divisor::new(core.max(1) / divisor) }
     }
 
-    /// The first cycle of this clock that starts at or after the start of a core cycle.
+    /// First cycle of this clock that starts at or after the start of a core cycle.
     pub fn from_core(self, cycle: u64) -> u64 {
         scaled_up(cycle, self.own, self.core)
     }
 
-    /// The first core cycle that starts at or after the start of a cycle of this clock.
+    /// First core cycle that starts at or after the start of a cycle of this clock.
     pub fn to_core(self, cycle: u64) -> u64 {
         scaled_up(cycle, self.core, self.own)
     }
 
-    /// The core cycle within which a cycle of this clock starts.
+    /// Core cycle in which a cycle of this clock starts.
     pub fn within_core(self, cycle: u64) -> u64 {
         scaled(cycle, self.core, self.own, 0)
     }
@@ -81,7 +82,7 @@ fn scaled(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u6
     scaled_by_division(cycle, numerator, denominator, more)
 }
 
-/// The same of any cycle and between any clocks.
+/// Scales any cycle between any clocks by division.
 #[cold]
 fn scaled_by_division(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u64 {
     let multiplier = u64::from(numerator.value);
@@ -107,21 +108,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_that_starts_between_two_core_cycles_is_within_the_first() {
+    fn cycle_between_two_core_cycles_is_within_the_first() {
         let dram = Clock::new(850, 1200);
         assert_eq!((dram.within_core(1), dram.to_core(1)), (1, 2));
         assert_eq!((dram.within_core(17), dram.to_core(17)), (24, 24));
     }
 
     #[test]
-    fn a_message_to_a_slower_clock_waits_for_its_next_edge() {
+    fn message_to_a_slower_clock_waits_for_its_edge() {
         let half = Clock::new(600, 1200);
         assert_eq!([0, 1, 2, 3].map(|cycle| half.from_core(cycle)), [0, 1, 1, 2]);
     }
 
     proptest! {
         #[test]
-        fn cycles_are_scaled_exactly(
+        fn cycles_scale_exactly(
             own in 1_u32..5000, core in 1_u32..5000, cycle in 0_u64..1 << 50, shift in 0_u32..50
         ) {
             let (clock, cycle) = (Clock::new(own, core), cycle >> shift);
@@ -132,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn there_and_back_is_never_early_and_late_by_less_than_a_cycle_of_the_slower(
+        fn round_trip_is_late_by_less_than_a_slow_cycle(
             own in 1_u32..4000, core in 1_u32..4000, cycle in 0_u64..1 << 40
         ) {
             let clock = Clock::new(own, core);

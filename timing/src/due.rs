@@ -1,13 +1,13 @@
-//! A queue whose items have times: whether its first is due is known without looking into it.
+//! A queue of timed items that knows without a memory access if the first is due.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Items with the cycles at which they are due, in the order in which they are taken.
+/// Items with the cycles at which they are due, in the order of removal.
 #[derive(Debug, Clone)]
 pub struct Due<T> {
-    /// When the first is due; `u64::MAX` if there is none.
+    /// Cycle of the first item; `u64::MAX` if empty.
     next: u64,
     items: VecDeque<(u64, T)>,
 }
@@ -19,13 +19,13 @@ impl<T> Default for Due<T> {
 }
 
 impl<T: Copy> Due<T> {
-    /// When the first is due; `u64::MAX` if there is none.
+    /// Cycle of the first item; `u64::MAX` if empty.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Adds an item behind all.
+    /// Appends an item.
     #[inline]
     pub fn push(&mut self, cycle: u64, item: T) {
         if self.items.is_empty() {
@@ -34,7 +34,7 @@ impl<T: Copy> Due<T> {
         self.items.push_back((cycle, item));
     }
 
-    /// Adds an item before those that are due later.
+    /// Inserts an item before later ones.
     #[inline]
     pub fn insert(&mut self, cycle: u64, item: T) {
         if self.items.back().is_none_or(|(last, _)| *last <= cycle) {
@@ -45,7 +45,7 @@ impl<T: Copy> Due<T> {
         self.next = self.next.min(cycle);
     }
 
-    /// Takes the first if it is due at a cycle.
+    /// Removes the first item if it is due at a cycle.
     #[inline]
     pub fn take(&mut self, cycle: u64) -> Option<T> {
         if self.next > cycle {
@@ -56,22 +56,22 @@ impl<T: Copy> Due<T> {
         first.map(|(_, item)| item)
     }
 
-    /// The first.
+    /// First item.
     pub fn first(&self) -> Option<T> {
         self.items.front().map(|(_, item)| *item)
     }
 
-    /// How many there are.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// All, with their cycles.
+    /// All items with their cycles.
     pub fn iter(&self) -> impl Iterator<Item = &(u64, T)> {
         self.items.iter()
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_are_inserted_leave_in_the_order_of_their_cycles() {
+    fn inserted_items_leave_in_cycle_order() {
         let mut due = Due::default();
         for (cycle, item) in [(5, 'a'), (3, 'b'), (5, 'c'), (4, 'd')] {
             due.insert(cycle, item);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_are_pushed_wait_for_those_before_them() {
+    fn pushed_items_wait_for_earlier_ones() {
         let mut due = Due::default();
         due.push(5, 'a');
         due.push(3, 'b');
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_due_at_the_same_cycle() {
+    fn saved_item_is_due_at_the_same_cycle() {
         let mut due = Due::default();
         due.push(7, 'a');
         let written = serde_json::to_string(&due).unwrap();

@@ -1,7 +1,7 @@
-//! The timing model: how long a GPU takes for what it executes, and why.
+//! Timing model: execution time of GPU code, and its causes.
 //!
-//! Each unit of the machine is a module with an immutable Spec (its part of the GPU's file), a State (all that changes),
-//! counters, and behaviour as functions over them.
+//! Each unit of the machine is a module: an immutable Spec (its section of the GPU's file), a
+//! State, counters, and behaviour as functions over them.
 
 pub mod clock;
 pub mod correlate;

@@ -1,9 +1,9 @@
-//! Everything behind the SMs: crossbar, L2 slices, DRAM.
+//! The memory side: crossbar, L2 slices, DRAM.
 //!
-//! The memory side runs an epoch at a time. Within one, requests cross the crossbar, partitions run each on its own, on any of
-//! the threads, then replies cross back; what would go against that stream, room in buffers, is told at ends of epochs. A slice
-//! knows its latency earlier when a reply leaves it, so replies cross ahead of time, and epochs may be longer than a way
-//! through the crossbar.
+//! The memory side runs an epoch at a time. Requests cross the crossbar, partitions run
+//! independently on any thread, then replies cross back. Credits, which flow the other way, are
+//! exchanged at ends of epochs. A slice knows of a reply one L2 latency before it leaves, so
+//! replies cross ahead of time and an epoch may exceed a crossbar traversal.
 
 mod whereabouts;
 
@@ -41,20 +41,20 @@ crate::latencies! {
     pub struct ReplyLatencies in "memory" { replies: "requests", latency: "core cycles" }
 }
 
-/// All that changes, but for the partitions.
+/// All mutable state except the partitions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     /// Core cycle up to which everything has run.
     now: u64,
     page_walks: PageWalks,
     requests: Network<Timed<MemoryRequest>>,
-    /// When each partition has something to do, or earlier. Core cycles; `u64::MAX` for never.
+    /// Lower bound of each partition's next event in core cycles; `u64::MAX` for none.
     wakes: Vec<u64>,
     replies: Network<Reply>,
     counters: MemoryCounters,
 }
 
-/// Ports of the SMs' side of the crossbar.
+/// Crossbar ports on the SMs' side.
 fn ports(gpu: &GpuSpec) -> u32 {
     gpu.chip.sms.div_ceil(gpu.crossbar.sms_per_port)
 }
@@ -70,9 +70,9 @@ fn clocks(gpu: &GpuSpec) -> Clocks {
 }
 
 impl State {
-    /// Makes one that was read ready to run, at a core cycle.
+    /// Makes restored state runnable, and checks it against a core cycle.
     fn restore(&mut self, gpu: &GpuSpec, now: u64) -> Fits {
-        fits(self.now <= now && now < LATEST, "its time is another one")?;
+        fits(self.now <= now && now < LATEST, "the clock differs")?;
         countable(&self.counters)?;
         self.page_walks.check(now)?;
         let (ports, slices) = (ports(gpu), gpu.partition.all_slices());
@@ -81,7 +81,7 @@ impl State {
         self.requests.restore(ports, slices, room, cycle)?;
         let ahead = wires(gpu).clock.from_core(self.now + gpu.reply_lead());
         self.replies.restore(slices, ports, room, ahead)?;
-        fits(self.wakes.len() == gpu.partition.channels as usize, "there is another number of channels")?;
+        fits(self.wakes.len() == gpu.partition.channels as usize, "the number of channels differs")?;
         let port = |reply: &MemoryReply| u32::from(reply.sm) / gpu.crossbar.sms_per_port;
         let slice = |reply: &MemoryReply| gpu.partition.place(reply.line).slice;
         for Timed { cycle, message } in self.page_walks.requests() {
@@ -93,19 +93,19 @@ impl State {
             let reply = message.reply();
             reply.check(gpu.chip.sms)?;
             let way = (u32::from(packet.input), u32::from(packet.output));
-            fits(way == (port(&reply), slice(&reply)) && near(cycle, now), "a request goes another way")?;
+            fits(way == (port(&reply), slice(&reply)) && near(cycle, now), "a request is on another route")?;
         }
         for packet in self.replies.packets() {
             let Reply { sent, message } = packet.message;
             message.check(gpu.chip.sms)?;
             let way = (u32::from(packet.input), u32::from(packet.output));
-            fits(way == (slice(&message), port(&message)) && near(sent, now), "a reply goes another way")?;
+            fits(way == (slice(&message), port(&message)) && near(sent, now), "a reply is on another route")?;
         }
         Ok(())
     }
 }
 
-/// All that changes, as it is written and read.
+/// Saved form of the memory side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MemorySideState {
     state: State,
@@ -119,12 +119,12 @@ pub struct MemorySide {
     gpu: Arc<GpuSpec>,
     wires: Wires,
     clocks: Clocks,
-    /// Core cycles that replies are run ahead of all else: L2 knows so long before that they will leave it.
+    /// Core cycles by which replies run ahead: L2 knows of them this long before they leave.
     lead: u64,
-    /// Behind locks, for threads that run them.
+    /// Behind locks, for threads.
     partitions: Partitions,
     state: State,
-    /// Scratch: channels with something to do in an epoch.
+    /// Scratch: channels with events in an epoch.
     active: Vec<u32>,
 }
 
@@ -162,16 +162,16 @@ impl MemorySide {
         }
     }
 
-    /// All that has changed since it was new.
+    /// Mutable state.
     pub fn state(&self) -> MemorySideState {
         let partitions = self.partitions.each().map(|bay| bay.partition.clone()).collect();
         MemorySideState { state: self.state.clone(), partitions }
     }
 
-    /// One with a state that was read, at a core cycle.
+    /// Restores a state at a core cycle.
     ///
     /// # Errors
-    /// It can have no such state.
+    /// The state is impossible.
     pub fn restore(
         gpu: &Arc<GpuSpec>,
         mut saved: MemorySideState,
@@ -181,16 +181,18 @@ impl MemorySide {
         saved.state.restore(gpu, now).map_err(of_unit("the crossbar"))?;
         let MemorySideState { state, partitions } = &mut saved;
         let as_many = partitions.len() == state.wakes.len();
-        fits(as_many, "there is another number of channels").map_err(of_unit("the memory side"))?;
+        fits(as_many, "the number of channels differs").map_err(of_unit("the memory side"))?;
         for ((partition, wake), channel) in partitions.iter_mut().zip(&state.wakes).zip(0..) {
             partition.restore(gpu, &clocks, channel, state.now)?;
-            let looked_at = fits(*wake <= partition.next_event(), "nobody would look at it in time");
+            let looked_at =
+                fits(*wake <= partition.next_event(), "the wake-up lies after the partition's next event");
             looked_at.map_err(of_unit(format!("memory partition {channel}")))?;
         }
         Ok(MemorySide::with(gpu, saved))
     }
 
-    /// Replies that will come of what is under way, with what will be performed when the request is at its slice.
+    /// Future replies of work in flight, with the deferred instruction that each request performs
+    /// at its slice.
     pub fn under_way(&self) -> Vec<(MemoryReply, Option<u32>)> {
         let State { page_walks, requests, replies, .. } = &self.state;
         let sent = requests.packets().map(|packet| packet.message);
@@ -202,23 +204,23 @@ impl MemorySide {
         under_way
     }
 
-    /// Requests that an SM may have in the crossbar's buffer; `credits` of [`run`](MemorySide::run) gives them back.
+    /// Requests of an SM in the crossbar's buffer; [`run`](MemorySide::run) returns credits.
     pub fn credits(&self) -> u32 {
         self.gpu.crossbar.credits()
     }
 
-    /// A handle of the partitions, for threads that run them.
+    /// Handle of the partitions, for threads.
     pub fn partitions(&self) -> Partitions {
         self.partitions.clone()
     }
 
-    /// Runs until a core cycle (exclusive). `step` has to run the partitions of the channels that it is given to a cycle, with
-    /// [`Partitions::run`], in any order and at the same time if it likes.
+    /// Runs up to a core cycle (exclusive). `step` must run the partitions of the given channels to
+    /// a cycle with [`Partitions::run`], in any order or in parallel.
     ///
-    /// `requests` are those sent since the last call, by (cycle, SM, sequence). `replies` has a queue for each SM; what is
-    /// added is in the order of cycles and never earlier than `until`. `performed` gets deferred requests that reached
-    /// their slices, by (cycle, SM, number). `credits` are counted up, for each SM, by its own requests that left its
-    /// port's buffer. SMs that are not there are ignored.
+    /// `requests` are those sent since the last call, by (cycle, SM, sequence). `replies` has a
+    /// queue per SM; additions are in cycle order and never before `until`. `performed` receives
+    /// deferred requests that reached their slices, by (cycle, SM, number). `credits` grow by each
+    /// SM's requests that left its port's buffer. Missing SMs are ignored.
     pub fn run<'r>(
         &mut self,
         until: u64,
@@ -250,14 +252,14 @@ impl MemorySide {
         }
     }
 
-    /// Requests whose pages are there before a cycle go on.
+    /// Releases requests whose page walk ended before a cycle.
     fn release(&mut self, until: u64) {
         while let Some((cycle, request)) = self.state.page_walks.take(until) {
             self.send(cycle, &request);
         }
     }
 
-    /// A request with a physical address is at the crossbar at a cycle.
+    /// Sends a translated request into the crossbar.
     #[inline(always)]
     fn send(&mut self, cycle: u64, request: &Timed<MemoryRequest>) {
         let message = &request.message;
@@ -293,7 +295,8 @@ impl MemorySide {
         for channel in active.iter().copied() {
             let Bay { partition, outbox } = &mut *self.partitions.lock(channel as usize);
             wakes[channel as usize] = partition.next_event();
-            // Replies are copied from where they lie: pieces of one that was taken apart are not put together again.
+            // Copying replies in place avoids store-forwarding stalls of values reassembled from
+            // parts.
             for &(cycle, slice, ref reply) in &outbox.replies {
                 let MemoryReply { sm, kind, sectors, .. } = reply.message;
                 let port = u32::from(sm) / gpu.crossbar.sms_per_port;
@@ -334,7 +337,7 @@ impl MemorySide {
         }
     }
 
-    /// The core cycle of the next thing to do; nothing if it waits for requests.
+    /// Core cycle of the next event; `None` while waiting for requests.
     pub fn next_event(&self) -> Option<u64> {
         let State { now, page_walks, requests, wakes, replies, .. } = &self.state;
         let replies = replies.next_event(self.wires.clock).map(|next| next.saturating_sub(self.lead));
@@ -343,14 +346,14 @@ impl MemorySide {
         crossbar.into_iter().flatten().chain(partitions).min().map(|next| next.max(*now))
     }
 
-    /// Whether nothing is under way.
+    /// True without work in flight.
     pub fn is_idle(&self) -> bool {
         let State { page_walks, requests, replies, .. } = &self.state;
         let crossbar = page_walks.next_event().is_none() && requests.is_idle() && replies.is_idle();
         crossbar && self.partitions.each().all(|bay| bay.partition.is_idle())
     }
 
-    /// Requests leave their traces in L2 without time; the memory side is idle.
+    /// Applies untimed requests to L2 in an idle memory side.
     pub fn warm(&mut self, requests: impl Iterator<Item = MemoryRequest>) {
         for request in requests {
             self.state.page_walks.warm(&self.gpu.tlb, &request);
@@ -361,23 +364,23 @@ impl MemorySide {
         }
     }
 
-    /// The pages of so many bytes are in the L2 TLB; the memory side is idle.
+    /// Marks pages as present in the L2 TLB of an idle memory side.
     pub fn warm_pages(&mut self, address: u64, bytes: u64) {
         self.state.page_walks.warm_range(&self.gpu.tlb, address, bytes);
     }
 
-    /// Empties L2 and its TLB, for launches that start cold. What was modified is not written to DRAM.
+    /// Empties L2 and its TLB for a cold launch; dirty lines are dropped.
     pub fn invalidate(&mut self) {
         self.state.page_walks.invalidate();
         self.partitions.each().for_each(|mut bay| bay.partition.invalidate());
     }
 
-    /// Counters of requests.
+    /// Request counters.
     pub fn counters(&self) -> MemoryCounters {
         MemoryCounters { page_walks: self.state.page_walks.walked, ..self.state.counters }
     }
 
-    /// Counters of the crossbar.
+    /// Crossbar counters.
     pub fn crossbar_counters(&self) -> CrossbarCounters {
         let (requests, replies) = (self.state.requests.counts(), self.state.replies.counts());
         CrossbarCounters {
@@ -392,7 +395,7 @@ impl MemorySide {
         }
     }
 
-    /// Counters of all slices together.
+    /// Summed counters of all slices.
     pub fn l2_counters(&self) -> L2Counters {
         let mut sum = L2Counters::default();
         for bay in self.partitions.each() {
@@ -401,7 +404,7 @@ impl MemorySide {
         sum
     }
 
-    /// Counters of all channels together.
+    /// Summed counters of all channels.
     pub fn dram_counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
         for bay in self.partitions.each() {
@@ -410,18 +413,18 @@ impl MemorySide {
         sum
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold a maximum.
     pub fn restart_counts(&mut self) {
         self.partitions.each().for_each(|mut bay| bay.partition.restart_counts());
     }
 
-    /// What each channel has counted, pseudo-channel by pseudo-channel.
+    /// Counts of each channel, by pseudo-channel.
     pub fn channel_counts(&self) -> Vec<ChannelCounts> {
         let of = |bay: MutexGuard<'_, Bay>| bay.partition.channels().map(Channel::counts).collect();
         self.partitions.each().flat_map::<Vec<_>, _>(of).collect()
     }
 
-    /// The first DRAM command that broke a timing rule; looked for in debug builds only.
+    /// First DRAM command that violated a timing rule; detected in debug builds only.
     pub fn violation(&self) -> Option<Violation> {
         let of = |bay: &Bay| bay.partition.channels().find_map(|channel| channel.violation().cloned());
         self.partitions.each().find_map(|bay| of(&bay))

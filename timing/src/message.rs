@@ -1,33 +1,34 @@
-//! What SMs and the memory side tell each other, and when.
+//! Messages between SMs and memory side.
 //!
-//! Both sides run an epoch (some cycles, no more than a message takes) on their own. Then the requests of all SMs go to the
-//! memory side in the order of (cycle, SM, sequence), so what happens does not depend on which SM's thread was first.
+//! Both sides run an epoch on their own, which is at most a message's travel time. Then the memory
+//! side takes all SMs' requests in the order of (cycle, SM, sequence), so thread timing never
+//! affects results.
 
 use serde::{Deserialize, Serialize};
 
 use crate::restore::{Fits, fits};
 
-/// Bytes of a cache line: what one message is about.
+/// Line size: a message concerns one line.
 pub const LINE_BYTES: u64 = 128;
-/// Bytes of a sector: what caches fetch and DRAM delivers.
+/// Sector size: the unit of fetches and DRAM accesses.
 pub const SECTOR_BYTES: u64 = 32;
 /// Sectors of a line.
 pub const SECTORS: u32 = 4;
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RequestKind {
-    /// Sectors; the reply brings them.
+    /// Read sectors; the reply brings them.
     Read,
-    /// Bytes are written; the reply says so (what fences wait for).
+    /// Write bytes; the reply acknowledges (fences wait for it).
     Write,
-    /// Atomic operations at the L2 slice; the reply brings what was there before.
+    /// Atomic operations at the L2 slice; the reply brings the old values.
     Atomic,
-    /// The same without values; the reply says so.
+    /// Atomic operations without results; the reply acknowledges.
     Reduction,
 }
 
-/// Who in the SM asks, for statistics.
+/// Requester within the SM, for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Origin {
     /// Global memory.
@@ -45,7 +46,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether the L1 instruction cache asks, through which constants go too.
+    /// True for the L1 instruction cache, which constants pass through too.
     pub(crate) fn is_instruction_cache(self) -> bool {
         matches!(self, Origin::Instruction | Origin::Constant)
     }
@@ -56,84 +57,87 @@ impl Origin {
 pub struct MemoryRequest {
     /// Device address of the line, a multiple of [`LINE_BYTES`].
     pub line: u64,
-    /// Sectors asked for or written, one bit each, bit 0 the lowest address.
+    /// Sectors read or written, a bit each from the lowest address.
     pub sectors: u8,
-    /// Bytes written, one bit each, bit 0 the lowest address. Writes, atomics and reductions only.
+    /// Bytes written, a bit each from the lowest address; writes, atomics and reductions only.
     pub bytes: u128,
-    /// What is asked for.
+    /// Kind of the request.
     pub kind: RequestKind,
-    /// Lanes of the warp with an atomic operation, one bit each. Atomics and reductions only.
+    /// Lanes with an atomic operation, a bit each; atomics and reductions only.
     pub lanes: u32,
-    /// Who asks.
+    /// Requester.
     pub origin: Origin,
-    /// The SM.
+    /// Number of the SM.
     pub sm: u16,
-    /// What the SM knows it by; the reply has the same.
+    /// The SM's identification, repeated in the reply.
     pub tag: u32,
-    /// What the SM's warp source is told to perform when the request reaches the slice.
+    /// Deferred instruction that the warp source performs when the request reaches the slice.
     pub deferred: Option<u32>,
 }
 
 impl MemoryRequest {
-    /// Sectors of a line are to be read.
+    /// A read of sectors.
     pub fn read(sm: u16, line: u64, sectors: u8, origin: Origin) -> MemoryRequest {
         let kind = RequestKind::Read;
         MemoryRequest { line, sectors, bytes: 0, kind, lanes: 0, origin, sm, tag: 0, deferred: None }
     }
 
-    /// The answer to it.
+    /// Reply to the request.
     pub fn reply(&self) -> MemoryReply {
         let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = *self;
         MemoryReply { line, sectors, kind, origin, sm, tag }
     }
 
-    /// Whether one that was read can be, where there are so many SMs.
+    /// Checks a restored request for a GPU of `sms` SMs.
     pub(crate) fn check(&self, sms: u32) -> Fits {
         self.reply().check(sms)
     }
 }
 
-/// A message that leaves at a cycle of the core clock.
+/// A message with its core cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed<T> {
-    /// When. Core cycles.
+    /// Core cycle.
     pub cycle: u64,
-    /// What.
+    /// The message.
     pub message: T,
 }
 
-/// An answer from the memory side.
+/// Reply of the memory side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryReply {
     /// Device address of the line.
     pub line: u64,
-    /// Sectors that were asked for.
+    /// Sectors requested.
     pub sectors: u8,
-    /// What was asked for.
+    /// Kind of the request.
     pub kind: RequestKind,
-    /// Who asked.
+    /// Requester.
     pub origin: Origin,
-    /// The SM that asked.
+    /// Number of the SM.
     pub sm: u16,
-    /// What the SM knows it by.
+    /// The SM's identification.
     pub tag: u32,
 }
 
 impl MemoryReply {
-    /// Whether one that was read can be, where there are so many SMs.
+    /// Checks a restored reply for a GPU of `sms` SMs.
     pub(crate) fn check(&self, sms: u32) -> Fits {
-        fits(u32::from(self.sm) < sms, "a message is of an SM that there is not")?;
-        fits(self.line.is_multiple_of(LINE_BYTES) && self.sectors >> SECTORS == 0, "a message is of no line")
+        fits(u32::from(self.sm) < sms, "a message names a missing SM")?;
+        fits(
+            self.line.is_multiple_of(LINE_BYTES) && self.sectors >> SECTORS == 0,
+            "a message is not of one line",
+        )
     }
 }
 
-/// A deferred instruction's request has reached its slice.
+/// Arrival of a deferred instruction's request at its slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Performed {
-    /// When. Core cycles.
+    /// Core cycle.
     pub cycle: u64,
-    /// The SM whose source performs it.
+    /// SM whose source performs the instruction.
     pub sm: u16,
-    /// Its number at that source.
+    /// Number of the deferred instruction.
     pub deferred: u32,
 }

@@ -1,114 +1,114 @@
-//! States that were written and are read again: why one may not fit, and how that is found out.
+//! Validation of restored states.
 //!
-//! What is read is not trusted. Each unit has a check beside its State that holds lengths, numbers and times against the Spec,
-//! so that no state that passes makes a unit look where nothing is. What follows from the rest of a State is not written,
-//! but made anew.
+//! Restored states are not trusted. Each unit checks lengths, numbers and times against its Spec
+//! beside its State, so that no accepted state leads to an invalid access. Derived state is
+//! recomputed, not saved.
 
 use warp_stream::kernel_name::signature;
 
 use crate::statistics::Counters;
 
-/// Why a state cannot be gone on with.
+/// Reason why a state cannot be continued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
-    /// It is of another GPU.
-    #[error("the state is of a GPU with {key} = {saved}; this one has {here}")]
+    /// The state is of another GPU.
+    #[error("the state is of a GPU with {key} = {saved}; this GPU has {key} = {here}")]
     OtherGpu {
-        /// A value that differs: `section.key`.
+        /// Differing value: `section.key`.
         key: String,
-        /// Its value in the state; nothing if it has none.
+        /// Value in the state; empty if absent.
         saved: String,
-        /// Its value here.
+        /// Value here.
         here: String,
     },
-    /// A unit can have no such state: the bytes are damaged, or somebody else's.
-    #[error("the state of {unit} cannot be: {reason}")]
+    /// Impossible state of a unit: damaged or foreign bytes.
+    #[error("the state of {unit} is invalid: {reason}")]
     Unit {
-        /// Which.
+        /// Unit.
         unit: String,
-        /// What is wrong.
+        /// Violated condition.
         reason: &'static str,
     },
-    /// Something was under way, and was not asked for.
-    #[error("{what} is under way in the state")]
+    /// Unexpected work in flight.
+    #[error("the state has {what} in flight")]
     UnderWay {
-        /// What.
+        /// The work.
         what: String,
     },
-    /// A launch was under way, and what is to go on with it is another one.
-    #[error("the state has launch {launch} of kernel {}; {} cannot go on with it", signature(.saved), signature(.here))]
+    /// The launch in flight is another than the one that should continue it.
+    #[error("the state has launch {launch} of kernel {}; {} cannot continue it", signature(.saved), signature(.here))]
     OtherLaunch {
         /// Number of the launch in the run.
         launch: u64,
-        /// Its kernel.
+        /// Kernel in the state.
         saved: String,
-        /// What there is.
+        /// Launch that should continue it.
         here: String,
     },
 }
 
-/// Whether a state can be; if not, why.
+/// Result of a check; the error is the violated condition.
 pub(crate) type Fits = Result<(), &'static str>;
 
-/// Nothing, if a condition holds.
+/// Checks a condition.
 pub(crate) fn fits(holds: bool, reason: &'static str) -> Fits {
     if holds { Ok(()) } else { Err(reason) }
 }
 
-/// The error of a unit.
+/// Error of a unit.
 pub(crate) fn of_unit(unit: impl Into<String>) -> impl FnOnce(&'static str) -> RestoreError {
     move |reason| RestoreError::Unit { unit: unit.into(), reason }
 }
 
-/// Cycles of any clock that a state may have come to: some days of the card's time, and sums of such numbers are numbers.
+/// Bound on cycles of any clock in a state: days of card time, whose sums cannot overflow.
 pub(crate) const LATEST: u64 = 1 << 48;
 
-/// Cycles ahead that something may have been put off: a warp can rest for seconds.
+/// Farthest future event: a warp can sleep for seconds.
 const AHEAD: u64 = 1 << 34;
 
-/// Whether something may happen at a cycle, as seen from another one.
+/// True if an event at `cycle` is plausible at `now`.
 pub(crate) fn near(cycle: u64, now: u64) -> bool {
     cycle <= now + AHEAD
 }
 
-/// The same of a cycle that may be never (`u64::MAX`).
+/// True if an event at `cycle` is plausible, or never (`u64::MAX`).
 pub(crate) fn near_or_never(cycle: u64, now: u64) -> bool {
     cycle == u64::MAX || near(cycle, now)
 }
 
-/// No count of a unit comes to so many: sums over all units are numbers.
+/// Bound on any count of a unit, so that sums over units cannot overflow.
 pub(crate) const MOST_COUNTED: u64 = 1 << 54;
 
-/// Whether counts are such that their sums over all units are numbers.
+/// Checks that sums of counters over all units cannot overflow.
 pub(crate) fn countable(counters: &impl Counters) -> Fits {
     let mut most = 0;
     counters.each(&mut |_, value| most = most.max(value));
     fits(most < MOST_COUNTED, "a count is too large")
 }
 
-/// Records that lists lead to, each of which has to be reached once.
+/// Records that lists must reach exactly once each.
 #[derive(Debug, Clone)]
 pub(crate) struct Once(Vec<bool>);
 
 impl Once {
-    /// So many records.
+    /// `count` unreached records.
     pub(crate) fn new(count: usize) -> Once {
         Once(vec![false; count])
     }
 
-    /// A list leads to a record.
+    /// Records that a list reaches a record.
     pub(crate) fn reach(&mut self, number: u32) -> Fits {
-        let place = self.0.get_mut(number as usize).ok_or("a list leads to nothing")?;
-        fits(!std::mem::replace(place, true), "two lists lead to one record")
+        let place = self.0.get_mut(number as usize).ok_or("a list has a dangling link")?;
+        fits(!std::mem::replace(place, true), "two lists share a record")
     }
 
-    /// Whether a list has led to a record.
+    /// True if a list has reached a record.
     pub(crate) fn has(&self, number: u32) -> bool {
         self.0.get(number as usize).copied().unwrap_or(false)
     }
 
-    /// All lists were followed.
+    /// Checks that every record was reached.
     pub(crate) fn all(&self) -> Fits {
-        fits(self.0.iter().all(|reached| *reached), "no list leads to a record")
+        fits(self.0.iter().all(|reached| *reached), "a record is in no list")
     }
 }

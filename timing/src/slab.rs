@@ -1,4 +1,4 @@
-//! Records with a number each: small, `Copy`, taken and given back without allocation.
+//! Numbered records: small, `Copy`, inserted and removed without allocation.
 
 use std::hint::cold_path;
 
@@ -7,13 +7,13 @@ use warp_stream::host_cache::{fetch, read_all};
 
 use crate::restore::Once;
 
-/// No record: the end of a list.
+/// No record: end of a list.
 pub const NONE: u32 = u32::MAX;
 
-/// So many records later a place is given out that is asked of the host's caches now.
+/// Distance in records of the prefetch into host caches.
 const AHEAD: usize = 4;
 
-/// Records by number. The number of one that was removed is given out again.
+/// Records by number. Numbers of removed records are reused.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -27,7 +27,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T: Copy> Slab<T> {
-    /// Adds a record; gives its number.
+    /// Adds a record and returns its number.
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(number) = self.free.pop() {
             if let Some(place) = self.free.len().checked_sub(AHEAD) {
@@ -41,61 +41,61 @@ impl<T: Copy> Slab<T> {
         (self.items.len() - 1) as u32
     }
 
-    /// Removes a record that [`Slab::insert`] has given the number of.
+    /// Removes a record by the number from [`Slab::insert`].
     pub fn remove(&mut self, number: u32) -> T {
         self.free.push(number);
         self.items[number as usize]
     }
 
-    /// Removes a record as [`Slab::remove`] does, without looking at it.
+    /// Removes a record without reading it.
     #[inline]
     pub fn discard(&mut self, number: u32) {
         self.free.push(number);
     }
 
-    /// A record is going to be looked at.
+    /// Prefetches a record into host caches.
     #[inline]
     pub(crate) fn foresee(&self, number: u32) {
         fetch(&self.items[number as usize]);
     }
 
-    /// All of its records are going to be looked at in a turn.
+    /// Prefetches all records into host caches.
     pub(crate) fn foresee_all(&self) {
         read_all(&self.items);
     }
 
-    /// Records that are there.
+    /// Number of records.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
 
-    /// Numbers that were given out are lower.
+    /// Exclusive bound of the numbers issued.
     pub fn capacity(&self) -> u32 {
         self.items.len() as u32
     }
 
-    /// Whether there is none.
+    /// True without records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Removes all.
+    /// Removes all records.
     pub fn clear(&mut self) {
         self.items.clear();
         self.free.clear();
     }
 
-    /// Its places, those without a record reached.
+    /// Reachability map of a restored slab; free places count as reached.
     ///
     /// # Errors
-    /// Why a slab that was read cannot be.
+    /// The slab is invalid.
     pub(crate) fn places(&self) -> Result<Once, &'static str> {
         let mut places = Once::new(self.items.len());
         self.free.iter().try_for_each(|number| places.reach(*number))?;
         Ok(places)
     }
 
-    /// Numbers of the records that are there, in their order.
+    /// Numbers of existing records, in ascending order.
     pub fn numbers(&self) -> Vec<u32> {
         let mut there = vec![true; self.items.len()];
         for &number in &self.free {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_given_out_again_after_its_record_was_removed() {
+    fn number_of_a_removed_record_is_reused() {
         let mut slab = Slab::default();
         let (a, b) = (slab.insert('a'), slab.insert('b'));
         assert_eq!(slab.remove(a), 'a');

@@ -1,10 +1,10 @@
-//! A timing wheel: things that happen at a known cycle, kept so that adding and taking one costs a few instructions.
+//! Timing wheel: events by cycle, with insertion and removal in a few instructions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::slab::{NONE, Slab};
 
-/// Cycles the wheel goes round in. Things further away stay for another turn.
+/// Cycles of a turn. Later events stay for another turn.
 const SLOTS: u64 = 512;
 const WORDS: usize = (SLOTS / 64) as usize;
 
@@ -15,7 +15,7 @@ struct Entry<T> {
     thing: T,
 }
 
-/// Things by the cycle at which they happen; those of one cycle in the order in which they were added.
+/// Events by cycle; those of one cycle in insertion order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Things<T>", into = "Things<T>")]
 #[serde(bound(serialize = "T: Copy + Serialize", deserialize = "T: Copy + Deserialize<'de>"))]
@@ -25,15 +25,15 @@ pub struct Wheel<T> {
     slots: Vec<(u32, u32)>,
     occupied: [u64; WORDS],
     count: usize,
-    /// No entry is earlier.
+    /// Lower bound of all entries.
     now: u64,
 }
 
-/// A wheel as it is written.
+/// Saved form of a wheel.
 #[derive(Serialize, Deserialize)]
 struct Things<T> {
     now: u64,
-    /// With their cycles; those of one cycle in their order.
+    /// Events with cycles; those of one cycle in order.
     things: Vec<(u64, T)>,
 }
 
@@ -64,22 +64,22 @@ impl<T: Copy> Default for Wheel<T> {
 }
 
 impl<T: Copy> Wheel<T> {
-    /// How many things wait.
+    /// Number of events.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether nothing waits.
+    /// True without events.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The first cycle of which nothing was taken.
+    /// First cycle not yet taken.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// What waits, with its cycle; things of one cycle in their order.
+    /// Pending events with cycles; those of one cycle in order.
     pub fn things(&self) -> impl Iterator<Item = (u64, T)> {
         let mut slots = self.slots.iter();
         let mut index = NONE;
@@ -93,7 +93,7 @@ impl<T: Copy> Wheel<T> {
         })
     }
 
-    /// Adds a thing; what is past happens at once.
+    /// Adds an event; a past cycle means now.
     pub fn add(&mut self, cycle: u64, thing: T) {
         let cycle = cycle.max(self.now);
         let index = self.entries.insert(Entry { cycle, next: NONE, thing });
@@ -113,7 +113,7 @@ impl<T: Copy> Wheel<T> {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// The cycle of the earliest thing, or an earlier one at which there is only something for a later turn.
+    /// Cycle of the earliest event, or an earlier one whose slot holds only events of later turns.
     pub fn next_event(&self) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -132,7 +132,7 @@ impl<T: Copy> Wheel<T> {
         })
     }
 
-    /// Takes what happens at `cycle` or before, cycle by cycle.
+    /// Removes events up to `cycle`, cycle by cycle.
     pub fn take_until(&mut self, cycle: u64, mut take: impl FnMut(T)) {
         while let Some(next) = self.next_event().filter(|next| *next <= cycle) {
             self.now = next;
@@ -152,7 +152,7 @@ impl<T: Copy> Wheel<T> {
                 }
                 index = following;
             }
-            // What is left in the slot is for a later turn.
+            // The rest of the slot is for later turns.
             for index in later {
                 self.append(index);
             }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn things_of_one_cycle_come_in_the_order_in_which_they_were_added() {
+    fn events_of_one_cycle_keep_insertion_order() {
         let mut wheel = Wheel::default();
         wheel.add(7, 1);
         wheel.add(3, 2);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wheel_that_was_written_and_read_turns_as_before() {
+    fn restored_wheel_turns_as_before() {
         let mut wheel = Wheel::default();
         wheel.take_until(99, |_: u32| {});
         for (cycle, thing) in [(2000, 1), (500, 2), (500 + SLOTS, 3), (500, 4), (101, 5)] {
@@ -204,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_comes_at_its_cycle(
+        fn events_come_at_their_cycle(
             delays in prop::collection::vec((0_u64..2000, 0_u64..40), 0..100)
         ) {
             let mut wheel = Wheel::default();

@@ -1,98 +1,99 @@
-//! Where requests are that have no answer yet, for the watchdog: from an SM's queues through crossbar and slice to the bank.
+//! Locations of outstanding requests for the hang report, from an SM's queues through crossbar and
+//! slice to the bank.
 
 use std::fmt;
 
 use crate::l2::Stall;
 use crate::message::MemoryReply;
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// What will answer it.
+    /// Reply that it awaits.
     pub reply: MemoryReply,
-    /// Where it is, or its reply.
+    /// Location of the request or its reply.
     pub place: Place,
 }
 
-/// Where a request is, or its reply.
+/// Location of a request or its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In its SM, without a translation.
+    /// In the SM, without a translation.
     Translation,
-    /// In its SM's queue to the crossbar.
+    /// In the SM's queue to the crossbar.
     Outgoing {
-        /// Requests that leave before it.
+        /// Requests ahead of it.
         before: usize,
-        /// How many may leave.
+        /// Credits of the SM.
         credits: u32,
     },
-    /// Its page is being walked to.
+    /// In a page walk.
     PageWalk,
     /// At the crossbar's input, or on the way to it.
     ToSlice {
-        /// Input.
+        /// Input port.
         port: u8,
         /// Output.
         slice: u8,
-        /// Packets that the output has room for.
+        /// Credits of the output.
         room: u32,
     },
-    /// In its slice's queue.
+    /// In the slice's queue.
     SliceQueue {
-        /// The slice.
+        /// Slice.
         slice: u32,
-        /// Requests before it.
+        /// Requests ahead of it.
         before: usize,
-        /// What the first of the queue waits for.
+        /// Stall reason of the queue's first request.
         stall: Option<Stall>,
     },
-    /// At its slice, for sectors from DRAM.
+    /// At its slice, waiting for DRAM sectors.
     Sectors {
-        /// The slice.
+        /// Slice.
         slice: u32,
-        /// Those that are missing.
+        /// Outstanding sectors.
         missing: Vec<MissingSector>,
     },
-    /// Its reply is at the crossbar's input, or on the way to it.
+    /// Reply at the crossbar's input, or on the way to it.
     ToSm {
         /// Input.
         slice: u8,
-        /// Output.
+        /// Output port.
         port: u8,
-        /// Packets that the output has room for.
+        /// Credits of the output.
         room: u32,
     },
-    /// Its reply is at its SM, which has not taken it.
+    /// Reply in the SM's inbox.
     Inbox,
 }
 
 /// A sector that a slice expects from DRAM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingSector {
-    /// Sector of its line.
+    /// Sector of the line.
     pub sector: u8,
-    /// Where its read is.
+    /// Location of the read.
     pub read: SectorRead,
 }
 
-/// Where the read of a sector is.
+/// Location of a sector's read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SectorRead {
-    /// In the slice, as its channel has no room.
+    /// In the slice, because the channel's queue is full.
     MissQueue {
-        /// Accesses of the slice before it.
+        /// Accesses of the slice ahead of it.
         before: usize,
     },
-    /// In its channel, or nowhere to be found.
+    /// In the channel, or lost.
     Channel {
-        /// The channel.
+        /// Channel.
         channel: ChannelName,
-        /// The bank's queue.
+        /// Bank queue, if found.
         bank: Option<BankQueue>,
     },
-    /// Read, on its way back.
+    /// Read and on the way back.
     Coming {
-        /// When it is at its slice. L2 cycles.
+        /// L2 cycle of the arrival at the slice.
         cycle: u64,
     },
 }
@@ -102,7 +103,7 @@ pub enum SectorRead {
 pub struct ChannelName {
     /// Channel.
     pub number: u32,
-    /// Pseudo-channel, where there are several.
+    /// Pseudo-channel, if there are several.
     pub part: Option<u32>,
 }
 
@@ -113,45 +114,45 @@ impl fmt::Display for ChannelName {
     }
 }
 
-/// What an access finds at its bank.
+/// State of an access's bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BankQueue {
-    /// The bank.
+    /// Bank.
     pub bank: u8,
     /// Row of the access.
     pub row: u64,
-    /// Accesses of the bank before it.
+    /// Accesses of the bank ahead of it.
     pub before: usize,
-    /// The row that is open.
+    /// Open row.
     pub open: Option<u64>,
-    /// Whether the bank is served only when it has been refreshed.
+    /// True if the bank must refresh first.
     pub refreshes: bool,
-    /// Whether its channel serves writes before.
+    /// True if the channel serves writes first.
     pub writes_first: bool,
 }
 
-/// A bank with accesses.
+/// A bank with waiting accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingBank {
-    /// The bank.
+    /// Bank.
     pub bank: u8,
-    /// Reads and writes that wait.
+    /// Waiting reads and writes.
     pub queued: [usize; 2],
-    /// Row of the oldest of them.
+    /// Row of the oldest one.
     pub row: u64,
-    /// The row that is open.
+    /// Open row.
     pub open: Option<u64>,
-    /// Whether it is served only when it has been refreshed.
+    /// True if the bank must refresh first.
     pub refreshes: bool,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let full = |room: &u32| if *room == 0 { ", which has no room" } else { "" };
+        let full = |room: &u32| if *room == 0 { ", whose buffer is full" } else { "" };
         match self {
             Place::Translation => write!(f, "waits for its translation"),
             Place::Outgoing { before, credits } => {
-                write!(f, "leaves the SM after {before} requests; {credits} may leave")
+                write!(f, "queued in the SM after {before} requests; {credits} may leave")
             }
             Place::PageWalk => write!(f, "waits for a page walk"),
             Place::ToSlice { port, slice, room } => {
@@ -169,9 +170,9 @@ impl fmt::Display for Place {
                 Ok(())
             }
             Place::ToSm { slice, port, room } => {
-                write!(f, "its reply in the crossbar from slice {slice} to port {port}{}", full(room))
+                write!(f, "reply in the crossbar from slice {slice} to port {port}{}", full(room))
             }
-            Place::Inbox => write!(f, "its reply at the SM"),
+            Place::Inbox => write!(f, "reply at the SM"),
         }
     }
 }
@@ -182,14 +183,14 @@ impl fmt::Display for SectorRead {
             SectorRead::MissQueue { before } => {
                 write!(f, "waits for room in the channel after {before} accesses of the slice")
             }
-            SectorRead::Channel { channel, bank: None } => write!(f, "asked of {channel}"),
+            SectorRead::Channel { channel, bank: None } => write!(f, "requested from {channel}"),
             SectorRead::Channel { channel, bank: Some(queue) } => {
                 let BankQueue { bank, row, before, open, refreshes, writes_first } = queue;
                 write!(f, "at {channel}, bank {bank} for row {row} after {before} accesses (")?;
                 write_open(f, *open, *refreshes)?;
                 f.write_str(if *writes_first { ", writes are served first)" } else { ")" })
             }
-            SectorRead::Coming { cycle } => write!(f, "comes at L2 cycle {cycle}"),
+            SectorRead::Coming { cycle } => write!(f, "arrives at L2 cycle {cycle}"),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! iSLIP (McKeown, "The iSLIP Scheduling Algorithm for Input-Queued Switches", 1999): outputs grant an input each, inputs
-//! accept one of the grants. A turn moves on only past what was accepted in the first round, which is what makes busy
-//! ports fall out of step and use every cycle.
+//! iSLIP (McKeown, "The iSLIP Scheduling Algorithm for Input-Queued Switches", 1999): each output
+//! grants an input, each input accepts a grant. Pointers advance only past grants accepted in the
+//! first round, which desynchronises busy ports so that every cycle is used.
 
 use super::network::{Matching, first_from, only, ports};
 

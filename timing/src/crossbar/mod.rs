@@ -1,8 +1,8 @@
 //! The crossbar between SMs and L2 slices: two networks, one for requests and one for replies.
 //!
-//! Packets are a header and data, cut into flits. Each input has a queue for each output, so that a packet never waits for
-//! one that goes elsewhere; an arbiter matches inputs with outputs each cycle. A receiver with no room gets nothing: it
-//! gives credits back as it empties its buffer, at the ends of epochs.
+//! A packet is a header and data, cut into flits. Each input has a queue per output, so a packet
+//! never waits behind one for another output. An arbiter matches inputs with outputs each cycle.
+//! Outputs need credits, which a receiver returns at ends of epochs as it empties its buffer.
 
 mod islip;
 mod network;
@@ -98,7 +98,7 @@ impl CrossbarSpec {
         }
     }
 
-    /// Flits of the answer to a request.
+    /// Flits of the reply to a request.
     pub fn reply_flits(&self, kind: RequestKind, sectors: u8) -> u32 {
         match kind {
             RequestKind::Read | RequestKind::Atomic => self.flits(sectors.count_ones()),

@@ -8,67 +8,67 @@ use crate::restore::{Fits, MOST_COUNTED, fits, near};
 use crate::slab::{NONE, Slab};
 use crate::wheel::Wheel;
 
-/// What of the Spec both networks have.
+/// Parameters shared by both networks.
 #[derive(Debug, Clone, Copy)]
 pub struct Wires {
-    /// The crossbar's clock.
+    /// Clock of the crossbar.
     pub clock: Clock,
-    /// Cycles of that clock from input to output.
+    /// Crossbar cycles from input to output.
     pub latency: u32,
-    /// Who sends in a cycle.
+    /// Arbitration between inputs.
     pub arbiter: Arbiter,
-    /// Rounds of granting and accepting.
+    /// Grant-and-accept rounds.
     pub iterations: u32,
 }
 
-/// Flits of a packet, at most, in a state that was read.
+/// Most flits of a packet in a restored state.
 const MOST_FLITS: u32 = 1 << 16;
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<T> {
-    /// From which port.
+    /// Input port.
     pub input: u8,
-    /// To which port.
+    /// Output port.
     pub output: u8,
-    /// What it brings.
+    /// Content.
     pub message: T,
 }
 
-/// Where a packet goes, apart from what it brings: queues are gone through without looking at that.
+/// Route of a packet, apart from the content, which queue traversals do not touch.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Link {
-    /// The packet behind it in its queue.
+    /// Next packet in the queue.
     next: u32,
     flits: u32,
     input: u8,
     output: u8,
 }
 
-/// Who wants to send where, and whose turn it is. One bit for each port.
+/// Demand and round-robin pointers of the arbiters. Masks have a bit per port.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Matching {
-    /// For each output the inputs that have packets for it.
+    /// Inputs with packets, for each output.
     #[serde(skip)]
     pub(super) inputs_of: Vec<u128>,
-    /// For each input the outputs that it has packets for.
+    /// Outputs with packets, for each input.
     #[serde(skip)]
     pub(super) outputs_of: Vec<u128>,
-    /// For each output the input whose turn it is.
+    /// Round-robin pointer of each output.
     pub(super) input_turn: Vec<u8>,
-    /// For each input the output whose turn it is.
+    /// Round-robin pointer of each input.
     pub(super) output_turn: Vec<u8>,
-    /// The input that chooses first.
+    /// Input that chooses first.
     pub(super) first: u8,
-    /// For each input the outputs that granted it; empty between cycles.
+    /// Outputs that granted each input; empty between cycles.
     #[serde(skip)]
     pub(super) granted: Vec<u128>,
-    /// Inputs and outputs matched this cycle; empty between cycles.
+    /// Matched inputs and outputs of this cycle; empty between cycles.
     #[serde(skip)]
     pub(super) pairs: Vec<(u8, u8)>,
 }
 
-/// For each port the mask of those from it on.
+/// Mask of the ports from each port on.
 static FROM: [u128; MAXIMUM_PORTS as usize] = {
     let mut masks = [0; MAXIMUM_PORTS as usize];
     let mut port = 0;
@@ -79,7 +79,7 @@ static FROM: [u128; MAXIMUM_PORTS as usize] = {
     masks
 };
 
-/// The first port of a mask in a turn that starts at `start`; the mask is not empty.
+/// First port of a non-empty mask in round-robin order from `start`.
 pub(super) fn first_from(mask: u128, start: u8) -> u8 {
     let upper = mask & FROM[usize::from(start) % FROM.len()];
     let mask = if upper == 0 { mask } else { upper };
@@ -89,13 +89,13 @@ pub(super) fn first_from(mask: u128, start: u8) -> u8 {
     }
 }
 
-/// The mask of one port.
+/// Mask of one port.
 pub(super) fn only(port: u8) -> u128 {
     let bit = 1_u64 << (port % 64);
     if port < 64 { u128::from(bit) } else { u128::from(bit) << 64 }
 }
 
-/// The ports of a mask.
+/// Ports of a mask.
 pub(super) fn ports(mask: u128) -> impl Iterator<Item = u8> {
     let (mut half, mut upper, mut first) = (mask as u64, (mask >> 64) as u64, 0);
     std::iter::from_fn(move || {
@@ -111,10 +111,11 @@ pub(super) fn ports(mask: u128) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Cycles ahead in which ports are looked at.
+/// Cycles ahead for which port ends are recorded.
 const REACH: u64 = 64;
 
-/// Ports that are in the middle of a packet, by the last bits of the cycle in which that may have ended: inputs, outputs.
+/// Ports in the middle of a packet, by the low bits of the cycle in which it may end: inputs,
+/// outputs.
 #[derive(Debug, Clone)]
 struct Endings(Vec<(u128, u128)>);
 
@@ -125,7 +126,8 @@ impl Default for Endings {
 }
 
 impl Endings {
-    /// Packets of ports end at a cycle after `now`, or later if that is too far.
+    /// Records that packets of ports end at a cycle after `now`; a cycle too far ahead is checked
+    /// again later.
     fn add(&mut self, now: u64, cycle: u64, inputs: u128, outputs: u128) {
         let (all_inputs, all_outputs) = &mut self.0[(cycle.min(now + REACH) % REACH) as usize];
         *all_inputs |= inputs;
@@ -137,16 +139,16 @@ impl Endings {
     }
 }
 
-/// What a network has moved and who had to wait.
+/// Counts of a network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkCounts {
     /// Packets moved.
     pub packets: u64,
-    /// Their flits.
+    /// Flits moved.
     pub flits: u64,
-    /// Inputs that had packets and could not send, each cycle anew.
+    /// Input cycles with packets that could not be sent.
     pub conflicts: u64,
-    /// Outputs that waited for credits, each cycle anew.
+    /// Output cycles that waited for credits.
     pub buffer_stalls: u64,
 }
 
@@ -154,19 +156,19 @@ pub struct NetworkCounts {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "T: Copy + Serialize", deserialize = "T: Copy + Deserialize<'de>"))]
 pub struct Network<T> {
-    /// Packets that have yet to arrive at their input.
+    /// Packets that have not reached their input.
     coming: Wheel<u32>,
-    /// Packets that arrive in this cycle; empty between cycles.
+    /// Packets that reach their input in this cycle; empty between cycles.
     #[serde(skip)]
     admitted: Vec<u32>,
-    /// What all packets bring that are on their way to an input or queued there.
+    /// Contents of all packets on the way to an input or queued there.
     messages: Slab<T>,
-    /// Where they go; records of no message are left over from the last that had their number.
+    /// Routes; entries without a message are stale.
     links: Vec<Link>,
-    /// First and last packet from each input (major) to each output.
+    /// First and last packet of each queue, by input (major) and output.
     queues: Vec<(u32, u32)>,
     matching: Matching,
-    /// Inputs and outputs that have packets, those that are in the middle of one, and until when.
+    /// Ports with packets, ports in the middle of a packet, and the end of these packets.
     #[serde(skip)]
     waiting_inputs: u128,
     #[serde(skip)]
@@ -187,7 +189,7 @@ pub struct Network<T> {
 }
 
 impl<T: Copy> Network<T> {
-    /// A network of so many ports (128 at most), whose outputs have room for so many packets.
+    /// A network of up to 128 ports a side; each output has `output_buffer` credits.
     pub fn new(inputs: u32, outputs: u32, output_buffer: u32) -> Network<T> {
         let (inputs, outputs) = (inputs as usize, outputs as usize);
         Network {
@@ -219,7 +221,7 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// Packets at inputs and on the way there.
+    /// Packets on the way to an input or queued there.
     pub fn packets(&self) -> impl Iterator<Item = Packet<T>> {
         let mut queues = self.queues.iter();
         let mut index = NONE;
@@ -239,10 +241,10 @@ impl<T: Copy> Network<T> {
         Packet { input, output, message: self.messages[index] }
     }
 
-    /// Makes one that was read ready to run, of as many ports and as much room as it should have, at a cycle of its clock.
+    /// Makes a restored network runnable and checks it against ports, buffers and clock.
     ///
     /// # Errors
-    /// It can have no such state.
+    /// The state is impossible.
     pub(crate) fn restore(&mut self, inputs: u32, outputs: u32, output_buffer: u32, now: u64) -> Fits {
         let (inputs, outputs) = (inputs as usize, outputs as usize);
         let Matching { input_turn, output_turn, first, .. } = &self.matching;
@@ -254,14 +256,20 @@ impl<T: Copy> Network<T> {
             (self.credits.len(), outputs),
             (self.queues.len(), inputs * outputs),
         ];
-        fits(lengths.iter().all(|(there, needed)| there == needed), "it has other ports")?;
+        fits(lengths.iter().all(|(there, needed)| there == needed), "the number of ports differs")?;
         let turns = input_turn.iter().chain(output_turn).all(|turn| u32::from(*turn) < MAXIMUM_PORTS);
-        fits(turns && usize::from(*first) < inputs, "it is the turn of no port")?;
+        fits(turns && usize::from(*first) < inputs, "an arbiter's pointer is beyond the ports")?;
         fits(self.credits.iter().all(|credits| *credits <= output_buffer), "a port has too many credits")?;
-        fits(self.now == now && self.coming.now() <= now + 1, "its time is another one")?;
+        fits(self.now == now && self.coming.now() <= now + 1, "the clock differs")?;
         let mut busy = self.input_busy_until.iter().chain(&self.output_busy_until);
-        fits(busy.all(|until| *until <= now + u64::from(MOST_FLITS)), "a port is busy for too long")?;
-        fits(self.coming.things().all(|(cycle, _)| near(cycle, now)), "a packet comes too late")?;
+        fits(
+            busy.all(|until| *until <= now + u64::from(MOST_FLITS)),
+            "a port is busy too far into the future",
+        )?;
+        fits(
+            self.coming.things().all(|(cycle, _)| near(cycle, now)),
+            "a packet arrives too far in the future",
+        )?;
         let NetworkCounts { packets, flits, conflicts, buffer_stalls } = self.counts;
         let most = packets.max(flits).max(conflicts).max(buffer_stalls);
         fits(most < MOST_COUNTED, "a count is too large")?;
@@ -270,7 +278,7 @@ impl<T: Copy> Network<T> {
         Ok(())
     }
 
-    /// What follows from the rest.
+    /// Recomputes derived state.
     fn derive(&mut self, inputs: usize, outputs: usize) {
         let mask = |set: &mut dyn Iterator<Item = bool>| {
             (0..).zip(set).fold(0_u128, |mask, (port, set)| mask | u128::from(set) << port)
@@ -296,13 +304,13 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// Each packet is in the queue of its ports, or its record is free.
+    /// Checks that each packet is in the queue of its ports, or its record is free.
     fn check_lists(&self, inputs: usize, outputs: usize) -> Fits {
         let link_fits = |link: &Link| {
             let ports = usize::from(link.input) < inputs && usize::from(link.output) < outputs;
-            fits(ports && (1..=MOST_FLITS).contains(&link.flits), "a packet has no port or no size")
+            fits(ports && (1..=MOST_FLITS).contains(&link.flits), "a packet has an invalid port or size")
         };
-        fits(self.links.len() == self.messages.capacity() as usize, "packets go nowhere")?;
+        fits(self.links.len() == self.messages.capacity() as usize, "packets lack their destinations")?;
         let mut records = self.messages.places()?;
         self.coming.things().try_for_each(|(_, index)| {
             records.reach(index)?;
@@ -315,15 +323,15 @@ impl<T: Copy> Network<T> {
                 let link = &self.links[index as usize];
                 link_fits(link)?;
                 let own = usize::from(link.input) * outputs + usize::from(link.output) == queue;
-                fits(own, "a packet is in another's queue")?;
+                fits(own, "a packet is in another port's queue")?;
                 (index, before) = (link.next, index);
             }
-            fits(*first == NONE || before == *last, "a queue has another end")?;
+            fits(*first == NONE || before == *last, "the end of a queue is wrong")?;
         }
         records.all()
     }
 
-    /// A packet comes to an input at a core cycle.
+    /// Accepts a packet for an input at a core cycle.
     pub fn send(&mut self, clock: Clock, cycle: u64, input: u8, output: u8, flits: u32, message: T) {
         let link = Link { next: NONE, flits, input, output };
         let index = self.messages.insert(message);
@@ -334,7 +342,7 @@ impl<T: Copy> Network<T> {
         self.coming.add(clock.from_core(cycle), index);
     }
 
-    /// An output has room for so many packets more.
+    /// Returns credits of an output.
     pub fn give_back(&mut self, output: u8, packets: u32) {
         if packets > 0 {
             self.credits[output as usize] += packets;
@@ -342,23 +350,23 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// Whether no packet is here or on its way to an input.
+    /// True without packets queued or on the way to an input.
     pub fn is_idle(&self) -> bool {
         self.waiting_inputs == 0 && self.coming.is_empty()
     }
 
-    /// Packets at inputs and on the way there.
+    /// Number of packets queued or on the way to an input.
     pub fn waiting(&self) -> usize {
         let at_inputs = self.matching.outputs_of.iter().map(|outputs| outputs.count_ones() as usize);
         self.coming.len() + at_inputs.sum::<usize>()
     }
 
-    /// Packets that an output has room for.
+    /// Credits of an output.
     pub fn room(&self, output: u8) -> u32 {
         self.credits[usize::from(output)]
     }
 
-    /// The core cycle of the next thing to do.
+    /// Core cycle of the next event.
     pub fn next_event(&self, clock: Clock) -> Option<u64> {
         let next = match self.waiting_inputs {
             0 => self.coming.next_event()?,
@@ -367,12 +375,13 @@ impl<T: Copy> Network<T> {
         Some(clock.within_core(next))
     }
 
-    /// What was counted.
+    /// Counts so far.
     pub fn counts(&self) -> NetworkCounts {
         self.counts
     }
 
-    /// Runs until a core cycle; `deliver` gets the input, the output, the core cycle of arrival and the message.
+    /// Runs up to a core cycle. `deliver` receives input, output, core cycle of arrival and
+    /// message.
     pub fn run(&mut self, wires: &Wires, until: u64, mut deliver: impl FnMut(u8, u8, u64, T)) {
         let until = wires.clock.from_core(until);
         self.foresee();
@@ -388,7 +397,7 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// The first packets of all queues are going to be sent.
+    /// Prefetches the first packets of all queues into host caches.
     fn foresee(&self) {
         let Matching { outputs_of, inputs_of, .. } = &self.matching;
         for input in ports(self.waiting_inputs) {
@@ -399,7 +408,7 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// Packets that have come to their inputs are queued.
+    /// Queues the packets that reached their inputs.
     #[inline(always)]
     fn admit(&mut self) {
         let mut admitted = std::mem::take(&mut self.admitted);
@@ -430,7 +439,7 @@ impl<T: Copy> Network<T> {
         }
     }
 
-    /// Takes the first packet of a queue: its flits, and what it brings.
+    /// Removes the first packet of a queue; returns flits and message.
     #[inline(always)]
     fn dequeue(&mut self, input: u8, output: u8) -> (u32, T) {
         let (from, to) = (only(input), only(output));
@@ -456,7 +465,7 @@ impl<T: Copy> Network<T> {
         (flits, message)
     }
 
-    /// Sends from inputs to the outputs that are able to take a packet; gives how many.
+    /// Sends from inputs to outputs that can take a packet; returns the number of packets.
     fn send_matched(&mut self, wires: &Wires, able: u128, deliver: &mut impl FnMut(u8, u8, u64, T)) -> u32 {
         let inputs = self.waiting_inputs & !self.busy_inputs;
         match wires.arbiter {
@@ -491,7 +500,7 @@ impl<T: Copy> Network<T> {
         sent
     }
 
-    /// The cycle after this one at which there may be something to do.
+    /// Next cycle with a possible event.
     fn next_cycle(&self, sent: bool, stalled: u128) -> u64 {
         if sent || self.wanted_outputs & !stalled != 0 {
             return self.now + 1;
@@ -499,7 +508,7 @@ impl<T: Copy> Network<T> {
         self.coming.next_event().map_or(u64::MAX, |next| next.max(self.now + 1))
     }
 
-    /// Ports whose packet has ended at `next` are free again.
+    /// Frees ports whose packet ended at `next`.
     fn release(&mut self, next: u64) {
         if self.busy_inputs | self.busy_outputs == 0 {
             return;

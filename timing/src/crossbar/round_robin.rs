@@ -1,4 +1,4 @@
-//! Inputs choose one after the other, each among the outputs that are still free; who is first moves on each cycle.
+//! Inputs choose in turn among the free outputs; the first to choose rotates each cycle.
 
 use super::network::{Matching, first_from, ports};
 

@@ -1,7 +1,8 @@
-//! The atomic unit of a slice: where operations on memory are performed, one after the other at each address.
+//! Atomic unit of a slice, which serialises operations at each address.
 //!
-//! It takes a sector a cycle. Lanes of a request that are at one address are combined, `atomic_lanes` to an operation;
-//! operations at an address start `atomic_interval` cycles apart, those of other requests at other addresses between them.
+//! The unit accepts a sector a cycle. Lanes of a request at one address combine, `atomic_lanes` to
+//! an operation. Operations at an address start `atomic_interval` cycles apart; other addresses'
+//! operations run in between.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,25 +10,25 @@ use super::L2Spec;
 use crate::message::{MemoryRequest, RequestKind};
 use crate::restore::{Fits, fits, near};
 
-/// What a request asks of the unit.
+/// Demand of a request on the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Atomic {
     /// Sectors with operations.
     sectors: u16,
-    /// Operations at the address that has most.
+    /// Operations at the most contended address.
     operations: u16,
-    /// Words of 4 B with operations, one bit each.
+    /// Words of 4 B with operations, a bit each.
     words: u32,
 }
 
 impl Atomic {
-    /// Of a request; nothing if it needs no such unit.
+    /// Demand of a request; `None` if it has no atomic operations.
     pub(super) fn of(spec: &L2Spec, request: &MemoryRequest) -> Option<Atomic> {
         matches!(request.kind, RequestKind::Atomic | RequestKind::Reduction)
             .then(|| Atomic::of_operations(spec, request))
     }
 
-    // On its own: most requests need none.
+    // Separate, because most requests have none.
     #[inline(never)]
     fn of_operations(spec: &L2Spec, request: &MemoryRequest) -> Atomic {
         let words = (0..32).filter(|word| (request.bytes >> (word * 4)) & 0xf != 0);
@@ -45,35 +46,36 @@ impl Atomic {
         u64::from(self.operations - 1)
     }
 
-    /// Whether one that was read can be.
+    /// Checks restored values.
     pub(super) fn check(&self) -> Fits {
         let sizes = (1..=4).contains(&self.sectors) && (1..=32).contains(&self.operations);
-        fits(sizes, "an atomic operation is of no request")
+        fits(sizes, "an atomic operation has impossible sizes")
     }
 }
 
-/// Words at which operations are under way.
+/// Words with operations in flight.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Busy {
     line: u64,
     words: u32,
-    /// L2 cycle of the next operation there.
+    /// L2 cycle of the next possible operation there.
     until: u64,
 }
 
 /// State of the unit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct AtomicUnit {
-    /// L2 cycle at which it takes the next request.
+    /// L2 cycle at which it accepts the next request.
     free_at: u64,
-    /// Empty where operations at an address follow one another at once.
+    /// Busy words; empty if operations at an address need no interval.
     busy: Vec<Busy>,
-    /// Cycles in which it took something.
+    /// Busy cycles.
     pub(super) cycles: u64,
 }
 
 impl AtomicUnit {
-    /// Takes a request for a line of which all is there at an L2 cycle; gives the cycle of its last operation.
+    /// Accepts a request for a complete line at an L2 cycle; returns the cycle of its last
+    /// operation.
     #[inline(never)]
     pub(super) fn perform(&mut self, spec: &L2Spec, cycle: u64, line: u64, atomic: Atomic) -> u64 {
         let Atomic { sectors, operations, words } = atomic;
@@ -92,10 +94,10 @@ impl AtomicUnit {
         start + taken - 1 + interval * repeats
     }
 
-    /// Whether one that was read can be at an L2 cycle.
+    /// Checks restored state against an L2 cycle.
     pub(super) fn check(&self, now: u64) -> Fits {
         let near = near(self.free_at, now) && self.busy.iter().all(|busy| near(busy.until, now));
-        fits(near, "its atomic unit is busy for too long")
+        fits(near, "the atomic unit is busy too far into the future")
     }
 }
 
@@ -114,7 +116,8 @@ mod tests {
         MemoryRequest { line: 0, sectors, bytes, kind, lanes, origin, sm: 0, tag: 0, deferred: None }
     }
 
-    /// Cycles after 100 of the last operation of each request, with their lines, that come at that cycle.
+    /// For each request with its line, the cycle after 100 of its last operation; requests arrive
+    /// at cycle 100.
     fn ends(spec: &L2Spec, requests: &[(u64, MemoryRequest)]) -> Vec<u64> {
         let mut unit = AtomicUnit::default();
         let end = |(line, request): &(u64, MemoryRequest)| {
@@ -136,27 +139,27 @@ mod tests {
     };
 
     #[test]
-    fn loads_and_stores_need_no_atomic_unit() {
+    fn loads_and_stores_bypass_the_atomic_unit() {
         for kind in [RequestKind::Read, RequestKind::Write] {
             assert_eq!(Atomic::of(&spec(16, 1), &request(kind, 1, 0xf, 1)), None);
         }
     }
 
     #[test]
-    fn a_warp_at_one_word_is_as_many_operations_as_its_lanes_are_combined_to() {
+    fn warp_at_one_word_combines_its_lanes() {
         for (lanes, last) in [(1, 31), (16, 1), (32, 0)] {
             assert_eq!(ends(&spec(lanes, 1), &[(0, ONE_WORD)]), [last]);
         }
     }
 
     #[test]
-    fn a_warp_at_32_words_takes_a_cycle_for_each_sector() {
+    fn warp_at_32_words_takes_a_cycle_per_sector() {
         let spread = request(RequestKind::Atomic, 15, u128::MAX, !0);
         assert_eq!(ends(&spec(16, 9), &[(0, spread), (1, spread)]), [3, 7]);
     }
 
     #[test]
-    fn operations_at_one_address_start_an_interval_apart_whatever_lies_between() {
+    fn operations_at_one_address_start_an_interval_apart() {
         let one = MemoryRequest { lanes: 1, ..ONE_WORD };
         let requests = [(0, one), (1, one), (0, one), (1, one), (0, one)];
         assert_eq!(ends(&spec(16, 9), &requests), [0, 1, 9, 10, 18]);

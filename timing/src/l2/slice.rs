@@ -85,7 +85,7 @@ impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Stall::Mshr => "an MSHR",
-            Stall::Merge => "a sector that too many wait for",
+            Stall::Merge => "a sector with too many waiting requests",
             Stall::Set => "a line of its set",
             Stall::Dram => "room on the way to DRAM",
             Stall::Reply => "room for its reply",

@@ -10,73 +10,73 @@ use crate::message::SECTORS;
 use crate::policy::replacement::{Lines, LinesMut};
 use crate::restore::{Fits, MOST_COUNTED, fits};
 
-/// The tag of a line that is not there.
+/// Tag of an empty slot.
 const NONE: u64 = u64::MAX;
 
-/// State of a line. Masks have a bit for each sector, the lowest address first.
+/// State of a line. Masks have a bit per sector, lowest address first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Line {
-    /// Bytes written since the line came.
+    /// Bytes written since allocation.
     pub(super) written: u128,
-    /// Sectors whose bytes are all here.
+    /// Valid sectors.
     pub(super) readable: u8,
-    /// Sectors on their way from DRAM.
+    /// Outstanding sectors.
     pub(super) pending: u8,
-    /// Sectors that differ from DRAM.
+    /// Dirty sectors.
     pub(super) modified: u8,
 }
 
 impl Line {
-    /// Sectors all of whose bytes were written.
+    /// Sectors written completely.
     pub(super) fn complete(&self) -> u8 {
         (0..SECTORS)
             .filter(|sector| self.written_in(*sector) == u32::MAX)
             .fold(0, |mask, sector| mask | 1 << sector)
     }
 
-    /// Bytes of a sector that were written.
+    /// Written bytes of a sector.
     pub(super) fn written_in(&self, sector: u32) -> u32 {
         (self.written >> (sector * 32)) as u32
     }
 }
 
-/// The tags of a slice, by line number within the slice. A slot is a line's place.
+/// Tags of a slice by line number within the slice. A slot is the position of a line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Tags {
     tags: Vec<u64>,
     lines: Vec<Line>,
-    /// Age of each line by slot: the count of ages when the line came or was renewed; 0 without a line.
+    /// Age of each slot: the age count at its allocation or last renewal; 0 if empty.
     used: Vec<u64>,
     uses: u64,
-    /// Mark of the replacement policy for each line, by slot.
+    /// Replacement policy's mark of each slot.
     marks: Vec<u8>,
-    /// Lines with modified sectors.
+    /// Dirty lines.
     #[serde(skip)]
     modified: u32,
-    /// By set.
+    /// State by set.
     #[serde(skip)]
     sets: Vec<Set>,
-    /// A byte of each tag's [`digest`], eight ways to a word, each set in words of its own.
+    /// A byte of each tag's [`digest`], eight ways to a word; sets do not share words.
     #[serde(skip)]
     digests: Vec<u64>,
 }
 
-/// Ways of a set, one bit each.
+/// Masks of a set's ways.
 #[derive(Debug, Clone, Copy, Default)]
 struct Set {
-    /// Lines with sectors on their way.
+    /// Ways with outstanding sectors.
     pending: u64,
-    /// Lines with modified sectors.
+    /// Ways with dirty sectors.
     modified: u64,
 }
 
-/// Ways that a set may have.
+/// Most ways of a set.
 pub(super) const MOST_WAYS: u32 = u64::BITS;
 
-/// Ways whose digests are in a word.
+/// Ways per word of digests.
 const PER_WORD: u32 = 8;
 
-/// Those of a slice without lines.
+/// Digests of an empty slice.
 fn digests(spec: &L2Spec) -> Vec<u64> {
     vec![0; (spec.sets() * spec.ways.div_ceil(PER_WORD)) as usize]
 }
@@ -86,7 +86,7 @@ fn digest(line: u64) -> u8 {
     (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
-/// The highest bit of each byte that is 0; bits of bytes above one that is 0 may be wrong.
+/// High bit of each zero byte; bits above the lowest zero byte may be wrong.
 fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(u64::MAX / 0xff) & !word & ((u64::MAX / 0xff) << 7)
 }
@@ -106,7 +106,7 @@ impl Tags {
         }
     }
 
-    /// Makes those that were read ready to be searched.
+    /// Recomputes digests of restored tags.
     pub(super) fn derive(&mut self, spec: &L2Spec) {
         self.digests = digests(spec);
         self.modified = self.lines.iter().filter(|line| line.modified != 0).count() as u32;
@@ -130,13 +130,13 @@ impl Tags {
         *word = *word & !(0xff << shift) | u64::from(digest(self.tags[slot as usize])) << shift;
     }
 
-    /// Whether those that were read can be a slice's.
+    /// Checks restored tags.
     pub(super) fn check(&self, spec: &L2Spec) -> Fits {
         let Tags { tags, lines, used, uses, marks, .. } = self;
         let count = (spec.sets() * spec.ways) as usize;
         let counts = [tags.len(), lines.len(), used.len(), marks.len()];
-        fits(counts == [count; 4], "it has another number of lines")?;
-        fits(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line was used too often")?;
+        fits(counts == [count; 4], "the number of lines differs")?;
+        fits(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line's age is too large")?;
         for (slot, (tag, line)) in (0..).zip(tags.iter().zip(lines)) {
             let sectors = line.readable | line.pending | line.modified;
             let fine = match *tag {
@@ -144,25 +144,25 @@ impl Tags {
                 tag if tag >= 1 << 57 => false,
                 tag => Tags::set(spec, tag) == slot / spec.ways * spec.ways && sectors >> SECTORS == 0,
             };
-            fits(fine, "a line has no place there")?;
+            fits(fine, "a line is in a wrong set")?;
         }
         Ok(())
     }
 
-    /// The first slot of the set that a line belongs to.
+    /// First slot of a line's set.
     pub(super) fn set(spec: &L2Spec, line: u64) -> u32 {
         let sets = spec.sets();
         let set = (line % u64::from(sets)) as u32;
         spec.set_hash.permuted(set, line / u64::from(sets), sets) * spec.ways
     }
 
-    /// A line of a set is going to be looked for.
+    /// Prefetches a set into host caches.
     pub(super) fn foresee(&self, spec: &L2Spec, set: u32) {
         fetch(&self.digests[(set / spec.ways * spec.ways.div_ceil(PER_WORD)) as usize]);
         self.tags[set as usize..(set + spec.ways) as usize].iter().step_by(8).for_each(fetch);
     }
 
-    /// The same a little later.
+    /// Prefetches a line's tag into host caches.
     pub(super) fn foresee_line(&self, spec: &L2Spec, set: u32, line: u64) {
         match self.find(spec, set, line) {
             Some(slot) => fetch(&self.lines[slot as usize]),
@@ -170,12 +170,12 @@ impl Tags {
         }
     }
 
-    /// A sector of a slot is going to come.
+    /// Prefetches a slot into host caches.
     pub(super) fn foresee_fill(&self, slot: u32) {
         fetch(&self.lines[slot as usize]);
     }
 
-    /// The slot of a line that is there.
+    /// Slot of a line, if allocated.
     pub(super) fn find(&self, spec: &L2Spec, set: u32, line: u64) -> Option<u32> {
         let words = spec.ways.div_ceil(PER_WORD);
         let first = (set / spec.ways * words) as usize;
@@ -194,18 +194,19 @@ impl Tags {
         None
     }
 
-    /// The slot that makes room in a set: an empty one, else the policy's victim among lines without outstanding sectors.
+    /// Victim slot of a set: an empty one, else the policy's choice among lines without outstanding
+    /// sectors.
     pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
         let may_go = !self.sets[(set / spec.ways) as usize].pending;
         spec.replacement.victim(&SetLines { tags: self, set, ways: spec.ways, may_go })
     }
 
-    /// The set of a slot for its replacement policy to change.
+    /// View of a slot's set for the replacement policy.
     fn set_lines(&mut self, spec: &L2Spec, slot: u32) -> SetLines<&mut Tags> {
         SetLines { tags: self, set: slot / spec.ways * spec.ways, ways: spec.ways, may_go: u64::MAX }
     }
 
-    /// The number of the line in a slot, if there is one.
+    /// Line number in a slot, if any.
     pub(super) fn tag(&self, slot: u32) -> Option<u64> {
         Some(self.tags[slot as usize]).filter(|tag| *tag != NONE)
     }
@@ -219,18 +220,18 @@ impl Tags {
         self.lines.iter()
     }
 
-    /// Sectors of a line can be read.
+    /// Marks sectors valid.
     pub(super) fn make_readable(&mut self, slot: u32, sectors: u8) {
         self.lines[slot as usize].readable |= sectors;
     }
 
-    /// Sectors of a line are on their way.
+    /// Marks sectors outstanding.
     pub(super) fn expect(&mut self, spec: &L2Spec, slot: u32, sectors: u8) {
         self.lines[slot as usize].pending |= sectors;
         self.sets[(slot / spec.ways) as usize].pending |= u64::from(sectors != 0) << (slot % spec.ways);
     }
 
-    /// Sectors of a line have come. Whether no other is on its way.
+    /// Accepts sectors of a line; true if none is outstanding any more.
     pub(super) fn fill(&mut self, spec: &L2Spec, slot: u32, sectors: u8) -> bool {
         let line = &mut self.lines[slot as usize];
         line.pending &= !sectors;
@@ -242,7 +243,7 @@ impl Tags {
         whole
     }
 
-    /// Puts a line into a slot, with nothing in it.
+    /// Allocates a line in a slot, without valid sectors.
     pub(super) fn allocate(&mut self, spec: &L2Spec, slot: u32, line: u64) {
         if self.tags[slot as usize] != NONE {
             spec.replacement.evicted(&mut self.set_lines(spec, slot), slot);
@@ -257,12 +258,12 @@ impl Tags {
         spec.replacement.filled(&mut self.set_lines(spec, slot), slot);
     }
 
-    /// Lines with modified sectors.
+    /// Number of dirty lines.
     pub(super) fn modified(&self) -> u32 {
         self.modified
     }
 
-    /// Bytes of a line are written, in these sectors.
+    /// Marks bytes of these sectors written.
     pub(super) fn modify(&mut self, spec: &L2Spec, slot: u32, sectors: u8, bytes: u128) {
         let line = &mut self.lines[slot as usize];
         self.modified += u32::from(line.modified == 0 && sectors != 0);
@@ -271,7 +272,7 @@ impl Tags {
         line.written |= bytes;
     }
 
-    /// No sector of a line differs from DRAM any more; gives those that did.
+    /// Marks a line clean; returns the sectors that were dirty.
     pub(super) fn clean(&mut self, spec: &L2Spec, slot: u32) -> u8 {
         let modified = std::mem::take(&mut self.lines[slot as usize].modified);
         self.modified -= u32::from(modified != 0);
@@ -279,18 +280,18 @@ impl Tags {
         modified
     }
 
-    /// The oldest line of a set with modified sectors.
+    /// Oldest dirty line of a set.
     pub(super) fn oldest_modified(&self, spec: &L2Spec, set: u32) -> Option<u32> {
         let may_go = self.sets[(set / spec.ways) as usize].modified;
         SetLines { tags: self, set, ways: spec.ways, may_go }.oldest(|_| true)
     }
 
-    /// A line is used.
+    /// Records a use of a line.
     pub(super) fn touch(&mut self, spec: &L2Spec, slot: u32) {
         spec.replacement.hit(&mut self.set_lines(spec, slot), slot);
     }
 
-    /// Forgets what is there; sectors on their way keep their place.
+    /// Invalidates all lines; outstanding sectors keep their slots.
     pub(super) fn invalidate(&mut self) {
         self.modified = 0;
         self.sets.iter_mut().for_each(|set| set.modified = 0);
@@ -303,13 +304,13 @@ impl Tags {
     }
 }
 
-/// A set of the tags: the view of the replacement policy.
+/// Set of the tags, as the replacement policy sees it.
 struct SetLines<T> {
     tags: T,
-    /// The set's first slot.
+    /// First slot of the set.
     set: u32,
     ways: u32,
-    /// Ways that may make room, one bit each.
+    /// Ways that may be evicted, a bit each.
     may_go: u64,
 }
 
@@ -338,7 +339,7 @@ impl<T: Deref<Target = Tags>> Lines for SetLines<T> {
         self.tags.marks[slot as usize]
     }
 
-    /// An empty slot fits whatever the policy looks for.
+    /// An empty slot always fits.
     #[inline(always)]
     fn oldest(&self, fits: impl Fn(u8) -> bool) -> Option<u32> {
         let (mut slot, mut least) = (None, u64::MAX);

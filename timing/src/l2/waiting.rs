@@ -1,4 +1,4 @@
-//! Requests that wait for sectors from DRAM: the slice's miss status holding registers.
+//! MSHRs of a slice: requests that wait for DRAM sectors.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::fetch;
@@ -12,20 +12,20 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Waiter {
     work: Work,
-    /// Sectors that have yet to come.
+    /// Outstanding sectors of the request.
     missing: u32,
-    /// For each sector the one that waits after this one. While the entry is free, the first is the next free one.
+    /// Next waiter of each sector. In a free entry the first is the next free entry.
     next: [u32; SECTORS as usize],
 }
 
-/// Requests by the sectors that they wait for.
+/// Waiting requests by sector.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Waiting {
     waiters: Vec<Waiter>,
     free: u32,
-    /// For each sector of each slot the first that waits.
+    /// First waiter of each sector of each slot.
     first: Vec<u32>,
-    /// Requests that wait.
+    /// Number of waiting requests.
     count: u32,
 }
 
@@ -34,17 +34,17 @@ impl Waiting {
         Waiting { waiters: Vec::new(), free: NONE, first: vec![NONE; (lines * SECTORS) as usize], count: 0 }
     }
 
-    /// Requests that wait.
+    /// Number of waiting requests.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// What is left to do for the requests that wait.
+    /// Remaining work of the waiting requests.
     pub(super) fn works(&self) -> impl Iterator<Item = &Work> {
         self.waiters.iter().filter(|waiter| waiter.missing > 0).map(|waiter| &waiter.work)
     }
 
-    /// Tells of each request that waits, with its number, slot by slot and sector by sector for which it does.
+    /// Calls `tell` for each waiter with its number, slot and sector, in that order.
     pub(super) fn each(&self, mut tell: impl FnMut(u32, &Work, u32, u32)) {
         for (place, first) in (0..).zip(&self.first) {
             let (slot, sector) = (place / SECTORS, place % SECTORS);
@@ -57,27 +57,28 @@ impl Waiting {
         }
     }
 
-    /// Whether those that were read can be a slice's, of so many lines with the sectors of `pending` on their way.
+    /// Checks restored waiters of a slice with `lines` lines and outstanding sectors `pending`.
     pub(super) fn check(
         &self,
         lines: u32,
         pending: impl Fn(u32) -> u8,
         work: impl Fn(&Work) -> Fits,
     ) -> Fits {
-        fits(self.first.len() == (lines * SECTORS) as usize, "it has another number of lines")?;
+        fits(self.first.len() == (lines * SECTORS) as usize, "the number of lines differs")?;
         let mut lists = vec![0_u32; self.waiters.len()];
         let mut steps = 0;
         for (place, first) in (0..).zip(&self.first) {
             let (slot, sector) = (place / SECTORS, place % SECTORS);
             let comes = *first == NONE || pending(slot) >> sector & 1 != 0;
-            fits(comes, "a request waits for a sector that does not come")?;
+            fits(comes, "a request waits for a sector that is not outstanding")?;
             let mut index = *first;
             while index != NONE {
-                let waiter = self.waiters.get(index as usize).ok_or("a list of requests leads to nothing")?;
+                let waiter =
+                    self.waiters.get(index as usize).ok_or("a list of requests has a dangling link")?;
                 lists[index as usize] += 1;
                 steps += 1;
-                // No request is in more lists than there are sectors.
-                fits(steps <= self.waiters.len() * SECTORS as usize, "a list of requests has no end")?;
+                // A request is in at most as many lists as a line has sectors.
+                fits(steps <= self.waiters.len() * SECTORS as usize, "a list of requests is endless")?;
                 index = waiter.next[sector as usize];
             }
         }
@@ -98,21 +99,21 @@ impl Waiting {
                 work(&waiter.work)?;
             }
         }
-        fits(count == self.count, "another number of requests waits")
+        fits(count == self.count, "the number of waiting requests differs")
     }
 
-    /// Sectors of a slot are going to come.
+    /// Prefetches a slot's waiters into host caches.
     pub(super) fn foresee(&self, slot: u32) {
         fetch(&self.first[(slot * SECTORS) as usize]);
     }
 
-    /// Whether as many as can wait for one of some sectors of a slot.
+    /// True if one of the sectors has its maximum of waiters.
     #[inline(never)]
     pub(super) fn is_full(&self, slot: u32, sectors: u8, most: u32) -> bool {
         (0..SECTORS).any(|sector| sectors >> sector & 1 != 0 && self.depth(slot, sector) >= most)
     }
 
-    /// How many wait for a sector of a slot.
+    /// Waiters of a sector.
     fn depth(&self, slot: u32, sector: u32) -> u32 {
         let mut depth = 0;
         let mut waiter = self.first[(slot * SECTORS + sector) as usize];
@@ -123,7 +124,7 @@ impl Waiting {
         depth
     }
 
-    /// A request waits for the sectors of a mask in a slot.
+    /// Makes a request wait for sectors of a slot.
     pub(super) fn add(&mut self, slot: u32, sectors: u8, work: Work) {
         let waiter = Waiter { work, missing: sectors.count_ones(), next: [NONE; SECTORS as usize] };
         let index = match self.free {
@@ -151,7 +152,7 @@ impl Waiting {
         }
     }
 
-    /// A sector has come; `ready` gets the requests that have now all of theirs.
+    /// Accepts a sector; `ready` receives requests with no sector left to wait for.
     pub(super) fn arrived(&mut self, slot: u32, sector: u32, mut ready: impl FnMut(&Work)) {
         let first = &mut self.first[(slot * SECTORS + sector) as usize];
         let mut index = std::mem::replace(first, NONE);

@@ -1,10 +1,10 @@
-//! Who waits for what behind the SMs, for the watchdog.
+//! Hang report of the memory side.
 
 use super::{MemorySide, Reply, State};
 use crate::whereabouts::{Located, Place};
 
 impl MemorySide {
-    /// A line for each unit that is not idle.
+    /// A line per busy unit.
     pub fn waiting(&self) -> Vec<String> {
         let State { page_walks, requests, replies, .. } = &self.state;
         let mut lines = Vec::new();
@@ -23,7 +23,7 @@ impl MemorySide {
         lines
     }
 
-    /// Where each request is that has no answer.
+    /// Location of each outstanding request.
     pub fn whereabouts(&self) -> Vec<Located> {
         let State { page_walks, requests, replies, .. } = &self.state;
         let walked = page_walks

@@ -1,6 +1,6 @@
-//! All partitions, each behind a lock, so that threads can run different ones at the same time.
+//! All partitions, each behind a lock, so that threads can run them in parallel.
 //!
-//! A partition's cycles depend on nothing but itself and what has come to it before, so results do not depend on who runs it.
+//! A partition's cycles depend only on itself and its inputs, so results do not depend on threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,16 +8,16 @@ use super::{Clocks, Partition};
 use crate::l2::Outbox;
 use crate::specification::GpuSpec;
 
-/// A partition, with what it tells the rest of the memory side.
+/// A partition with its output.
 #[derive(Debug)]
 pub struct Bay {
     /// The partition.
     pub partition: Partition,
-    /// What it has said since this was last emptied.
+    /// Output not yet collected.
     pub outbox: Outbox,
 }
 
-/// All partitions. Copies of this are handles of the same ones.
+/// All partitions. Clones are handles of the same ones.
 #[derive(Debug, Clone)]
 pub struct Partitions {
     gpu: Arc<GpuSpec>,
@@ -26,28 +26,29 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    /// These, one for each channel.
+    /// Partitions, one per channel.
     pub fn new(gpu: &Arc<GpuSpec>, clocks: Clocks, partitions: Vec<Partition>) -> Partitions {
         let bay = |partition| Mutex::new(Bay { partition, outbox: Outbox::default() });
         Partitions { gpu: Arc::clone(gpu), clocks, bays: partitions.into_iter().map(bay).collect() }
     }
 
-    /// How many there are.
+    /// Number of partitions.
     pub fn count(&self) -> usize {
         self.bays.len()
     }
 
-    /// The partition of a channel. One whose thread panicked is as it was then; the panic goes on elsewhere.
+    /// Partition of a channel. After a panic the state stays as it was; the panic propagates
+    /// elsewhere.
     pub fn lock(&self, channel: usize) -> MutexGuard<'_, Bay> {
         self.bays[channel].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that are wanted one after the other, in any order.
+    /// Partitions locked on first use, in any order.
     pub fn hold(&self) -> Held<'_> {
         Held { partitions: self, bays: Vec::new() }
     }
 
-    /// All of them, one after the other.
+    /// All partitions, one after the other.
     pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, Bay>> {
         (0..self.bays.len()).map(|channel| self.lock(channel))
     }
@@ -59,16 +60,16 @@ impl Partitions {
     }
 }
 
-/// Partitions that are locked when they are first wanted, until this goes: a lock for each request would take longer than what is
-/// done with it.
+/// Partitions locked on first use until dropped: a lock per request would cost more than the work
+/// under it.
 pub struct Held<'p> {
     partitions: &'p Partitions,
-    /// One for each, once one is wanted: in most epochs of an idle GPU none is.
+    /// One entry per partition after the first use; in most epochs of an idle GPU there is none.
     bays: Vec<Option<MutexGuard<'p, Bay>>>,
 }
 
 impl Held<'_> {
-    /// The partition of a channel.
+    /// Partition of a channel.
     pub fn get(&mut self, channel: usize) -> &mut Bay {
         if self.bays.is_empty() {
             self.bays.resize_with(self.partitions.count(), || None);

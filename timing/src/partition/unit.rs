@@ -90,7 +90,7 @@ impl Partition {
         let parts = gpu.dram.pseudo_channels as usize;
         fits(self.channels.len() == parts, "it has another number of pseudo-channels")?;
         fits(self.first < self.slices.len(), "it is the turn of no slice")?;
-        fits(self.now <= now, "its time is another one")
+        fits(self.now <= now, "the clock differs")
     }
 
     /// Replies that will come of what is here, with what will be performed when the request is looked up.

@@ -98,7 +98,7 @@ impl Sm {
     ) -> Result<Expected, &'static str> {
         let gpu = Arc::clone(&self.gpu);
         let state = &mut self.state;
-        fits(state.now <= now, "its time is another one")?;
+        fits(state.now <= now, "the clock differs")?;
         state.check_counts(&gpu)?;
         state.check_times(now)?;
         state.instructions.check(&gpu.front_end, now)?;

@@ -190,7 +190,7 @@ fn a_cold_gpu_is_saved_with_what_was_counted_before() {
 fn a_state_of_another_gpu_is_refused_with_the_first_value_that_differs() {
     let state = Gpu::new(&tiny()).state();
     let error = Gpu::restore(&spec("tiny", &["l2.size=12288"]), state).unwrap_err();
-    let text = "the state is of a GPU with cta.warps = 16; this one has 64";
+    let text = "the state is of a GPU with cta.warps = 16; this GPU has cta.warps = 64";
     assert_eq!(error.to_string(), text);
     assert!(matches!(error, RestoreError::OtherGpu { .. }));
 }

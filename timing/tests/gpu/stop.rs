@@ -215,9 +215,9 @@ fn a_launch_under_way_is_not_forgotten_and_not_taken_for_another() {
     let state = stop(&mut Gpu::new(&spec), &script(1), 1000);
     let text = |error: RestoreError| error.to_string();
     let error = Gpu::restore(&spec, state.clone()).map(drop).map_err(text);
-    assert_eq!(error, Err("launch 1 of kernel script is under way in the state".to_owned()));
+    assert_eq!(error, Err("the state has launch 1 of kernel script in flight".to_owned()));
     let other = Gpu::restore_running(&spec, state.clone(), &[&script(3)]).map(drop).map_err(text);
-    let expected = "the state has launch 1 of kernel script; launch 3 of kernel script cannot go on with it";
+    let expected = "the state has launch 1 of kernel script; launch 3 of kernel script cannot continue it";
     assert_eq!(other, Err(expected.to_owned()));
     let code = script(1).with(|kernel| Arc::make_mut(&mut kernel.code).instructions[0].line += 1);
     assert!(Gpu::restore_running(&spec, state, &[&code]).is_err());

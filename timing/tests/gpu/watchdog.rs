@@ -133,14 +133,14 @@ fn a_request_without_credits_has_not_left_its_sm() {
     let script = loads_of_one_slice();
     let narrow = ["crossbar.input_buffer=1", "crossbar.output_buffer=1", "memory_pipeline.credits=1"];
     let stuck = stuck(&[&narrow[..], &["l2.mshrs=4"]].concat(), &script);
-    let unsent = stuck.warps[0].contains("leaves the SM after") && stuck.warps[0].contains("0 may leave");
+    let unsent = stuck.warps[0].contains("queued in the SM after") && stuck.warps[0].contains("0 may leave");
     assert!(unsent, "{}", stuck.warps[0]);
 }
 
 #[test]
 fn a_request_for_a_slice_without_room_is_in_the_crossbar() {
     let stuck = stuck(&["crossbar.output_buffer=1", "l2.mshrs=4"], &loads_of_one_slice());
-    let crossbar = "in the crossbar from port 0 to slice 5, which has no room";
+    let crossbar = "in the crossbar from port 0 to slice 5, whose buffer is full";
     assert!(stuck.warps[0].contains(crossbar), "{}", stuck.warps[0]);
 }
 

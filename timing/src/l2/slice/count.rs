@@ -1,19 +1,19 @@
-//! What a slice counts.
+//! Counting of a slice.
 
 use super::{L2Counters, MemoryRequest, Slice, Stall};
 
 impl Slice {
-    /// What was counted.
+    /// Counters so far.
     pub fn counters(&self) -> L2Counters {
         L2Counters { atomic_cycles: self.exit.atomic.cycles, ..self.counters }.with_sums()
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold a maximum.
     pub fn restart_counts(&mut self) {
         self.counters.most_mshrs = u64::from(self.outstanding);
     }
 
-    /// A request is looked up: its sectors, those that are there, and those that are on their way.
+    /// Counts a lookup: sectors, hits, and outstanding sectors.
     pub(super) fn count(
         &mut self,
         request: &MemoryRequest,
@@ -34,7 +34,7 @@ impl Slice {
         counters.sources.count(request.origin, request.kind, all, hits);
     }
 
-    /// As many sectors as now have been on their way up to an L2 cycle.
+    /// Adds the occupancy of outstanding sectors up to an L2 cycle.
     pub(super) fn count_outstanding(&mut self, cycle: u64) {
         let cycles = cycle.saturating_sub(self.counted);
         self.counters.mshr_occupancy += u64::from(self.outstanding) * cycles;
@@ -42,7 +42,7 @@ impl Slice {
         self.counted = cycle;
     }
 
-    /// Cycles in which requests waited for this.
+    /// Counter of cycles in which requests waited for this.
     pub(super) fn stall_cycles(&mut self, cause: Stall) -> &mut u64 {
         match cause {
             Stall::Mshr => &mut self.counters.mshr_stalls,

@@ -1,10 +1,10 @@
-//! Requests without time: what tags and sectors are after them.
+//! Untimed requests: their effect on tags and sectors.
 
 use super::{L2Spec, MemoryRequest, RequestKind, Slice, Tags};
 
 impl Slice {
-    /// A request for a line of this slice, which is idle, is answered at once. Nothing is counted, and what has to make room
-    /// is not written back.
+    /// Serves a request at once in an idle slice. Counters stay untouched, and evicted dirty lines
+    /// are dropped.
     pub fn warm(&mut self, spec: &L2Spec, line: u64, request: &MemoryRequest) {
         let set = Tags::set(spec, line);
         let found = self.tags.find(spec, set, line);

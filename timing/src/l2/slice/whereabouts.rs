@@ -1,4 +1,4 @@
-//! Where the requests of a slice are, for the watchdog.
+//! Locations of a slice's requests, for the hang report.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{DramAccess, Slice, Stalled, Work};
 use crate::whereabouts::{Located, MissingSector, Place, SectorRead};
 
 impl Slice {
-    /// What is here.
+    /// Summary of waiting requests.
     pub fn waiting(&self) -> String {
         let stall = match self.stalled {
             None => String::new(),
@@ -22,7 +22,8 @@ impl Slice {
         )
     }
 
-    /// Where each request is; `in_channel` finds the read of a sector (slot and sector) that is not in the slice.
+    /// Location of each request; `in_channel` finds the read of a sector (slot and sector) outside
+    /// the slice.
     pub fn whereabouts(&self, in_channel: impl Fn(u32, u8) -> SectorRead) -> Vec<Located> {
         let slice = self.exit.slice;
         let stall = self.stalled.map(|stalled| stalled.cause);
@@ -42,7 +43,7 @@ impl Slice {
         queued.chain(waiting).collect()
     }
 
-    /// Where the read of a sector is, if it has not left the slice or is back already.
+    /// Location of a sector's read if it has not left the slice or is back.
     fn read_here(&self, slot: u32, sector: u8) -> Option<SectorRead> {
         let is_one = |sectors: u8| sectors >> sector & 1 != 0;
         if let Some(fill) = self.fills.iter().find(|fill| fill.slot == slot && is_one(fill.sectors)) {

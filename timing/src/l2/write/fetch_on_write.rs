@@ -1,14 +1,14 @@
-//! Fetch on write, as the model before Khairy et al. has it: a write to what is not there fetches the whole line.
+//! Fetch on write, the model before Khairy et al.: a write miss fetches the whole line.
 
 use crate::l2::tags::Line;
 
-/// What the line lacks, if it lacks something that is written.
+/// Missing sectors of the line, if a written one is missing.
 pub(super) fn fetched(line: &Line, sectors: u8) -> u8 {
     let lacking = !(line.readable | line.pending) & 0xf;
     if lacking & sectors == 0 { 0 } else { lacking }
 }
 
-/// What was fetched becomes readable when it arrives.
+/// Fetched sectors become valid on arrival only.
 pub(super) fn readable() -> u8 {
     0
 }

@@ -1,5 +1,5 @@
-//! Lazy fetch on read (Khairy et al., section III-B): a write only marks its bytes. A sector of which all bytes were
-//! written is readable; one of which some were is fetched and merged when it is read.
+//! Lazy fetch on read (Khairy et al., section III-B): a write only marks its bytes. A completely
+//! written sector is valid; a partly written one is fetched and merged when read.
 
 use crate::l2::tags::Line;
 
@@ -8,7 +8,7 @@ pub(super) fn fetched() -> u8 {
     0
 }
 
-/// Sectors with all bytes written.
+/// Completely written sectors.
 pub(super) fn readable(line: &Line, sectors: u8) -> u8 {
     line.complete() & sectors
 }

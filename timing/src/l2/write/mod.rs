@@ -1,4 +1,4 @@
-//! How writes allocate: one file for each policy.
+//! Write allocation policies, one file each.
 
 mod fetch_on_write;
 mod lazy_fetch_on_read;
@@ -17,7 +17,7 @@ impl WriteAllocation {
         }
     }
 
-    /// Those of the `sectors` just written that can be read without fetching.
+    /// Sectors among those just written that are valid without a fetch.
     pub(super) fn readable(self, line: &Line, sectors: u8) -> u8 {
         match self {
             WriteAllocation::LazyFetchOnRead => lazy_fetch_on_read::readable(line, sectors),

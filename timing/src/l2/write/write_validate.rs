@@ -1,12 +1,12 @@
-//! Write validate (Jouppi 1993): a write makes its sector valid without fetching; readers are taken to want only what was
-//! written.
+//! Write validate (Jouppi 1993): a write makes its sector valid without a fetch. Readers are
+//! assumed to read written bytes only.
 
 /// A write fetches nothing.
 pub(super) fn fetched() -> u8 {
     0
 }
 
-/// All that was written.
+/// All written sectors.
 pub(super) fn readable(sectors: u8) -> u8 {
     sectors
 }

@@ -27,7 +27,7 @@ const MAX_BASES: usize = 8;
 /// Why there is no profile.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProfileError {
-    #[error("no device profile `{name}`; there are {known}, auto, or give a file ending in .toml", known = known_names())]
+    #[error("unknown device profile `{name}`: must be {known}, auto, or a file ending in .toml", known = known_names())]
     Unknown { name: String },
     #[error("{}: {error}", path.display())]
     Read { path: PathBuf, error: std::io::Error },
@@ -35,7 +35,7 @@ pub(crate) enum ProfileError {
     Malformed { file: String, error: Box<toml::de::Error> },
     #[error("{file}: {key}: {message}")]
     Value { file: String, key: String, message: String },
-    #[error("{file}: more than {MAX_BASES} profiles build on one another")]
+    #[error("{file}: the chain of bases is longer than {MAX_BASES} profiles")]
     TooManyBases { file: String },
 }
 
@@ -149,7 +149,7 @@ impl Profile {
     }
 
     fn complete(name: &str, file: &File) -> Result<Self, ProfileError> {
-        let missing = |key: &str| value_error(name, key, "missing, and there is no base");
+        let missing = |key: &str| value_error(name, key, "the value is missing, and the profile has no base");
         let occupancy = OccupancyUnits {
             register_allocation_unit: 1,
             warp_allocation_granularity: 1,
@@ -190,7 +190,7 @@ impl Profile {
         }
         self.total_memory = file.total_memory.unwrap_or(self.total_memory);
         if let Some(version) = &file.driver_version {
-            let message = "not a CUDA version such as \"13.5\"";
+            let message = "must be a CUDA version such as \"13.5\"";
             self.driver_version =
                 parse_version(version).ok_or_else(|| value_error(name, "driver_version", message))?;
         }
@@ -318,7 +318,7 @@ fn parse_attributes(
 ) -> Result<BTreeMap<Attribute, i32>, ProfileError> {
     let parse = |(key, value): (&String, &i32)| {
         let known = ATTRIBUTES.iter().find(|(_, attribute)| attribute == key);
-        let missing = || value_error(file, &format!("{table}.{key}"), "no such device attribute");
+        let missing = || value_error(file, &format!("{table}.{key}"), "unknown device attribute");
         known.map(|(attribute, _)| (*attribute, *value)).ok_or_else(missing)
     };
     given.iter().map(parse).collect()

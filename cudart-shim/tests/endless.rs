@@ -60,7 +60,7 @@ fn watchdog_ends_waits_of_streams_for_memory() {
     let (output, took) = timed(&["wait"], &[("VOLTSIM_WATCHDOG", "1")]);
     let said = text(&output.stderr);
     assert!(said.contains("cudaErrorLaunchTimeout"), "{said}");
-    assert!(said.contains("longer than the watchdog's 1 s"), "{said}");
+    assert!(said.contains("longer than the watchdog's limit of 1 s"), "{said}");
     assert!(took < Duration::from_secs(1) + BEYOND, "{took:?}");
 }
 

@@ -197,7 +197,7 @@ fn a_program_that_launches_nothing_leaves_the_statistics_of_another_alone() {
 #[test]
 fn settings_that_cannot_be_are_told_with_their_name_and_what_there_is() {
     let wrong = [
-        ("VOLTSIM_MODE", "detaild", "there is no mode `detaild`; there are functional and detailed"),
+        ("VOLTSIM_MODE", "detaild", "VOLTSIM_MODE=detaild: must be functional or detailed"),
         ("VOLTSIM_GPU", "titan-x", "titan-x"),
         ("VOLTSIM_GPU", "/none/gpu.toml", "/none/gpu.toml"),
         ("VOLTSIM_SET", "l1.setz=4", "l1.setz"),
@@ -235,7 +235,7 @@ fn a_second_process_does_not_write_over_the_recordings_of_the_first() {
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("the file");
     let first = ["kernel-2.vrec", "kernelslist.g"].map(read);
     let again = run("timed", &settings);
-    assert!(text(&again.stderr).contains("nothing more is recorded"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("recording stops"), "{}", text(&again.stderr));
     assert_eq!(text(&again.stdout).lines().last(), Some(COUNT));
     assert_eq!(["kernel-2.vrec", "kernelslist.g"].map(read), first);
 }

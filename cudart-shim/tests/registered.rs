@@ -60,7 +60,7 @@ fn registered_memory_may_lie_elsewhere() {
 #[test]
 fn a_kept_address_of_registered_memory_that_lies_elsewhere_is_found() {
     let place = Place::new();
-    for (mode, told) in [("keep", "memory of device 0"), ("tell", "what step 1 has brought to the host")] {
+    for (mode, told) in [("keep", "memory of device 0"), ("tell", "the result of step 1 on the host")] {
         // At the first of these points the memory is still registered.
         for point in ["kernel=3", "kernel=5"] {
             let (file, _) = saved(&place, &[USUAL, mode], point);

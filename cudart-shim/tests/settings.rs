@@ -136,7 +136,7 @@ fn the_watchdog_stops_a_while_node_without_end() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "the device works again after a reset: {said}");
     assert_eq!(text(&output.stdout), "cudaErrorLaunchTimeout\n");
-    assert!(said.contains("a conditional node still runs its graph again after 1s"), "{said}");
+    assert!(said.contains("a conditional node still repeats its graph after 1s"), "{said}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn the_log_of_a_launch_has_the_kernel_its_sizes_and_its_fault() {
 
 /// The kernel that `machine_code` launches, as messages name it.
 fn refused_kernel(program: &Path) -> String {
-    format!("kernel store of {} exists as machine code for sm_70 only", program.display())
+    format!("kernel store of {} exists only as machine code for sm_70", program.display())
 }
 
 #[test]

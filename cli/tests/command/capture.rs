@@ -112,7 +112,7 @@ fn when_launches_cannot_be_saved_the_program_goes_on_and_one_message_says_why() 
     assert_eq!((outcome.status, outcome.stdout.as_str()), (0, SUM));
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
     assert!(
-        outcome.stderr.contains("0001-sum_list exists already; no more launches are captured"),
+        outcome.stderr.contains("0001-sum_list exists already; captures no further launches"),
         "{}",
         outcome.stderr
     );

@@ -24,7 +24,7 @@ fn a_static_runtime_says_that_a_library_path_is_not_enough() {
     let settings = [("LD_LIBRARY_PATH", libraries().to_owned()), ("LD_PRELOAD", "".into())];
     let outcome = place.run_with(&place.path("program"), &[], &settings);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "1\n"));
-    let said = "program: the CUDA runtime is part of it (nvcc links it statically by default); \
+    let said = "program: it contains a static CUDA runtime (nvcc's default); \
                 LD_LIBRARY_PATH alone does not replace it\n  remedy: start the program with `voltsim run`";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     let outcome = place.voltsim(&["run", "--", "./program"]);

@@ -20,7 +20,7 @@ pub(crate) type Callback = Option<unsafe extern "C" fn(*mut c_void, c_int, *mut 
 const LEVEL_ERROR: c_int = 0;
 
 /// Said where older messages do not fit.
-const TRUNCATED: &str = "[CUDA][W] older messages are left out";
+const TRUNCATED: &str = "[CUDA][W] older messages were dropped";
 
 #[derive(Clone, Copy)]
 struct Listener {

@@ -112,8 +112,8 @@ fn tell_unreplaced_runtime() {
     TOLD.call_once(|| {
         let file = calling_file().unwrap_or_else(|| "the program".to_owned());
         let what = match file.contains("libcudart") {
-            true => "it is the vendor's CUDA runtime, which was found before Voltsim's",
-            false => "the CUDA runtime is part of it (nvcc links it statically by default)",
+            true => "the vendor's CUDA runtime precedes Voltsim's in the search path",
+            false => "it contains a static CUDA runtime (nvcc's default)",
         };
         log::report(|| {
             format!(

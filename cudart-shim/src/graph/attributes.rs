@@ -55,7 +55,7 @@ impl Simulator {
                 sizes.attributes.cluster = ([x, y, z] != [0; 3]).then_some([x, y, z]);
             }
             (number::DEVICE_UPDATABLE, [flag, ..]) if flag != 0 => {
-                log::report(|| "kernel nodes that kernels update are not simulated".to_owned());
+                log::report(|| "updates of kernel nodes by kernels are not simulated".to_owned());
                 return Err(Error::NotSupported);
             }
             _ if number::HINTS.contains(&attribute) => {

@@ -52,7 +52,7 @@ impl InstantiateFailure {
     pub(crate) fn text(&self) -> &'static str {
         match self.result {
             InstantiateResult::InvalidStructure => "the graph has a cycle",
-            InstantiateResult::ConditionalHandleUnused => "a conditional handle is not used",
+            InstantiateResult::ConditionalHandleUnused => "a conditional handle is unused",
             _ => "the graph cannot be instantiated",
         }
     }
@@ -212,7 +212,7 @@ impl Simulator {
             return Err(Error::InvalidValue.into());
         }
         if flags & flag::DEVICE_LAUNCH != 0 {
-            log::report(|| "graphs that kernels launch are not simulated".to_owned());
+            log::report(|| "graph launches by kernels are not simulated".to_owned());
             return Err(Error::NotSupported.into());
         }
         let mut graphs = self.graphs.lock();

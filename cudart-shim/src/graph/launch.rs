@@ -53,7 +53,7 @@ fn run_conditional(
             return Ok(());
         }
         if let Some(limit) = simulator.device.settings.watchdog.filter(|limit| started.elapsed() > *limit) {
-            log::report(|| format!("a conditional node still runs its graph again after {limit:?}"));
+            log::report(|| format!("a conditional node still repeats its graph after {limit:?}"));
             return Err(DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout });
         }
     }

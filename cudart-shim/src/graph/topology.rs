@@ -21,11 +21,11 @@ pub(crate) struct Edge {
 /// A mistake in what nodes are to depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum TopologyError {
-    #[error("a node is not of this graph")]
+    #[error("a node belongs to another graph")]
     UnknownNode,
     #[error("a node cannot depend on itself")]
     OnItself,
-    #[error("there is such an edge already")]
+    #[error("the edge exists already")]
     EdgeExists,
     #[error("there is no such edge")]
     NoEdge,

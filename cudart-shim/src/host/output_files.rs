@@ -81,7 +81,7 @@ impl Lines {
         if let Err(error) = self.append(lines.as_bytes())
             && !self.has_failed.swap(true, Ordering::Relaxed)
         {
-            tell_failed(self.setting, &self.path, &format_args!("{error}; nothing more is added"));
+            tell_failed(self.setting, &self.path, &format_args!("{error}; output stops here"));
         }
     }
 

@@ -88,11 +88,11 @@ pub(crate) enum ImageError {
     /// PTX that no driver loads; the message is the assembler's log.
     #[error("{log}")]
     Illegal { log: String },
-    #[error("an image is machine code for {0} and holds no PTX")]
+    #[error("the image holds machine code for {0} and no PTX")]
     MachineCodeOnly(String),
-    #[error("there should be device code at address {address:#x}, but the program has no memory there")]
+    #[error("no program memory at address {address:#x}, where device code should be")]
     NoMemory { address: usize },
-    #[error("a host program or library is no module image")]
+    #[error("the image is a host program or library, not a module")]
     HostFile,
     #[error(transparent)]
     Unresolved(#[from] Unresolved),

@@ -215,7 +215,7 @@ impl LoadedModule {
         let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
         let place = self.place().map_or_else(String::new, |place| format!(" of {place}"));
         let what = format!(
-            "kernel {name}{place} exists as machine code for {} only, which cannot be executed",
+            "kernel {name}{place} exists only as machine code for {}; Voltsim executes PTX only",
             list.join(", ")
         );
         Err(sass_only::report(&what, sass_only::MACHINE_CODE, Error::NoKernelImageForDevice))
@@ -295,7 +295,7 @@ pub(crate) fn place(
         log::report(|| problem.to_string());
     }
     Module::load_around(&simulator.device, sources, placed).map_err(|error| {
-        log::report(|| format!("a module cannot be loaded: {error}"));
+        log::report(|| format!("cannot load a module: {error}"));
         match error {
             LoadError::Memory { .. } => Error::MemoryAllocation,
             LoadError::Link(_) | LoadError::Constant { .. } => Error::InvalidPtx,
@@ -307,7 +307,7 @@ pub(crate) fn place(
 /// Reports why an image cannot be used.
 pub(crate) fn image_error(error: &ImageError) -> Error {
     if let ImageError::MachineCodeOnly(_) = error {
-        let what = format!("{error}, which cannot be executed");
+        let what = format!("{error}; Voltsim executes PTX only");
         return sass_only::report(&what, sass_only::MACHINE_CODE, error.into());
     }
     log::report(|| error.to_string());

@@ -108,7 +108,7 @@ fn choose(wanted: &Wanted, candidates: &[Candidate]) -> &'static str {
     });
     let mut reasons: Vec<String> = ptx.into_iter().chain(client).collect();
     if found.is_none() {
-        reasons.push("no built-in device fits, this one comes nearest".to_owned());
+        reasons.push("no built-in device fits; this one is the nearest".to_owned());
     }
     if reasons.is_empty() {
         reasons.push("neither the program nor a loaded library has PTX".to_owned());

@@ -37,7 +37,7 @@ struct Progress {
 enum ChecksumsError {
     #[error("{0}")]
     Write(#[from] io::Error),
-    #[error("memory cannot be read: {0}")]
+    #[error("cannot read memory: {0}")]
     Memory(#[from] Unreadable),
 }
 
@@ -50,7 +50,7 @@ fn wanted() -> Option<&'static Wanted> {
         };
         let Some(every) = every else {
             eprintln!(
-                "voltsim: VOLTSIM_CHECKSUMS_EVERY: a number of launches is needed, 1 or more; nothing is written"
+                "voltsim: VOLTSIM_CHECKSUMS_EVERY: must be a number of launches of at least 1; no checksums are written"
             );
             return None;
         };
@@ -110,7 +110,7 @@ impl Wanted {
         output_files::note(Outcome::Failed, &self.file);
         log::report(|| {
             format!(
-                "VOLTSIM_CHECKSUMS: {}: {error}; no more checksums are written. Check the folder, its permissions and the room on its disk",
+                "VOLTSIM_CHECKSUMS: {}: {error}; writing of checksums stops. Check the folder, its permissions and the free disk space",
                 self.file.display()
             )
         });

@@ -64,7 +64,7 @@ fn stream() -> Option<&'static Stream> {
 fn read() -> Option<Stream> {
     let file = PathBuf::from(environment::variable("VOLTSIM_IMAGE")?);
     let only = environment::text("VOLTSIM_IMAGE_ONLY").unwrap_or_default();
-    let wrong = |error| eprintln!("voltsim: VOLTSIM_IMAGE_ONLY: {error}; nothing is written");
+    let wrong = |error| eprintln!("voltsim: VOLTSIM_IMAGE_ONLY: {error}; no stream is written");
     let selection = only.parse().map_err(wrong).ok()?;
     let planner = environment::variable("VOLTSIM_PLAN").map(|file| Planner {
         file: PathBuf::from(file),
@@ -170,7 +170,7 @@ pub(crate) fn give_up(error: &Error) {
     if !std::mem::replace(&mut progress.has_failed, true) {
         progress.writer = None;
         output_files::note(Outcome::Failed, &stream.file);
-        log::report(|| format!("VOLTSIM_IMAGE: {error}; there will be no stream. {}", error.remedy()));
+        log::report(|| format!("VOLTSIM_IMAGE: {error}; no stream is written. {}", error.remedy()));
     }
 }
 

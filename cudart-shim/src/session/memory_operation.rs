@@ -308,7 +308,9 @@ impl Patience {
         let seconds = self.limit.map_or(0, |limit| limit.as_secs());
         log::report(|| {
             let address = word.address;
-            format!("a stream waited for the word at {address:#x} longer than the watchdog's {seconds} s")
+            format!(
+                "a stream waited for the word at {address:#x} longer than the watchdog's limit of {seconds} s"
+            )
         });
         DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout }
     }

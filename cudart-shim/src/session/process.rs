@@ -119,7 +119,7 @@ fn wanted_devices() -> usize {
     let wanted = environment::number("VOLTSIM_DEVICES").unwrap_or(1);
     let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
     if u64::try_from(count) != Ok(wanted) {
-        eprintln!("voltsim: VOLTSIM_DEVICES: {wanted} is not between 1 and {MAX_DEVICES}; {count} it is");
+        eprintln!("voltsim: VOLTSIM_DEVICES={wanted}: must be 1 to {MAX_DEVICES}; using {count}");
     }
     count
 }

@@ -49,14 +49,14 @@ fn settings() -> Option<&'static Settings> {
 fn read() -> Option<Settings> {
     let folder = PathBuf::from(environment::variable("VOLTSIM_RECORD")?);
     let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
-    let wrong = |error: &dyn std::fmt::Display| eprintln!("voltsim: {error}; nothing is recorded");
+    let wrong = |error: &dyn std::fmt::Display| eprintln!("voltsim: {error}; records no launch");
     let only = only.parse::<Selection>().and_then(Selection::of_whole_launches);
     let only = only.map_err(|error| wrong(&format_args!("VOLTSIM_ONLY: {error}"))).ok()?;
     let accelsim = match environment::text("VOLTSIM_RECORD_FORMAT").as_deref() {
         None | Some("recording") => false,
         Some("accelsim") => true,
         Some(other) => {
-            wrong(&format_args!("VOLTSIM_RECORD_FORMAT: `{other}` is none of recording, accelsim"));
+            wrong(&format_args!("VOLTSIM_RECORD_FORMAT={other}: must be recording or accelsim"));
             return None;
         }
     };
@@ -163,9 +163,6 @@ fn give_up(error: &io::Error) {
     if !GIVEN_UP.swap(true, Ordering::Relaxed) {
         let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
         output_files::note(Outcome::Failed, folder);
-        eprintln!(
-            "voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; nothing more is recorded",
-            folder.display()
-        );
+        eprintln!("voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; recording stops", folder.display());
     }
 }

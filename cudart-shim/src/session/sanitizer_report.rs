@@ -41,7 +41,7 @@ fn start() -> Option<Arc<Checker>> {
     match names.to_string_lossy().parse::<Checks>() {
         Ok(checks) => Some(Arc::new(Checker::new(checks, Box::new(report)))),
         Err(error) => {
-            eprintln!("voltsim: VOLTSIM_CHECK: {error}; nothing is checked");
+            eprintln!("voltsim: VOLTSIM_CHECK: {error}; checks are off");
             None
         }
     }

@@ -130,7 +130,7 @@ pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
     if environment::flag("VOLTSIM_STRICT") {
         let place = holder.map_or_else(String::new, |holder| format!(" of {holder}"));
         eprintln!(
-            "voltsim: kernel {kernel}{place} was refused: the run ends here, as VOLTSIM_STRICT asks (--strict)"
+            "voltsim: kernel {kernel}{place} was refused; ending the run because of --strict (VOLTSIM_STRICT)"
         );
         std::process::exit(STATUS.into());
     }

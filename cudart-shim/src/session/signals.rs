@@ -32,7 +32,7 @@ pub(crate) fn watch() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         if let Err(error) = start() {
-            eprintln!("voltsim: signals cannot be watched, so outputs lack what they end: {error}");
+            eprintln!("voltsim: cannot watch signals, so a signal will lose buffered outputs: {error}");
         }
     });
 }

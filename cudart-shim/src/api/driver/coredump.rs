@@ -83,7 +83,7 @@ fn set(setting: c_int, value: Out<c_void>, size: Out<usize>) -> Result<()> {
     };
     let enables = matches!(setting, setting::ENABLE_ON_EXCEPTION | setting::ENABLE_USER_TRIGGER);
     if enables && bytes.iter().any(|byte| *byte != 0) {
-        log::report(|| "core dumps of the device are not written".to_owned());
+        log::report(|| "device core dumps are not supported; none is written".to_owned());
         return Err(Error::NotSupported);
     }
     process().core_dump.lock().insert(setting, bytes);

@@ -18,23 +18,23 @@ use thiserror::Error;
 pub(crate) enum CaptureError {
     #[error("the operation is not permitted while the stream is captured")]
     Unsupported,
-    #[error("an earlier mistake has made the capture invalid")]
+    #[error("an earlier error has invalidated the capture")]
     Invalidated,
-    #[error("two captures would become one")]
+    #[error("the operation would merge two captures")]
     Merge,
-    #[error("the capture did not begin in this stream")]
+    #[error("the capture began in another stream")]
     Unmatched,
-    #[error("work of another stream has not been joined")]
+    #[error("captured work of another stream was not joined")]
     Unjoined,
-    #[error("the captured work would depend on work that is not captured")]
+    #[error("captured work would depend on uncaptured work")]
     Isolation,
     #[error("the legacy default stream would depend on captured work")]
     Implicit,
     #[error("the event was last recorded in a capture")]
     CapturedEvent,
-    #[error("another thread began the capture")]
+    #[error("the capture belongs to another thread")]
     WrongThread,
-    #[error("the stream is captured already, or not at all")]
+    #[error("the stream is already being captured, or not at all")]
     IllegalState,
 }
 

@@ -55,7 +55,7 @@ fn settings() -> Option<&'static Settings> {
         let only = environment::variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
         let selection = only.to_string_lossy().parse::<Selection>().and_then(Selection::of_whole_launches);
         let selection = selection.map_err(|error| {
-            eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; nothing is captured");
+            eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; captures no launch");
         });
         let results = environment::flag("VOLTSIM_CAPTURE_RESULTS");
         Some(Settings { folder, selection: selection.ok()?, results })
@@ -68,9 +68,7 @@ fn give_up(kernel: &str, error: &Error) {
     if let Some(settings) = settings() {
         output_files::note(Outcome::Failed, &settings.folder);
     }
-    log::report(|| {
-        format!("capture of {kernel}: {error}; no more launches are captured. {}", error.remedy())
-    });
+    log::report(|| format!("capture of {kernel}: {error}; captures no further launches. {}", error.remedy()));
 }
 
 /// A launch that is to be captured.

@@ -39,7 +39,7 @@ pub(super) fn other_registration(saved: &DeviceState, simulator: &Simulator) -> 
     let sizes = |number| [&saved.registered, &*registered].map(|all| all.get(number).map(|found| found.size));
     numbers.map(|number| (number, sizes(number))).find(|(_, [was, is])| was != is).map(|(number, sizes)| {
         let [was, is] = sizes.map(|size| size.map_or("nothing".to_owned(), |size| format!("{size} bytes")));
-        format!("what was registered as number {number} with device {} was {was}, and is {is}", saved.number)
+        format!("registration {number} with device {} had {was} when saved and has {is} now", saved.number)
     })
 }
 

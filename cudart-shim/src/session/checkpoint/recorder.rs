@@ -42,21 +42,21 @@ enum Plan {
 /// Why a run cannot be saved at a point.
 #[derive(Debug, thiserror::Error)]
 enum SaveError {
-    #[error("{address:#x} is memory of another process, which a checkpoint cannot have")]
+    #[error("{address:#x} is memory of another process; a checkpoint cannot hold it")]
     OtherProcess { address: u64 },
-    #[error("runs with checks of kernels cannot be saved")]
+    #[error("runs with --check cannot be saved")]
     Checked,
-    #[error("the launch cannot be stopped there: {0}")]
+    #[error("the launch cannot stop at the point: {0}")]
     Refused(Refusal),
     #[error("{0}")]
     Missed(Missed),
     #[error(
-        "the launch is not timed, or only some of its CTAs are; choose all of it with --only, or save the run in mode functional"
+        "the launch is not timed, or only in part; select the whole launch with --only, or save the run in mode functional"
     )]
     NotTimed,
-    #[error("the state of the timing model: {0}")]
+    #[error("timing-model state: {0}")]
     Model(#[from] CodecError),
-    #[error("memory that the host sees: {0}")]
+    #[error("host-visible memory: {0}")]
     Host(#[from] io::Error),
     #[error("{0}")]
     File(#[from] SavedError),
@@ -79,13 +79,13 @@ impl Recorder {
             return Ok(None);
         }
         let Some(file) = environment::variable("VOLTSIM_CHECKPOINT_FILE").map(PathBuf::from) else {
-            return Err(refuse("VOLTSIM_CHECKPOINT_FILE: a checkpoint needs the name of a file"));
+            return Err(refuse("VOLTSIM_CHECKPOINT_FILE: must name a file"));
         };
         let plan = match point {
             Some(point) => Plan::Once { point: checked_point(&point)?, file },
             None => {
                 let launches = every.and_then(|every| every.parse().ok()).filter(|launches| *launches > 0);
-                let message = "VOLTSIM_CHECKPOINT_EVERY: a number of launches is needed, 1 or more";
+                let message = "VOLTSIM_CHECKPOINT_EVERY: must be a number of launches of at least 1";
                 let launches = launches.ok_or_else(|| refuse(message))?;
                 Plan::Every { launches, folder: file, series: BTreeMap::new() }
             }
@@ -179,7 +179,7 @@ impl Recorder {
             }
         }
         if environment::flag("VOLTSIM_CHECKPOINT_STOP") {
-            eprintln!("voltsim: {} is written; the program ends here", file.display());
+            eprintln!("voltsim: {} is complete; ending the program", file.display());
             ending::write_outputs(End::Exit);
             end_program();
         }
@@ -267,12 +267,12 @@ fn begin_timed(
 }
 
 fn has_failed(fault: DeviceFault) -> Unstopped {
-    let error = SaveError::Host(io::Error::other("the launch has failed before the point"));
+    let error = SaveError::Host(io::Error::other("the launch failed before the point"));
     Unstopped::Over(Err(fault), Box::new(error))
 }
 
 fn tell_unwritten(file: &Path, error: &dyn Display) {
-    eprintln!("voltsim: no checkpoint {} is written: {error}", file.display());
+    eprintln!("voltsim: cannot write checkpoint {}: {error}", file.display());
 }
 
 /// A point that a run can be saved at.
@@ -283,11 +283,11 @@ fn checked_point(text: &str) -> Result<Point, Refused> {
     };
     match (point.inside, model::gpu_name()) {
         (Some(Inside::Cycle(_)), None) => {
-            refused("only launches that are timed have cycles", "Add --mode detailed, or name CTAs")
+            refused("only timed launches have cycles", "Add --mode detailed, or name CTAs")
         }
         (Some(Inside::Window(window)), Some(_)) if window.ctas > 0 || window.instructions > 0 => refused(
-            "CTAs of a launch that is timed do not wait for each other, so ctas= and instructions= mean nothing there",
-            "Give kernel=N,cycle=C or kernel=N,cta=M, or save the run in mode functional and resume it in mode detailed",
+            "ctas= and instructions= apply to functional launches only; this launch is timed",
+            "Use kernel=N,cycle=C or kernel=N,cta=M, or save the run in mode functional and resume it in mode detailed",
         ),
         _ => Ok(point),
     }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 type Steps = Box<dyn Iterator<Item = Result<Step, SavedError>> + Send>;
 
 /// How a difference is told.
-const DIVERGED: &str = "the program does not do what it did when it was saved:";
+const DIVERGED: &str = "the program diverged from the saved run:";
 
 /// A run until it has come to the point.
 pub(super) struct Resumer {
@@ -98,7 +98,7 @@ impl Resumer {
                 return Err(self.inside_timed("this run is in mode functional"));
             }
             if environment::flag("VOLTSIM_RESUME_COLD") {
-                return Err(self.inside_timed("what is under way needs what the caches hold (--cold)"));
+                return Err(self.inside_timed("the launch in flight needs the caches, which --cold drops"));
             }
         }
         let own = self.own(profile);
@@ -116,7 +116,7 @@ impl Resumer {
             Err(error) if self.any_program => {
                 let mut told = self.told.lock();
                 if !told.contains(&error) {
-                    log::report(|| format!("{}: {error}; it is resumed all the same", self.file.display()));
+                    log::report(|| format!("{}: {error}; resuming nevertheless", self.file.display()));
                     told.push(error);
                 }
                 Ok(())
@@ -126,9 +126,8 @@ impl Resumer {
     }
 
     fn inside_timed(&self, what: &str) -> Refused {
-        let message = format_args!("it was made inside of a launch that was being timed, and {what}");
-        let remedy =
-            "Resume with --mode detailed and GPU and launches chosen as when it was made, without --cold";
+        let message = format_args!("the checkpoint was made inside a timed launch, and {what}");
+        let remedy = "Resume with --mode detailed, without --cold, and with the GPU and launches selected as in the saved run";
         refused(&self.file, &message, remedy)
     }
 
@@ -145,7 +144,7 @@ impl Resumer {
             let asked = like(&launch);
             if !is_point {
                 return Err(
-                    self.diverged(format_args!("step {number}, {asked}, was not made before the point"))
+                    self.diverged(format_args!("step {number}, {asked}, is not among the saved steps"))
                 );
             }
             return self.compare(number, &launch, &asked).map(|()| None);
@@ -161,7 +160,7 @@ impl Resumer {
             self.others += u64::from(arguments);
             if arguments && self.others == 1 {
                 log::report(|| {
-                    format!("{asked} had other arguments when it was saved, and maybe more launches had")
+                    format!("{asked} had other arguments in the saved run; further launches may differ too")
                 });
             }
             return Ok(());
@@ -172,7 +171,7 @@ impl Resumer {
         if arguments {
             let remedy = "Resume with the same arguments, environment and files; where a program leaves parts of its \
                           kernels' arguments uninitialised, add --any-arguments";
-            let message = format_args!("{DIVERGED} step {number} was: {saved}; and is: {asked}");
+            let message = format_args!("{DIVERGED} step {number} was {saved} and is now {asked}");
             return Err(refused(&self.file, &message, remedy));
         }
         Err(self.differs(number, saved, asked))
@@ -192,7 +191,7 @@ impl Resumer {
     pub(super) fn restore(&mut self, way: Option<Way>) -> Result<Option<SuspendedLaunch>, Refused> {
         if let Some(step) = self.left()? {
             return Err(
-                self.diverged(format_args!("step {}, {}, has not been made", step.number, step.asked))
+                self.diverged(format_args!("the program did not make step {}, {}", step.number, step.asked))
             );
         }
         if let Some(simulator) = started().next() {
@@ -205,14 +204,14 @@ impl Resumer {
         for simulator in started() {
             if !states.iter().any(|state| state.number == simulator.ordinal as u64) {
                 return Err(
-                    self.diverged(format_args!("device {} was not used before the point", simulator.ordinal))
+                    self.diverged(format_args!("the saved run did not use device {}", simulator.ordinal))
                 );
             }
         }
         for state in states {
             let number = state.number as usize;
             let Some(simulator) = started().find(|simulator| simulator.ordinal == number) else {
-                return Err(self.diverged(format_args!("device {number} has not been used")));
+                return Err(self.diverged(format_args!("the program did not use device {number}")));
             };
             if let Some(difference) = other_registration(&state, simulator) {
                 return Err(self.diverged(difference));
@@ -252,7 +251,7 @@ impl Resumer {
         summary::set_counts(counts);
         let launch = self.saved.launch().map_err(|error| self.unreadable(&error))?;
         if launch.is_some() && !moved.is_empty() {
-            return Err(self.moved("a launch that has begun may have its address"));
+            return Err(self.moved("a launch in flight may hold its address"));
         }
         launch.map(|launch| self.go_inside(launch, way)).transpose()
     }
@@ -262,11 +261,11 @@ impl Resumer {
         let BegunLaunch { device, state, printed, written } = launch;
         step_result::write_seen(&written).map_err(refuse)?;
         let simulator = started().find(|simulator| simulator.ordinal as u64 == device);
-        let simulator =
-            simulator.ok_or_else(|| self.diverged(format_args!("device {device} has not been used")))?;
+        let simulator = simulator
+            .ok_or_else(|| self.diverged(format_args!("the program did not use device {device}")))?;
         let timed = simulator.model.as_ref().filter(|_| way == Some(Way::Timed));
         if state.is_timed() && !timed.is_some_and(Model::times_whole_launches) {
-            return Err(self.inside_timed("this run does not time it, or only some of its CTAs"));
+            return Err(self.inside_timed("this run times none or only part of it"));
         }
         simulator.device.add_printed(&printed);
         Ok(state)
@@ -282,19 +281,19 @@ impl Resumer {
         let word = written.chain(&outcome.received).find_map(|bytes| moved.first_in(bytes));
         match word {
             Some(word) => {
-                Err(self.points_to_moved(word, format_args!("what step {number} has brought to the host")))
+                Err(self.points_to_moved(word, format_args!("the result of step {number} on the host")))
             }
             None => Ok(()),
         }
     }
 
     fn points_to_moved(&self, word: u64, place: impl Display) -> Refused {
-        self.moved(format_args!("{place} has {word:#x} in it, an address of it"))
+        self.moved(format_args!("{place} holds its address {word:#x}"))
     }
 
     fn moved(&self, what: impl Display) -> Refused {
         let message = format_args!(
-            "memory that the program has registered lies elsewhere in this run than when it was saved, and {what}"
+            "registered memory has another address in this run than in the saved run, and {what}"
         );
         let remedy = "Save the run before the program registers that memory or after it has done with it, and start it by \
                       `voltsim run` and `voltsim resume`, which keep addresses";
@@ -327,7 +326,7 @@ impl Resumer {
     }
 
     fn differs(&self, number: u64, saved: &Asked, asked: &Asked) -> Refused {
-        self.diverged(format_args!("step {number} was: {saved}; and is: {asked}"))
+        self.diverged(format_args!("step {number} was {saved} and is now {asked}"))
     }
 
     /// Refuses an allocation of another size, behind which others lie elsewhere and steps have other addresses.

@@ -39,9 +39,7 @@ impl Before {
 pub(super) enum ApplyError {
     #[error("VOLTSIM_RESUME: the checkpoint has {found} bytes for a copy of {wanted}")]
     Received { found: usize, wanted: usize },
-    #[error(
-        "VOLTSIM_RESUME: the checkpoint has bytes for {0}, where this run has no memory that the host sees"
-    )]
+    #[error("VOLTSIM_RESUME: the checkpoint has bytes for {0}, where this run has no host-visible memory")]
     Written(Address),
 }
 

@@ -21,7 +21,7 @@ fn memory_gone(simulator: &Simulator, what: &str, side: &Side, extent: Extent) -
     log::report(|| {
         let Extent { width, height, depth } = extent;
         format!(
-            "{what} {width} x {height} x {depth} bytes at 0x{:x}: the memory was freed or unmapped before the stream came to it",
+            "{what} {width} x {height} x {depth} bytes at 0x{:x}: the memory was freed or unmapped before the stream reached the copy",
             side.address
         )
     });

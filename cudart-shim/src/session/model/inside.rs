@@ -26,11 +26,9 @@ pub(crate) enum StopAt {
 /// Why a timed launch was not stopped where it was to be.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Missed {
-    #[error(
-        "the last of its {ctas} CTAs has ended before; the launch takes {cycles} cycles, those after its CTAs among them"
-    )]
+    #[error("all {ctas} CTAs completed before that cycle; the launch takes {cycles} cycles, drain included")]
     Ended { cycles: u64, ctas: u64 },
-    #[error("the launch cannot be stopped there: {0}")]
+    #[error("the launch cannot stop at the point: {0}")]
     Refused(Refusal),
 }
 

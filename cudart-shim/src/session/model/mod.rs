@@ -60,7 +60,7 @@ struct Settings {
 /// Why there is no model though one was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ModelError {
-    #[error("VOLTSIM_MODE: there is no mode `{0}`; there are functional and detailed")]
+    #[error("VOLTSIM_MODE={0}: must be functional or detailed")]
     Mode(String),
     #[error("VOLTSIM_GPU, VOLTSIM_SET: {0}")]
     Gpu(String),
@@ -124,11 +124,11 @@ pub(crate) fn gpu_name() -> Option<&'static str> {
 /// Why a model cannot go on from a state.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
-    #[error("the state of the timing model: {0}")]
+    #[error("timing-model state: {0}")]
     Codec(#[from] CodecError),
     #[error("{0}")]
     Restore(#[from] RestoreError),
-    #[error("the state of the timing model has version {0}, and this build of Voltsim has {VERSION}", VERSION = saved::VERSION)]
+    #[error("the timing-model state has version {0}; this build reads version {VERSION}", VERSION = saved::VERSION)]
     Version(u32),
 }
 
@@ -137,10 +137,10 @@ impl StateError {
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
             StateError::Version(_) => {
-                "Leave it out by `voltsim checkpoint convert --cold OLD -o NEW`, or resume with the Voltsim that has made it, or in mode functional"
+                "Drop it with `voltsim checkpoint convert --cold OLD -o NEW`, or resume with the Voltsim that made it, or in mode functional"
             }
             StateError::Codec(_) | StateError::Restore(_) => {
-                "Resume with the GPU that it was made with, or in mode functional"
+                "Resume with the GPU of the saved run, or in mode functional"
             }
         }
     }

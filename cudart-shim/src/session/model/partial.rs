@@ -38,9 +38,9 @@ pub(super) struct Work<'a> {
 pub(super) enum Failure {
     #[error(transparent)]
     Timed(#[from] TimedResumeError<LaunchError>),
-    #[error("what ran beside it has failed")]
+    #[error("concurrent work failed")]
     GivenUp,
-    #[error("a copy or fill that it has asked for has failed")]
+    #[error("a copy or fill requested by the launch failed")]
     Transfer(DeviceFault),
 }
 
@@ -146,7 +146,7 @@ impl Model {
     /// Executes a launch of which the CTAs from one to another are timed.
     fn launch_window(&self, work: Work<'_>, first: u64, last: u64) -> Result<LaunchStatistics, DeviceFault> {
         if work.config.cooperative {
-            let reason = "VOLTSIM_ONLY chooses some of its CTAs, and it is a cooperative launch";
+            let reason = "VOLTSIM_ONLY selects only part of its CTAs, but the launch is cooperative";
             let kernel = work.program.kernel().name.clone();
             return Err(fault(work.simulator, &TimedError::Unsupported { kernel, reason }));
         }
@@ -274,7 +274,7 @@ impl Work<'_> {
             Err(SuspendError::Launch(error)) => Err(self.simulator.launch_fault(&error)),
             Err(SuspendError::Refused { rest: None, .. }) => Ok(Skipped::Nothing),
             Err(SuspendError::Refused { kernel, refusal, rest: Some(rest) }) => {
-                log::report(|| format!("{kernel} is executed without time: {refusal}"));
+                log::report(|| format!("{kernel} runs untimed: {refusal}"));
                 let statistics = rest.finish().map_err(|error| self.simulator.launch_fault(&error))?;
                 Ok(Skipped::All(statistics))
             }

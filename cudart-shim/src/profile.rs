@@ -1,8 +1,9 @@
-//! The device a program is told it has: a profile file, chosen by `VOLTSIM_DEVICE=NAME|FILE.toml`.
+//! Device profiles: the device that a program sees, chosen by `VOLTSIM_DEVICE=NAME|FILE.toml`.
 //!
-//! A profile gives attribute values under their CUDA names, so that a new attribute needs no code. A file may start from
-//! another profile with `base` and change what differs. Single libraries may be told something else, by the beginning of
-//! their file's name: `[libraries."libcudnn.so"]` with attributes. `VOLTSIM_DEVICE=auto` leaves the choice to [`auto`].
+//! A profile lists attributes under their CUDA names, so a new attribute needs no code. A file may
+//! start from another profile with `base` and override values. `[libraries."libcudnn.so"]`
+//! overrides attributes for one library, by file name prefix. `VOLTSIM_DEVICE=auto` leaves the
+//! choice to [`auto`].
 
 mod auto;
 
@@ -21,10 +22,10 @@ include!(concat!(env!("OUT_DIR"), "/attributes.rs"));
 mod built_in;
 use built_in::BUILT_IN;
 
-/// Profiles that build on one another, at most.
+/// Longest chain of bases.
 const MAX_BASES: usize = 8;
 
-/// Why there is no profile.
+/// Error of a profile.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProfileError {
     #[error("unknown device profile `{name}`: must be {known}, auto, or a file ending in .toml", known = known_names())]
@@ -39,26 +40,26 @@ pub(crate) enum ProfileError {
     TooManyBases { file: String },
 }
 
-/// How a multiprocessor's registers and shared memory are divided among CTAs.
+/// Allocation rules of a multiprocessor's registers and shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OccupancyUnits {
-    /// Registers are given to a warp in units of this many.
+    /// Allocation granularity of a warp's registers.
     pub(crate) register_allocation_unit: u32,
-    /// Warps of a CTA are rounded up to this many when registers are divided.
+    /// Rounding of a CTA's warps for register allocation.
     pub(crate) warp_allocation_granularity: u32,
-    /// Shared memory is given to a CTA in units of this many bytes.
+    /// Allocation granularity of a CTA's shared memory in bytes.
     pub(crate) shared_memory_allocation_unit: u32,
-    /// Registers a thread may use.
+    /// Register limit of a thread.
     pub(crate) max_registers_per_thread: u32,
 }
 
-/// What NVML tells of a device that the CUDA API does not. Nothing here is simulated.
+/// NVML values that the CUDA API lacks; none is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Management {
-    /// Milliwatts the board may draw.
+    /// Power limit in milliwatts.
     pub(crate) power_limit: u32,
-    /// Milliwatts the board is said to draw.
+    /// Reported power draw in milliwatts.
     pub(crate) power_usage: u32,
     /// Degrees Celsius.
     pub(crate) temperature: u32,
@@ -75,12 +76,12 @@ pub(crate) struct Profile {
     pub(crate) driver_version: i32,
     /// How occupancy is computed.
     pub(crate) occupancy: OccupancyUnits,
-    /// What NVML tells beside it.
+    /// Further NVML values.
     pub(crate) management: Management,
     attributes: BTreeMap<Attribute, i32>,
-    /// What libraries are told, by the beginning of their file's name.
+    /// Attribute overrides for libraries, by file name prefix.
     libraries: BTreeMap<String, BTreeMap<Attribute, i32>>,
-    /// Number of the device that has it.
+    /// Ordinal of the device.
     ordinal: usize,
 }
 
@@ -114,13 +115,13 @@ fn known_names() -> String {
 }
 
 impl Profile {
-    /// The profile `VOLTSIM_DEVICE` names, else the default.
+    /// Profile named by `VOLTSIM_DEVICE`, else the default.
     pub(crate) fn from_environment() -> Result<Self, ProfileError> {
         Self::load(&Self::chosen())
     }
 
-    /// Name or file of the profile that `VOLTSIM_DEVICE` names or leaves to the program's code, else of that with the modelled
-    /// GPU's name, else of the default.
+    /// Name or file of the profile: from `VOLTSIM_DEVICE` or its automatic choice, else of the
+    /// modelled GPU, else the default.
     pub(crate) fn chosen() -> String {
         let named = environment::text("VOLTSIM_DEVICE");
         if named.as_deref() == Some(auto::NAME) {
@@ -130,7 +131,7 @@ impl Profile {
         named.unwrap_or_else(|| modelled().unwrap_or("titan-v").to_owned())
     }
 
-    /// The built-in profile of this name, or the file at this path.
+    /// Built-in profile by name, or the file at a path.
     pub(crate) fn load(name: &str) -> Result<Self, ProfileError> {
         let mut files = vec![read(name)?];
         while let Some(base) = files.last().and_then(|(_, file)| file.base.clone()) {
@@ -139,7 +140,7 @@ impl Profile {
             }
             files.push(read(&base)?);
         }
-        // The base first, so that what builds on it wins.
+        // The base is read first; later files override it.
         let (base, file) = files.pop().ok_or_else(|| ProfileError::Unknown { name: name.to_owned() })?;
         let mut profile = Self::complete(&base, &file)?;
         for (file_name, file) in files.iter().rev() {
@@ -224,7 +225,7 @@ impl Profile {
         Ok(())
     }
 
-    /// Value of an attribute; 0 where the profile does not give it.
+    /// Value of an attribute; 0 if the profile lacks it.
     pub(crate) fn attribute(&self, attribute: Attribute) -> i32 {
         self.attributes.get(&attribute).copied().unwrap_or(0)
     }
@@ -234,14 +235,14 @@ impl Profile {
         u32::try_from(self.attribute(attribute)).unwrap_or(0)
     }
 
-    /// Value of the attribute with this number; `None` when there is no such number.
+    /// Value of an attribute by number; `None` for an unknown number.
     pub(crate) fn attribute_by_number(&self, number: i32) -> Option<i32> {
         let number = u32::try_from(number).ok()?;
         let index = ATTRIBUTES.binary_search_by_key(&number, |(attribute, _)| *attribute as u32).ok()?;
         ATTRIBUTES.get(index).map(|(attribute, _)| self.attribute(*attribute))
     }
 
-    /// The same, as the library is told it that has called us.
+    /// Value of an attribute by number, with overrides for the calling library.
     pub(crate) fn attribute_for_caller(&self, number: i32) -> Option<i32> {
         let of = |(told, value): (&Attribute, &i32)| (*told as i32 == number).then_some(*value);
         let mut told =
@@ -256,7 +257,7 @@ impl Profile {
         found.map(|(_, value)| value).or_else(|| self.attribute_by_number(number))
     }
 
-    /// The profile of the device with this number: a slot of its own, one bus further for each.
+    /// Profile for a device's ordinal, with its own PCI bus number.
     pub(crate) fn numbered(mut self, ordinal: usize) -> Self {
         let bus = self.attribute(Attribute::PciBusId).saturating_add(i32::try_from(ordinal).unwrap_or(0));
         if ordinal > 0 {
@@ -266,7 +267,7 @@ impl Profile {
         self
     }
 
-    /// What all devices of the process have in common: the profile of the first.
+    /// Profile of the process's first device, for values common to all.
     pub(crate) fn of_first(&self) -> Self {
         let mut first = self.clone();
         let bus = self.attribute(Attribute::PciBusId) - i32::try_from(self.ordinal).unwrap_or(0);
@@ -277,19 +278,19 @@ impl Profile {
         first
     }
 
-    /// The profile of a device with so many multiprocessors.
+    /// Profile with `count` multiprocessors.
     pub(crate) fn with_multiprocessors(mut self, count: u32) -> Self {
         let count = i32::try_from(count).unwrap_or(i32::MAX);
         self.attributes.insert(Attribute::MultiprocessorCount, count);
         self
     }
 
-    /// Number of the device that has it, among all devices.
+    /// Ordinal among all devices.
     pub(crate) fn ordinal(&self) -> usize {
         self.ordinal
     }
 
-    /// 16 bytes that tell devices apart, made from the name and the number.
+    /// 16 bytes that identify the device, derived from name and ordinal.
     pub(crate) fn uuid(&self) -> [u8; 16] {
         let half = |seed: u64| {
             self.name
@@ -381,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_only_what_it_gives() {
+    fn profile_file_overrides_only_its_values() {
         let profile = load_text("base = \"titan-v\"\n[attributes]\nmultiprocessor_count = 4\n").unwrap();
         assert_eq!(profile.attribute(Attribute::MultiprocessorCount), 4);
         assert_eq!(profile.attribute(Attribute::WarpSize), 32);
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_is_told_what_is_written_for_it() {
+    fn library_sees_its_overrides() {
         let own = std::env::current_exe().unwrap();
         let own = own.file_name().unwrap().to_str().unwrap();
         let profile = |library: &str| {
@@ -397,7 +398,7 @@ mod tests {
             load_text(&format!("base = \"titan-v\"\n{told}")).unwrap()
         };
         let number = Attribute::MultiprocessorCount as i32;
-        // What calls the test's program is the C library that has started its thread, or the program itself.
+        // The test's caller is the C library that started its thread, or the program itself.
         let caller = calling_file();
         let caller = caller.as_deref().map_or(own, |path| path.rsplit('/').next().unwrap());
         assert_eq!(profile(caller).attribute_for_caller(number), Some(3));
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_file_and_the_key() {
+    fn profile_error_names_file_and_key() {
         for (text, key) in [
             ("base = \"titan-v\"\n[attributes]\nmultiprocesor_count = 4\n", "attributes.multiprocesor_count"),
             (
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_builds_on_itself_is_refused() {
+    fn profile_with_itself_as_base_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("loop.toml");
         std::fs::write(&path, format!("base = {path:?}\n")).unwrap();

@@ -1,7 +1,8 @@
-//! Our structures against the vendor's headers, where `cargo xtask test` has installed them.
+//! Compares Voltsim's structures with the vendor's headers, if `cargo xtask test` has installed
+//! them.
 //!
-//! Each structure's size and offsets are written as static assertions in C, which the host's compiler checks with the real
-//! headers. On a machine without them there is nothing to compare with, and the tests say so and pass.
+//! Sizes and offsets become static assertions in C, compiled by the host's compiler with the real
+//! headers. Without headers the tests report that and pass.
 
 use super::device_properties::{Layout, device_properties, offsets};
 use super::texture::{
@@ -32,7 +33,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folder of the headers of one CUDA version, of 12 or 13.
+/// Header folder of CUDA 12 or 13.
 fn headers(folder: &str) -> Option<PathBuf> {
     headers_in("packages", folder)
 }
@@ -47,7 +48,7 @@ fn headers_in(packages: &str, folder: &str) -> Option<PathBuf> {
     found.then(|| path.join("include"))
 }
 
-/// Has the assertions checked with the headers in `include`; gives what the compiler says.
+/// Compiles the assertions with the headers in `include`; returns the compiler's output on failure.
 fn compile(include: &Path, assertions: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("layout.c");
@@ -86,14 +87,14 @@ fn device_property_assertions(layout: Layout) -> String {
 }
 
 #[test]
-fn device_properties_of_cuda_12_lie_where_its_header_puts_them() {
+fn device_properties_match_the_cuda_12_header() {
     if let Some(include) = headers("cuda_runtime") {
         compile(&include, &device_property_assertions(Layout::V12)).unwrap();
     }
 }
 
 #[test]
-fn textures_of_cuda_11_are_described_as_its_header_has_it() {
+fn texture_structures_match_the_cuda_11_header() {
     let Some(include) = headers_in("packages11", "cuda_runtime") else { return };
     let mut text = String::new();
     same_size(&mut text, "struct cudaResourceDesc", size_of::<ResourceDescription>());
@@ -104,7 +105,7 @@ fn textures_of_cuda_11_are_described_as_its_header_has_it() {
     compile(&include, &text).unwrap();
 }
 
-/// Structures that describe nodes of graphs and that all versions have alike.
+/// Graph node structures equal in all versions.
 fn node_structures() -> Vec<(&'static str, usize)> {
     vec![
         ("struct cudaKernelNodeParams", size_of::<KernelParameters1>()),
@@ -119,7 +120,7 @@ fn node_structures() -> Vec<(&'static str, usize)> {
     ]
 }
 
-/// Those of CUDA 12 and later.
+/// Graph node structures of CUDA 12 and later.
 fn node_structures_of_cuda_12() -> Vec<(&'static str, usize)> {
     let mut structures = node_structures();
     structures.extend([
@@ -138,9 +139,9 @@ fn node_structures_of_cuda_12() -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn nodes_of_graphs_are_described_as_the_headers_of_each_version_have_it() {
+fn graph_node_structures_match_each_versions_headers() {
     let mut of_cuda_13 = node_structures_of_cuda_12();
-    // That of CUDA 12 has no context, its last word.
+    // CUDA 12's structure lacks the context, its last word.
     of_cuda_13.push(("struct cudaConditionalNodeParams", size_of::<ConditionalParameters>()));
     for (packages, folder, structures) in [
         ("packages11", "cuda_runtime", node_structures()),
@@ -160,7 +161,7 @@ fn nodes_of_graphs_are_described_as_the_headers_of_each_version_have_it() {
 }
 
 #[test]
-fn textures_of_cuda_12_are_described_as_its_header_has_it() {
+fn texture_structures_match_the_cuda_12_header() {
     let Some(include) = headers("cuda_runtime") else { return };
     let mut text = String::new();
     same_size(&mut text, "struct cudaResourceDesc", size_of::<ResourceDescription>());
@@ -170,7 +171,7 @@ fn textures_of_cuda_12_are_described_as_its_header_has_it() {
 }
 
 #[test]
-fn structures_of_cuda_13_lie_where_its_headers_put_them() {
+fn structures_match_the_cuda_13_headers() {
     let Some(include) = headers("cu13") else { return };
     let mut text = device_property_assertions(Layout::V13);
     for (name, bytes) in [

@@ -1,10 +1,10 @@
-//! For the test that each body has the signature its line in the API table gives.
+//! Signatures of bodies, to test them against the API table.
 
 use super::texture::ChannelFormat;
 use super::{CudaExtent, Dim3, In, MemoryLocation, Out, PitchedPointer, Text};
 use api_table::{Class, Signature};
 
-/// How a Rust type travels.
+/// Calling-convention class of a Rust type.
 pub(crate) trait Abi {
     const CLASS: Class;
 }
@@ -39,7 +39,7 @@ impl<T> Abi for In<T> {
     const CLASS: Class = Class::Word;
 }
 
-/// A function of the API, whatever its arguments.
+/// A function of the API with any arguments.
 pub(crate) trait Function {
     fn signature() -> Signature;
 }
@@ -72,7 +72,7 @@ functions! { A B C D E F G H I J K }
 functions! { A B C D E F G H I J K L }
 functions! { A B C D E F G H I J K L M N O }
 
-/// The signature of a body.
+/// Signature of a body.
 pub(crate) fn signature_of<F: Function>(_: F) -> Signature {
     F::signature()
 }

@@ -1,12 +1,12 @@
-//! `cudaDeviceProp`, which has another layout in each major version of the runtime.
+//! `cudaDeviceProp`, whose layout differs between major versions of the runtime.
 //!
-//! One list of fields in order, with the versions that have each; offsets follow from C's alignment rules. Almost every
-//! field is a device attribute.
+//! A list of fields in order, each with its versions; offsets follow from C's alignment rules.
+//! Almost every field is a device attribute.
 
 use crate::profile::Attribute::*;
 use crate::profile::{Attribute, Profile};
 
-/// Which version of the structure.
+/// Version of the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// CUDA 11, and `cudaGetDeviceProperties` of CUDA 12: 728 bytes.
@@ -26,7 +26,7 @@ const FROM_12: &[Layout] = &[V12, V13];
 const ONLY_12: &[Layout] = &[V12];
 const ONLY_13: &[Layout] = &[V13];
 
-/// What a field holds.
+/// Content of a field.
 #[derive(Clone, Copy)]
 enum Content {
     /// 256 bytes of name.
@@ -39,7 +39,7 @@ enum Content {
     Int(&'static [Attribute]),
     /// `size_t`s.
     Size(&'static [Attribute]),
-    /// This many bytes of zero.
+    /// Zero bytes.
     Zeros(usize),
 }
 

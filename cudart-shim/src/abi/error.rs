@@ -1,7 +1,8 @@
-//! Error codes and each thread's last error.
+//! Error codes, and the last error of each thread.
 //!
-//! The runtime keeps the last failure per host thread (`cudaGetLastError`). A fault of the device is *sticky*: it belongs
-//! to the context and every later call returns it; see [`crate::session::simulator`].
+//! The runtime keeps the last failure of each host thread (`cudaGetLastError`). A device fault is
+//! *sticky*: it belongs to the context, and every later call returns it; see
+//! [`crate::session::simulator`].
 
 use crate::session::context::current_device;
 use crate::session::process::process;
@@ -22,7 +23,7 @@ pub(crate) struct ErrorText {
     pub(crate) text: &'static CStr,
 }
 
-/// Shorthand for what the bodies of the API return.
+/// Result of API bodies.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -31,7 +32,7 @@ impl Error {
         self as c_int
     }
 
-    /// Value of `CUresult`: the same where the driver has the code, else the nearest one it has.
+    /// Value of `CUresult`, or the nearest one for errors that the driver lacks.
     pub fn driver_code(self) -> c_int {
         if texts(self.code()).is_some_and(|texts| texts.driver_name.is_some()) {
             return self.code();
@@ -54,37 +55,37 @@ impl Error {
         nearest.code()
     }
 
-    /// The error of a call that names a kernel by its handle.
+    /// Error of a call that takes a kernel handle.
     pub(crate) fn of_handle(self) -> Error {
         if self == Error::InvalidDeviceFunction { Error::InvalidResourceHandle } else { self }
     }
 
-    /// The text that goes with it.
+    /// Text of the error.
     pub(crate) fn text(self) -> &'static CStr {
         texts(self.code()).map_or(c"", |texts| texts.text)
     }
 
-    /// Makes it the calling thread's last error. "Not ready" is an answer, not an error.
+    /// Makes the error the calling thread's last one, except "not ready", which is an answer.
     pub(crate) fn remember(self) {
         if self != Error::NotReady {
-            // A thread that is being torn down has no last error any more.
+            // A terminating thread has no last error.
             let _ = LAST.try_with(|last| last.set(Some(self)));
         }
     }
 }
 
 fn sticky(device: usize) -> &'static AtomicU32 {
-    // Ordinals are checked before they come here.
+    // Callers have checked the ordinal.
     let [first, ..] = &process().sticky;
     process().sticky.get(device).unwrap_or(first)
 }
 
-/// A call is about to return the device's fault: from now on it is every thread's last error.
+/// Records that a call returns the device's fault, which becomes every thread's last error.
 pub(crate) fn observe_sticky(device: usize, error: Error) {
     let _ = sticky(device).compare_exchange(0, error as u32, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Fails with the device's fault once some call has returned it.
+/// Fails with the device's fault once a call has returned it.
 pub(crate) fn check_sticky() -> Result<()> {
     match texts(sticky_code()) {
         Some(texts) if texts.code != 0 => Err(texts.error.unwrap_or(Error::Unknown)),
@@ -92,7 +93,7 @@ pub(crate) fn check_sticky() -> Result<()> {
     }
 }
 
-/// The device has been reset and its fault is gone.
+/// Clears the fault of a reset device.
 pub(crate) fn forget_sticky(device: usize) {
     sticky(device).store(0, Ordering::Relaxed);
 }
@@ -101,12 +102,12 @@ thread_local! {
     static LAST: Cell<Option<Error>> = const { Cell::new(None) };
 }
 
-/// Code of the calling thread's last error; 0 when there is none.
+/// Code of the calling thread's last error, or 0.
 pub(crate) fn last_code() -> c_int {
     LAST.try_with(Cell::get).ok().flatten().map_or(sticky_code(), Error::code)
 }
 
-/// As [`last_code`], and the error is forgotten unless it is the device's fault.
+/// Code of the last error, which is cleared unless it is the device's fault.
 pub(crate) fn take_last_code() -> c_int {
     LAST.try_with(Cell::take).ok().flatten().map_or(sticky_code(), Error::code)
 }
@@ -116,7 +117,7 @@ fn sticky_code() -> c_int {
 }
 
 impl ErrorText {
-    /// The text that a program is given.
+    /// Text for the program.
     pub(crate) fn told(&self) -> &'static CStr {
         let refused = || sass_only::text().filter(|_| self.error == Some(Error::NoKernelImageForDevice));
         refused().unwrap_or(self.text)
@@ -135,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_only_the_runtime_has_becomes_one_the_driver_has() {
+    fn runtime_error_maps_to_a_driver_error() {
         assert_eq!(Error::InvalidSymbol.driver_code(), 500);
         assert_eq!(Error::InvalidPitchValue.driver_code(), 1);
         assert_eq!(Error::IllegalAddress.driver_code(), 700);
     }
 
     #[test]
-    fn not_ready_is_not_remembered() {
+    fn not_ready_is_no_last_error() {
         Error::InvalidValue.remember();
         Error::NotReady.remember();
         assert_eq!(take_last_code(), Error::InvalidValue.code());

@@ -1,6 +1,6 @@
-//! Attributes of a launch (`cudaLaunchAttribute`, `CUlaunchAttribute`; the numbers agree).
+//! Launch attributes (`cudaLaunchAttribute`, `CUlaunchAttribute`; the numbers agree).
 
-/// A number and a value of 64 bytes, whose meaning the number gives.
+/// A number, and a 64-byte value whose meaning depends on it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
 pub(crate) struct LaunchAttribute {
@@ -11,7 +11,7 @@ pub(crate) struct LaunchAttribute {
 
 #[cfg(test)]
 impl LaunchAttribute {
-    /// Bytes to the value.
+    /// Offset of the value in bytes.
     pub(crate) const VALUE: usize = std::mem::offset_of!(LaunchAttribute, value);
 }
 
@@ -19,17 +19,18 @@ impl LaunchAttribute {
 pub(crate) mod number {
     pub(crate) const COOPERATIVE: u32 = 2;
     pub(crate) const CLUSTER_DIMENSION: u32 = 4;
-    /// Of a kernel node, as of a stream.
+    /// Priority of a kernel node, as of a stream.
     pub(crate) const PRIORITY: u32 = 8;
-    /// Kernels may change the node.
+    /// Kernels may update the node.
     pub(crate) const DEVICE_UPDATABLE: u32 = 13;
-    /// Attributes of kernels that change no launch: access policy window, preferred scheduling of clusters, priority,
-    /// domains of memory synchronisation (map, domain), preferred cluster, device-updatable, preferred share of shared memory.
+    /// Attributes without effect on results: access policy window, preferred cluster scheduling,
+    /// priority, memory synchronisation domain and map, preferred cluster, device-updatable,
+    /// preferred shared memory.
     pub(crate) const HINTS: [u32; 8] = [1, 5, PRIORITY, 9, 10, 11, DEVICE_UPDATABLE, 14];
 }
 use number::{CLUSTER_DIMENSION, COOPERATIVE};
 
-/// The attributes that change a launch; the others are hints about caches, priorities and ordering.
+/// Attributes with an effect on a launch; the others are hints on caches, priorities and ordering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaunchAttributes {
     /// All CTAs must be resident at once.
@@ -39,7 +40,7 @@ pub(crate) struct LaunchAttributes {
 }
 
 impl LaunchAttributes {
-    /// Those of a list; the last one of a kind counts.
+    /// Attributes of a list; the last of a kind counts.
     pub(crate) fn of(attributes: &[LaunchAttribute]) -> Self {
         let mut all = Self::default();
         for attribute in attributes {

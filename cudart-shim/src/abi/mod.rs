@@ -1,7 +1,8 @@
 //! Types that cross the C boundary: pointers of the caller, handles, structures passed by value.
 //!
-//! The functions of the API are `unsafe extern "C"`: by calling them the program promises that its pointers are what the
-//! CUDA documentation asks for. These wrappers add the one check that can be made, for null, and confine the access.
+//! API functions are `unsafe extern "C"`: the calling program promises that its pointers satisfy
+//! the CUDA documentation. These wrappers add the one possible check, for null, and confine the
+//! access.
 
 #[cfg(test)]
 mod against_headers;
@@ -20,15 +21,15 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// `T *result`: where the caller wants a value.
+/// `T *result`: destination of a value.
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
 
-/// `const T *structure`: a value of the caller's.
+/// `const T *structure`: a value of the caller.
 #[repr(transparent)]
 pub(crate) struct In<T>(*const T);
 
-/// `const char *text`: a C string of the caller's.
+/// `const char *text`: a C string of the caller.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Text(*const c_char);
@@ -47,17 +48,17 @@ impl<T> Clone for In<T> {
 impl<T> Copy for In<T> {}
 
 impl<T> Out<T> {
-    /// A place the caller gave inside another structure.
+    /// A destination inside a structure of the caller.
     pub(crate) const fn new(pointer: *mut T) -> Self {
         Self(pointer)
     }
 
-    /// Stores the value; null is an invalid value.
+    /// Stores the value; a null pointer is an invalid value.
     pub(crate) fn set(self, value: T) -> Result<()> {
         if self.set_if_wanted(value) { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
-    /// Stores the value unless the pointer is null; says whether it did.
+    /// Stores the value unless the pointer is null; true if stored.
     pub(crate) fn set_if_wanted(self, value: T) -> bool {
         if self.0.is_null() {
             return false;
@@ -67,7 +68,7 @@ impl<T> Out<T> {
         true
     }
 
-    /// Refuses null before work is done whose result could not be stored.
+    /// Rejects null before work whose result could not be stored.
     pub(crate) fn check(self) -> Result<()> {
         if self.0.is_null() { Err(Error::InvalidValue) } else { Ok(()) }
     }
@@ -79,30 +80,30 @@ impl<T> Out<T> {
 }
 
 impl<T> In<T> {
-    /// A place the caller gave inside another structure.
+    /// A value inside a structure of the caller.
     pub(crate) const fn new(pointer: *const T) -> Self {
         Self(pointer)
     }
 }
 
 impl<T: Copy> In<T> {
-    /// The value; null is an invalid value.
+    /// Reads the value; a null pointer is an invalid value.
     pub(crate) fn get(self) -> Result<T> {
         self.get_if_given().ok_or(Error::InvalidValue)
     }
 
-    /// The value, `None` for null.
+    /// Reads the value; `None` for null.
     pub(crate) fn get_if_given(self) -> Option<T> {
         // SAFETY: not null, so by the API's contract it points to a `T`.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
-    /// Where the value lies.
+    /// Address of the value.
     pub(crate) fn address(self) -> usize {
         self.0 as usize
     }
 
-    /// The `count` values there; null is an invalid value unless `count` is 0.
+    /// Reads `count` values; null is an invalid value unless `count` is 0.
     pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
@@ -116,7 +117,7 @@ impl<T: Copy> In<T> {
 }
 
 impl Text {
-    /// The text; null is an invalid value.
+    /// Reads the text; a null pointer is an invalid value.
     pub(crate) fn get(&self) -> Result<&CStr> {
         if self.0.is_null() {
             return Err(Error::InvalidValue);
@@ -138,8 +139,8 @@ impl<T: fmt::Debug> fmt::Debug for In<T> {
     }
 }
 
-/// The pointer; in the alternate form, which is used after a call that has succeeded, also what it leads to, unless that
-/// is of no particular type (`void`, bytes).
+/// Formats a pointer. The alternate form, for successful calls, adds the pointee unless it is
+/// untyped (`void`, bytes).
 fn show<T: fmt::Debug>(pointer: *const T, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{pointer:?}")?;
     if !f.alternate() || pointer.is_null() || size_of::<T>() < size_of::<c_int>() {
@@ -174,25 +175,25 @@ impl fmt::Debug for Dim3 {
     }
 }
 
-/// Which stream the handle 0 means.
+/// Meaning of stream handle 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultStream {
     /// The legacy default stream.
     Legacy,
-    /// The calling thread's own (`_ptds`, `_ptsz`).
+    /// The calling thread's default stream (`_ptds`, `_ptsz`).
     PerThread,
 }
 
 /// A handle of an object.
 pub(crate) trait Handle {
-    /// Context of the object, as far as the handle names it.
+    /// Context of the object, as far as the handle identifies it.
     fn subject(&self) -> Subject;
 }
 
-/// First bytes of the handles that devices give.
+/// First bytes of device-issued handles.
 const OF_DEVICES: RangeInclusive<usize> = 0x51..=0x5e;
 
-/// The device that gave a handle.
+/// Device that issued a handle.
 fn giver(handle: usize) -> Option<usize> {
     OF_DEVICES.contains(&(handle >> 56)).then(|| device_of(handle))
 }
@@ -273,7 +274,7 @@ handles! {
     ExecutableHandle;
     /// `cudaUserObject_t`, `CUuserObject`.
     UserObjectHandle;
-    /// An address of the caller's: `void *` where only the number matters, `CUdeviceptr`.
+    /// An address of the caller: `void *` as a number, or `CUdeviceptr`.
     Address;
 }
 

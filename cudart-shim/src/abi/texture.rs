@@ -5,7 +5,7 @@ use crate::abi::error::{Error, Result};
 use functional::texture::{Format, Numeric};
 use std::ffi::{c_int, c_uint};
 
-/// `cudaChannelFormatDesc`: bits of each channel, and a kind.
+/// `cudaChannelFormatDesc`: bits per channel, and a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(crate) struct ChannelFormat {
@@ -14,7 +14,7 @@ pub(crate) struct ChannelFormat {
 }
 
 impl ChannelFormat {
-    /// The format, if texels can have it.
+    /// Texel format, if supported.
     pub(crate) fn format(self) -> Result<Format> {
         let numeric = match self.kind {
             0 => Numeric::Signed,
@@ -56,7 +56,7 @@ impl From<Format> for ChannelFormat {
     }
 }
 
-/// Format of `CUarray_format` and a number of channels.
+/// Format of a `CUarray_format` and a channel count.
 pub(crate) fn driver_format(code: c_int, channels: c_uint) -> Result<Format> {
     let (numeric, bits, fixed) = match code {
         0x01 => (Numeric::Unsigned, 8, None),
@@ -101,7 +101,7 @@ pub(crate) fn driver_format_code(format: Format) -> c_int {
     }
 }
 
-/// What a texture or surface lies in.
+/// Storage of a texture or surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Array(ArrayHandle),
@@ -110,7 +110,8 @@ pub(crate) enum Resource {
     Pitched { address: Address, format: Format, width: usize, height: usize, pitch: usize },
 }
 
-/// `cudaResourceDesc` of CUDA 11 and 12: a kind, and a union whose members all begin with an address or handle.
+/// `cudaResourceDesc` of CUDA 11 and 12: a kind, and a union whose members all start with an
+/// address or handle.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct ResourceDescription {
@@ -319,7 +320,8 @@ impl From<TextureDescription> for DriverTexture {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct ViewDescription {
-    /// 0 that of the resource; 1 to 24 unsigned char 1, 2, 4 channels, char, …, float; then compressed ones.
+    /// 0 for the resource's format; 1 to 24 unsigned char 1, 2, 4 channels, char, …, float; then
+    /// compressed ones.
     pub(crate) format: c_int,
     pub(crate) width: usize,
     pub(crate) height: usize,
@@ -339,7 +341,7 @@ pub(crate) struct ViewDescription13 {
 }
 
 impl ViewDescription {
-    /// The format it says; `None` for that of the resource.
+    /// Format of the view; `None` for the resource's.
     pub(crate) fn format(&self) -> Result<Option<Format>> {
         let number = match self.format {
             0 => return Ok(None),
@@ -381,7 +383,7 @@ pub(crate) struct TextureReference {
 }
 
 impl TextureReference {
-    /// As a description of a texture; the compiler has registered the read mode.
+    /// Description of the reference as a texture; the compiler registered the read mode.
     pub(crate) fn description(&self, normalized_reads: bool) -> TextureDescription {
         let common = TextureDescription11 {
             address_modes: self.address_modes,
@@ -428,7 +430,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channel_formats_come_back_as_they_went() {
+    fn channel_formats_round_trip() {
         for numeric in [
             Numeric::Signed,
             Numeric::Unsigned,
@@ -445,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn three_channels_are_no_format() {
+    fn three_channels_are_rejected() {
         let three = ChannelFormat { bits: [8, 8, 8, 0], kind: 1 };
         assert_eq!(three.format(), Err(Error::InvalidChannelDescriptor));
         let gap = ChannelFormat { bits: [8, 0, 8, 0], kind: 1 };
@@ -453,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_go_through_the_driver_and_back() {
+    fn descriptions_round_trip_through_the_driver() {
         let common = TextureDescription11 {
             address_modes: [0, 2, 3],
             filter: 1,
@@ -466,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn views_name_formats_in_the_order_of_the_enumeration() {
+    fn views_number_formats_in_enumeration_order() {
         let format = |format| ViewDescription { format, ..ViewDescription::default() }.format();
         assert_eq!(format(0), Ok(None));
         assert_eq!(format(3), Ok(Format::new(Numeric::Unsigned, 8, 4)));

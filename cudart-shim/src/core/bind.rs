@@ -1,4 +1,4 @@
-//! Fills the function table of a front, and answers for the functions that have no body.
+//! Fills the function tables of fronts, and provides stubs for unimplemented functions.
 
 use crate::abi::error::Error;
 use crate::api::nvml;
@@ -8,16 +8,16 @@ use std::ffi::{CStr, c_int, c_void};
 #[cfg(test)]
 use crate::abi::check::signature_of;
 
-/// Address of a function of ours.
+/// Address of a function of the core.
 #[derive(Clone, Copy)]
 pub(crate) struct Address(*const c_void);
 
 // SAFETY: the address of a function; it is never written through.
 unsafe impl Sync for Address {}
 
-/// What an exported function leads to.
+/// Target of an exported function.
 pub(crate) enum Slot {
-    /// Its body.
+    /// Implementation.
     Body(Address),
     /// The stub with this number.
     Stub(u16),
@@ -28,7 +28,7 @@ pub(crate) struct Lookup {
     pub(crate) name: &'static str,
     pub(crate) since: u32,
     pub(crate) per_thread: bool,
-    /// Place in the driver's table.
+    /// Index in the driver's table.
     pub(crate) slot: u16,
 }
 
@@ -44,7 +44,7 @@ mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }
 
-/// The context that each body needs, by the body's name.
+/// Required context of each body, by name.
 #[allow(non_snake_case)]
 pub(crate) mod needs {
     pub(crate) use super::tables::{Driver, Runtime};
@@ -60,7 +60,7 @@ core::arch::global_asm!(
     options(att_syntax)
 );
 
-/// Distance of two stubs in bytes; the assembly aligns them so.
+/// Distance of stubs in bytes; the assembly aligns them.
 const STUB_SIZE: usize = 16;
 
 unsafe extern "C" {
@@ -68,11 +68,11 @@ unsafe extern "C" {
 }
 
 impl Slot {
-    /// The address a caller jumps to.
+    /// Address for callers.
     pub(crate) fn address(&self) -> *const c_void {
         match self {
             Slot::Body(address) => address.0,
-            // The stubs lie one after another; the number comes from the same table as their count.
+            // The stubs are contiguous; number and count come from the same table.
             Slot::Stub(number) => {
                 (&raw const voltsim_stubs).wrapping_add(usize::from(*number) * STUB_SIZE).cast()
             }
@@ -80,7 +80,7 @@ impl Slot {
     }
 }
 
-/// The driver's function in this place of its table.
+/// Driver function at an index of its table.
 pub(crate) fn driver_function(slot: u16) -> Option<*const c_void> {
     tables::Cuda.get(usize::from(slot)).map(Slot::address)
 }
@@ -103,7 +103,8 @@ fn front(number: u32) -> Option<Front> {
     Some(Front { fingerprint, slots })
 }
 
-/// Fills the table of front `number`. Returns 1, and changes nothing, when the front was built from another API table.
+/// Fills the table of front `number`. Returns 1 without effect if the front was built from another
+/// API table.
 ///
 /// # Safety
 /// `table` points to `length` writable entries that no other thread uses yet.
@@ -125,7 +126,7 @@ pub unsafe extern "C" fn voltsim_core_bind(
     0
 }
 
-/// Reached from each stub with its number and the address of the instruction after the call.
+/// Called by each stub with its number and its return address.
 extern "C" fn report_stub(number: u32, caller: *const c_void) -> c_int {
     let name = tables::STUB_NAMES.get(number as usize).copied().unwrap_or("?");
     log::stub_called(name, || place_of(caller));
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_body_has_the_signature_of_its_line() {
+    fn bodies_have_their_tables_signatures() {
         let wrong: Vec<_> = bodies()
             .into_iter()
             .filter(|(_, text, actual)| api_table::Signature::parse(text).as_ref() != Some(actual))
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_front_of_another_build_is_refused_and_left_alone() {
+    fn front_of_another_build_is_rejected_unchanged() {
         let mut table = [std::ptr::null(); 4];
         // SAFETY: the table has four entries.
         let result = unsafe { voltsim_core_bind(0, 1, table.as_mut_ptr(), 4) };
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stub_returns_not_supported_and_is_remembered_as_the_last_error() {
+    fn stub_returns_not_supported_as_the_last_error() {
         let stub = tables::STUB_NAMES.iter().position(|name| *name == "cudaGraphicsMapResources");
         let slot = Slot::Stub(stub.and_then(|number| u16::try_from(number).ok()).unwrap_or(0));
         // SAFETY: a stub takes no argument and returns a status.

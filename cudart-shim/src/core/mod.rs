@@ -1,3 +1,3 @@
-//! The library's one entry point: it fills the tables of the fronts with the bodies.
+//! Entry point of the library: fills the fronts' tables with bodies.
 
 pub mod bind;

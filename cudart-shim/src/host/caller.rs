@@ -1,4 +1,4 @@
-//! Which library has called us.
+//! The library that called into this one.
 
 use crate::host::mapped::file_at;
 use std::ffi::{c_int, c_void};
@@ -26,7 +26,7 @@ struct Search {
     found: Option<String>,
 }
 
-/// The file of the program or library that has called into this library.
+/// File of the calling program or library.
 pub(crate) fn calling_file() -> Option<String> {
     let mut search = Search { own: file_at(calling_file as *const () as usize), found: None };
     // SAFETY: the function takes what is passed for it, which lives until the call returns.

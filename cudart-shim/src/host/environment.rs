@@ -1,24 +1,24 @@
-//! Settings that the environment has for the libraries. An empty one is none.
+//! Environment variables of the libraries. Empty ones count as unset.
 
 use std::env;
 use std::ffi::OsString;
 
-/// A setting.
+/// Value of a variable.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// A setting as text.
+/// Value of a variable as text.
 pub(crate) fn text(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Whether something is set, to another value than 0.
+/// True if the variable is set to a value other than 0.
 pub(crate) fn flag(name: &str) -> bool {
     variable(name).is_some_and(|value| value != "0")
 }
 
-/// A setting that is a number; another is told and left out.
+/// Value of a numeric variable; a malformed value is reported and ignored.
 pub(crate) fn number(name: &str) -> Option<u64> {
     let text = text(name)?;
     let number = text.parse().ok();

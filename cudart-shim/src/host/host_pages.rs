@@ -1,18 +1,18 @@
-//! Access that the program has to its own memory, as the kernel lists it in `/proc/self/maps`.
+//! The program's access rights to its own memory, as listed in `/proc/self/maps`.
 
-/// Access to all bytes of a range.
+/// Access rights to a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Access {
-    /// Some page is mapped without access.
+    /// A page is mapped without access.
     Refused,
-    /// All pages can be read, and some cannot be written.
+    /// All pages are readable, some not writable.
     Read,
-    /// All pages can be read and written.
+    /// All pages are readable and writable.
     Written,
 }
 
-/// The least access to the pages of a range; `None` if one is not mapped. A system without the list
-/// allows everything.
+/// Least access to a range's pages; `None` if a page is unmapped. Without the list everything is
+/// allowed.
 pub(crate) fn access(address: u64, size: u64) -> Option<Access> {
     match std::fs::read_to_string("/proc/self/maps") {
         Ok(maps) => access_in(&maps, address, size),
@@ -20,7 +20,7 @@ pub(crate) fn access(address: u64, size: u64) -> Option<Access> {
     }
 }
 
-/// Answers from the text of the list, whose lines ascend: `start-end rwxp …`.
+/// Least access according to the list's text, whose lines ascend: `start-end rwxp …`.
 fn access_in(maps: &str, address: u64, size: u64) -> Option<Access> {
     let end = address.checked_add(size.max(1))?;
     let (mut next, mut least) = (address, Access::Written);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn own_memory_can_be_written_and_own_code_cannot() {
+    fn own_memory_is_writable_and_own_code_is_not() {
         let bytes = vec![0_u8; 10_000];
         assert_eq!(access(bytes.as_ptr() as u64, 10_000), Some(Access::Written));
         assert_eq!(

@@ -1,6 +1,6 @@
-//! The trace of API calls, written where `VOLTSIM_LOG` says: a file, or `stderr`.
+//! Log of API calls, written to the file in `VOLTSIM_LOG` or to `stderr`.
 //!
-//! One line a call: thread, name, arguments, result. Never on standard output.
+//! One line per call: thread, name, arguments, result. Never written to standard output.
 
 use crate::host::output_files::Lines;
 use rustc_hash::FxHashSet;
@@ -32,12 +32,12 @@ fn sink() -> Option<&'static Sink> {
     .as_ref()
 }
 
-/// Whether there is a log.
+/// True if the log is on.
 pub(crate) fn enabled() -> bool {
     sink().is_some()
 }
 
-/// Writes one line; `message` is made only when there is a log.
+/// Writes a line; `message` is evaluated only if the log is on.
 pub(crate) fn line(message: impl FnOnce() -> String) {
     if let Some(sink) = sink() {
         write(sink, &readable(&message()));
@@ -48,15 +48,15 @@ fn write(sink: &Sink, message: &str) {
     // SAFETY: gettid has no precondition.
     let thread = unsafe { libc::gettid() };
     let text = format!("[{thread}] {message}\n");
-    // One write a line, so that lines of several threads do not mix; a full disk must not fail the program's call.
+    // One write per line keeps threads apart. A full disk must not fail the program's call.
     match sink {
         Sink::Stderr => drop(std::io::stderr().write_all(text.as_bytes())),
         Sink::File(lines) => lines.add(&text),
     }
 }
 
-/// Tells the user, on standard error and in the log, why a kernel or module does not run: the program itself only gets
-/// a code.
+/// Reports to the user, on standard error and in the log. The program itself receives only an error
+/// code.
 pub(crate) fn report(message: impl Fn() -> String) {
     if !matches!(sink(), Some(Sink::Stderr)) {
         eprintln!("voltsim: {}", readable(&message()));
@@ -64,13 +64,14 @@ pub(crate) fn report(message: impl Fn() -> String) {
     line(message);
 }
 
-/// The exported name of a body: where the versions of the runtime have different bodies, ours carry the version.
+/// Exported name of a body. Bodies that differ between runtime versions carry the version in their
+/// names.
 pub(crate) fn exported_name(body: &str) -> String {
     ["_v11", "_v12", "_v13"].into_iter().fold(body.to_owned(), |name, version| name.replace(version, ""))
 }
 
-/// An argument as text. After a successful call what pointers lead to is shown too (the alternate form); after others
-/// they may lead anywhere.
+/// Text of an argument. The alternate form follows pointers, which is safe after a successful call
+/// only.
 pub(crate) fn argument(value: &dyn fmt::Debug, succeeded: bool) -> String {
     if succeeded { format!("{value:#?}") } else { format!("{value:?}") }
 }
@@ -84,18 +85,18 @@ pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Displ
         let _ = write!(text, "{comma}{name}={}", argument(*value, succeeded));
     }
     let _ = write!(text, ") = {result}");
-    // Texts that the program has passed stay as they are.
+    // Texts passed by the program stay unchanged.
     write(sink, &text);
 }
 
-/// Notes the first call of a function that has no body, with who called it.
+/// Records the first call of an unimplemented function and its caller.
 pub(crate) fn stub_called(name: &'static str, caller: impl FnOnce() -> String) {
     if STUBS.lock().get_or_insert_default().insert(name) {
         line(|| format!("{name} is not supported; called from {}", caller()));
     }
 }
 
-/// The functions without a body that were called, sorted.
+/// Unimplemented functions called, sorted.
 pub(crate) fn stubs_called() -> Vec<&'static str> {
     let mut names: Vec<_> = STUBS.lock().iter().flatten().copied().collect();
     names.sort_unstable();

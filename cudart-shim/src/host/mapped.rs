@@ -1,11 +1,11 @@
-//! What of the process's memory can be read, so that a header that lies about a length is an error and no crash; and which
-//! file it is of.
+//! Readable ranges and mapped files of the process. A header with a wrong length then causes an
+//! error instead of a crash.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_void};
 use std::io::{BufRead, BufReader};
 
-/// Bytes from `address` on that the process can read. Where the system does not tell, all.
+/// Readable bytes from `address` on; unlimited if the system does not tell.
 pub(crate) fn readable_from(address: usize) -> usize {
     let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return usize::MAX - address };
     let mut end = address;
@@ -20,7 +20,7 @@ pub(crate) fn readable_from(address: usize) -> usize {
     end - address
 }
 
-/// The file of the program or library that has this address.
+/// File of the program or library that contains an address.
 pub(crate) fn file_at(address: usize) -> Option<String> {
     let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: dladdr accepts any address and fills the structure when it returns non-zero.
@@ -34,7 +34,7 @@ pub(crate) fn file_at(address: usize) -> Option<String> {
     Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
 }
 
-/// The files of the program and of libraries that have these addresses, as the system names them.
+/// Files of the program and libraries that contain the addresses, under the system's names.
 pub(crate) fn files_at(addresses: &[usize]) -> BTreeSet<String> {
     let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return BTreeSet::new() };
     let lines = BufReader::new(maps).lines().map_while(Result::ok);
@@ -46,20 +46,20 @@ pub(crate) fn files_at(addresses: &[usize]) -> BTreeSet<String> {
     files.collect()
 }
 
-/// Paths of all files that the process has mapped.
+/// Paths of all files mapped by the process.
 pub(crate) fn mapped_files() -> BTreeSet<String> {
     let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return BTreeSet::new() };
     let lines = BufReader::new(maps).lines().map_while(Result::ok);
     lines.filter_map(|line| path_of(&line)).collect()
 }
 
-/// The file of a line of `/proc/self/maps`: behind range, rights, offset, device and the file's number.
+/// File of a line of `/proc/self/maps`, after range, rights, offset, device and inode.
 fn path_of(line: &str) -> Option<String> {
     let path = line.splitn(6, ' ').nth(5)?.trim_start();
     path.starts_with('/').then(|| path.to_owned())
 }
 
-/// The range of a line of `/proc/self/maps` (proc(5)), if it can be read.
+/// Range of a line of `/proc/self/maps` (proc(5)), if readable.
 fn readable_range(line: &str) -> Option<(usize, usize)> {
     let (range, rest) = line.split_once(' ')?;
     let (start, stop) = range.split_once('-')?;
@@ -72,14 +72,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_can_be_read_and_the_first_page_cannot() {
+    fn buffer_is_readable_and_the_first_page_is_not() {
         let buffer = vec![0_u8; 100_000];
         assert!(readable_from(buffer.as_ptr() as usize) >= buffer.len());
         assert_eq!(readable_from(8), 0);
     }
 
     #[test]
-    fn the_file_of_code_is_named_and_that_of_a_buffer_is_none() {
+    fn code_has_a_file_and_a_buffer_has_none() {
         let buffer = vec![0_u8; 100_000];
         let program = std::env::current_exe().unwrap().to_string_lossy().into_owned();
         assert_eq!(files_at(&[readable_from as *const () as usize]), BTreeSet::from([program]));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_read_off_the_lines_of_the_system() {
+    fn ranges_parse_from_the_systems_lines() {
         assert_eq!(readable_range("1000-2f00 r-xp 00000000 08:01 7  /lib/x"), Some((0x1000, 0x2f00)));
         assert_eq!(readable_range("1000-2f00 ---p 00000000 08:01 7  /lib/x"), None);
     }

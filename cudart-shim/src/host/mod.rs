@@ -1,6 +1,6 @@
-//! The process that has loaded the libraries: its environment, its memory, its threads, and the files that it writes.
+//! The host process: environment, memory, threads, output files.
 //!
-//! Nothing here knows CUDA.
+//! This module does not depend on CUDA.
 
 pub(crate) mod caller;
 pub(crate) mod environment;

@@ -1,7 +1,8 @@
-//! Files that the process writes because its user names them: the statistics, the summary, the log and all others.
+//! Output files named by the user: statistics, summary, log and others.
 //!
-//! Each appears whole or not at all, but for those that grow line by line. What could not be written is said on standard
-//! error, and in the folder that `VOLTSIM_OUTPUT_STATUS` names, for `voltsim run`, whose exit status tells it.
+//! A file appears complete or not at all, except for those that grow by lines. Failures are
+//! reported on standard error and, for the exit status of `voltsim run`, in the folder
+//! `VOLTSIM_OUTPUT_STATUS`.
 
 use crate::host::environment;
 use saved_run::outputs::{self, Outcome};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use voltsim_checkpoint::output::Output;
 
-/// Writes the output that a setting names. `fill` gives its bytes.
+/// Writes the output named by a setting; `fill` supplies its bytes.
 pub(crate) fn write(setting: &str, path: &Path, fill: impl FnOnce(&mut Output) -> io::Result<()>) {
     let written = Output::create(path).and_then(|mut output| {
         fill(&mut output)?;
@@ -24,21 +25,21 @@ pub(crate) fn write(setting: &str, path: &Path, fill: impl FnOnce(&mut Output) -
     }
 }
 
-/// Tells that an output could not be written.
+/// Reports a failed output.
 fn tell_failed(setting: &str, path: &Path, error: &dyn Display) {
     eprintln!("voltsim: {setting}: cannot write {}: {error}", path.display());
     note(Outcome::Failed, path);
 }
 
-/// Notes what has become of an output.
+/// Records the outcome of an output.
 pub(crate) fn note(outcome: Outcome, path: &Path) {
     if let Some(folder) = environment::variable(outputs::VARIABLE) {
-        // Without the folder nobody waits for it.
+        // A missing folder means that nobody waits for the record.
         let _ = outputs::tell(Path::new(&folder), outcome, path);
     }
 }
 
-/// Has some process of this run written an output? Without somebody who knows, whether there is something in it.
+/// True if a process of this run has written the output; without records, if the file is not empty.
 pub(crate) fn is_written(path: &Path) -> bool {
     match environment::variable(outputs::VARIABLE) {
         Some(folder) => outputs::has(Path::new(&folder), Outcome::Written, path),
@@ -46,7 +47,7 @@ pub(crate) fn is_written(path: &Path) -> bool {
     }
 }
 
-/// An output that grows line by line, to which several processes may add.
+/// An output that grows by lines; several processes may append.
 pub(crate) struct Lines {
     setting: &'static str,
     path: PathBuf,
@@ -55,7 +56,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens the output that a setting names. `None` if that fails, which is told.
+    /// Opens the output named by a setting; reports a failure and returns `None`.
     pub(crate) fn open(setting: &'static str, path: &Path) -> Option<Lines> {
         match File::options().append(true).create(true).open(path) {
             Ok(file) => {
@@ -68,12 +69,12 @@ impl Lines {
         }
     }
 
-    /// Bytes that the output has.
+    /// Size of the output in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.file.metadata().map_or(0, |file| file.len())
     }
 
-    /// Adds whole lines in one write, so that lines of several processes do not mix. After a failure nothing more is added.
+    /// Appends whole lines in one write, so that processes do not mix lines. Stops after a failure.
     pub(crate) fn add(&self, lines: &str) {
         if self.has_failed.load(Ordering::Relaxed) {
             return;
@@ -99,11 +100,11 @@ impl Lines {
         Ok(())
     }
 
-    /// Takes back the beginning of a line that could not be written, unless somebody has added to it.
+    /// Removes a partly written line, unless another process has appended.
     fn cut(&self, begun: usize, error: io::Error) -> io::Error {
         let end = (&self.file).stream_position().unwrap_or(0);
         if begun > 0 && end == self.length() {
-            // The output has half a line then, and its end says nothing of what came after.
+            // On failure the output keeps half a line.
             let _ = self.file.set_len(end.saturating_sub(begun as u64));
         }
         error

@@ -1,19 +1,20 @@
-//! Destructors of thread-local values, kept without the loader's lock.
+//! Destructors of thread-local values, registered without the loader's lock.
 //!
-//! The C library takes that lock for each of them, and `dlclose` holds it while it runs a library's own destructors. Such a
-//! destructor may wait for the device, whose threads are perhaps only being started and use their first thread-local values.
-//! So this library has a function of its own in the place of the C library's, which keeps them where `pthread_exit` finds
-//! them. What it does not do is needed by nobody here: this library is never unloaded.
+//! The C library takes that lock for each registration, and `dlclose` holds it while library
+//! destructors run. Such a destructor may wait for the device, whose threads may just register
+//! their first values: a deadlock. This library therefore replaces the C library's function by one
+//! based on `pthread` keys. The parts left out concern unloading, and this library is never
+//! unloaded.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
 
-/// What a thread has registered, in that order.
+/// Registrations of a thread, in order.
 type List = Vec<(Destructor, *mut c_void)>;
 
-// Hidden, so that it is this library's alone.
+// Hidden: private to this library.
 core::arch::global_asm!(
     ".globl __cxa_thread_atexit_impl",
     ".hidden __cxa_thread_atexit_impl",
@@ -24,7 +25,7 @@ core::arch::global_asm!(
     options(att_syntax)
 );
 
-/// The key under which a thread has its list; `None` if the process has too many.
+/// Key of a thread's list; `None` if the process has too many keys.
 fn key() -> Option<libc::pthread_key_t> {
     static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     *KEY.get_or_init(|| {
@@ -34,7 +35,8 @@ fn key() -> Option<libc::pthread_key_t> {
     })
 }
 
-/// Calls `destructor` with `object` when the thread ends. A value that cannot be registered is leaked.
+/// Registers `destructor` for `object` at the thread's end. A value that cannot be registered is
+/// leaked.
 extern "C" fn register(destructor: Destructor, object: *mut c_void, _library: *mut c_void) -> c_int {
     let Some(key) = key() else { return -1 };
     // SAFETY: the key exists.
@@ -53,7 +55,8 @@ extern "C" fn register(destructor: Destructor, object: *mut c_void, _library: *m
     0
 }
 
-/// Calls what a thread has registered, the latest first. What registers more gets another list, which is run after this one.
+/// Runs a thread's destructors, latest first. Registrations made meanwhile go to another list,
+/// which runs next.
 extern "C" fn run(list: *mut c_void) {
     // SAFETY: made in `register`; the thread has lost it with this call.
     let list = unsafe { Box::from_raw(list.cast::<List>()) };
@@ -82,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_thread_are_dropped_when_it_ends_the_latest_first() {
+    fn thread_values_drop_at_its_end_latest_first() {
         let (sender, receiver) = channel();
         let (first, second) = (Tells(sender.clone(), "first"), Tells(sender, "second"));
         let thread = std::thread::spawn(move || {

@@ -1,18 +1,16 @@
-//! `CUDA_VISIBLE_DEVICES`: which devices the program sees, and in which order. NVML sees all
-//! devices.
+//! `CUDA_VISIBLE_DEVICES`: devices visible to the program, and their order. NVML sees all devices.
 //!
-//! The rules are those of the CUDA programming guide, "CUDA Environment Variables"; how numbers are
-//! read, and that a device named twice hides all devices, is known from PyTorch's copy of the
-//! driver's parser (`torch/cuda/__init__.py`).
+//! The rules are from the CUDA programming guide, "CUDA Environment Variables". PyTorch's copy of
+//! the driver's parser (`torch/cuda/__init__.py`) adds how numbers parse, and that a repeated
+//! device hides all devices.
 
-/// Devices that the value of the variable shows, of as many as there are; `uuids` are `GPU-…`, one
-/// for each device.
+/// Devices selected by the variable's value; `uuids` holds `GPU-…` of each device.
 pub(crate) fn visible(value: &str, uuids: &[String]) -> Vec<usize> {
     let by_uuid = value.trim_start().starts_with("GPU-") || value.trim_start().starts_with("MIG-");
     let mut devices = Vec::new();
     for entry in value.split(',').map(str::trim) {
         let device = if by_uuid { of_uuid(entry, uuids) } else { number(entry) };
-        // The first entry that is no device ends the list.
+        // The first invalid entry ends the list.
         let Some(device) = device.filter(|device| *device < uuids.len()) else { break };
         if devices.contains(&device) {
             return Vec::new();
@@ -22,14 +20,14 @@ pub(crate) fn visible(value: &str, uuids: &[String]) -> Vec<usize> {
     devices
 }
 
-/// The number that an entry begins with: `1`, `+1`, and `1gpu` are 1.
+/// Leading number of an entry: `1`, `+1` and `1gpu` are 1.
 fn number(entry: &str) -> Option<usize> {
     let digits = entry.strip_prefix('+').unwrap_or(entry);
     let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
     digits.get(..end)?.parse().ok()
 }
 
-/// The device whose UUID begins so; an abbreviation has to fit one device only.
+/// Device with this UUID prefix, which must be unique.
 fn of_uuid(entry: &str, uuids: &[String]) -> Option<usize> {
     entry.strip_prefix("GPU-").filter(|rest| !rest.is_empty())?;
     let entry = entry.to_ascii_lowercase();
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_no_device_ends_the_list() {
+    fn invalid_entry_ends_the_list() {
         for (value, devices) in [
             ("", vec![]),
             ("-1", vec![]),
@@ -79,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn a_device_named_twice_hides_all() {
+    fn repeated_device_hides_all() {
         for value in ["0,0", "1,0,1", "GPU-f,GPU-f000-00"] {
             assert_eq!(shown(value), [0; 0], "{value}");
         }
     }
 
     #[test]
-    fn uuids_may_be_cut_while_they_fit_one_device() {
+    fn unique_uuid_prefix_selects_a_device() {
         for (value, devices) in [
             ("GPU-f000-00,GPU-a0b1-00", vec![2, 0]),
             ("GPU-F", vec![2]),

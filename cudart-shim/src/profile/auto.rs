@@ -1,8 +1,8 @@
-//! `--device auto`: the smallest device that fits the newest PTX of the program and of its
-//! libraries, and the least capability that a loaded library asks for (`profiles/clients.toml`).
+//! `--device auto`: the smallest device for the newest PTX of the program and its libraries, and
+//! for the capability that loaded libraries require (`profiles/clients.toml`).
 //!
-//! The choice is made when the program first asks for its device: by then the fat binaries of all
-//! that is linked are registered, and a framework has loaded its libraries.
+//! The choice is made at the program's first device query. By then linked fat binaries are
+//! registered and a framework has loaded its libraries.
 
 use super::{Attribute, BUILT_IN, Profile};
 use crate::host::mapped::mapped_files;
@@ -12,7 +12,7 @@ use ptx_frontend::container::{Architecture, meant_for};
 use serde::Deserialize;
 use std::sync::OnceLock;
 
-/// The value of `VOLTSIM_DEVICE` that asks for it.
+/// Value of `VOLTSIM_DEVICE` that selects automatic choice.
 pub(super) const NAME: &str = "auto";
 
 const CLIENTS: &str = include_str!("../../profiles/clients.toml");
@@ -23,15 +23,15 @@ struct Clients {
     client: Vec<Client>,
 }
 
-/// A library that refuses devices below a capability.
+/// A library that rejects devices below a capability.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Client {
-    /// Beginning of its file's name.
+    /// Prefix of the library's file name.
     file: String,
-    /// Ten times the capability.
+    /// Required capability times ten.
     least: u32,
-    /// Where that stands.
+    /// Evidence.
     source: String,
 }
 
@@ -40,11 +40,11 @@ struct Client {
 struct Wanted {
     /// Architecture of the newest PTX.
     newest: Option<Architecture>,
-    /// The loaded library that asks for most.
+    /// Loaded library with the highest requirement.
     client: Option<Client>,
 }
 
-/// A built-in device, with ten times its capability.
+/// A built-in device with its capability times ten.
 type Candidate = (&'static str, u32);
 
 /// Built-in devices, the smallest capability first.
@@ -56,13 +56,12 @@ fn candidates() -> Vec<Candidate> {
     };
     let mut known: Vec<Candidate> =
         BUILT_IN.iter().filter_map(|(name, _)| Some((*name, capability(name)?))).collect();
-    // Stable: of one capability the first in the list.
+    // A stable sort keeps the list's order within a capability.
     known.sort_by_key(|(_, capability)| *capability);
     known
 }
 
-/// The smallest device of those that runs code for an architecture, and has at least this
-/// capability.
+/// Smallest candidate that runs code for an architecture and has at least the capability.
 fn smallest(candidates: &[Candidate], newest: Option<Architecture>, least: u32) -> Option<Candidate> {
     let fits = |capability: u32| {
         capability >= least && newest.is_none_or(|architecture| meant_for(architecture, capability))
@@ -70,12 +69,12 @@ fn smallest(candidates: &[Candidate], newest: Option<Architecture>, least: u32) 
     candidates.iter().copied().find(|(_, capability)| fits(*capability))
 }
 
-/// The smallest built-in device that runs code for `sm_NN`, by the number.
+/// Smallest built-in device that runs code for `sm_NN`.
 pub(crate) fn fitting(target: u32) -> Option<&'static str> {
     smallest(&candidates(), None, target).map(|(name, _)| name)
 }
 
-/// The device chosen for this process, which stays the same.
+/// Device chosen for this process, fixed after the first call.
 pub(super) fn chosen() -> &'static str {
     static CHOSEN: OnceLock<&'static str> = OnceLock::new();
     CHOSEN.get_or_init(|| choose(&wanted(), &candidates()))
@@ -97,7 +96,7 @@ fn is_named(path: &str, start: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.starts_with(start))
 }
 
-/// Chooses, and says on standard error what and why.
+/// Chooses a device and reports the choice with its reasons on standard error.
 fn choose(wanted: &Wanted, candidates: &[Candidate]) -> &'static str {
     let least = wanted.client.as_ref().map_or(0, |client| client.least);
     let found = smallest(candidates, wanted.newest, least);
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_device_that_runs_the_newest_ptx_is_chosen() {
+    fn smallest_device_for_the_newest_ptx_is_chosen() {
         for (capability, name) in [
             (52, "titan-v"),
             (70, "titan-v"),
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_asks_for_more_than_the_ptx_decides() {
+    fn library_with_higher_capability_decides() {
         assert_eq!(chosen(Some((70, Portability::Portable)), 75), "t4");
         assert_eq!(chosen(Some((90, Portability::Portable)), 75), "h100");
         assert_eq!(chosen(None, 80), "a100");

@@ -1,4 +1,4 @@
-//! Arrays: made, described, freed.
+//! Arrays: creation, description, release.
 
 use crate::abi::error::Result;
 use crate::abi::texture::{ArrayDescription, ArrayDescription3d, driver_format, driver_format_code};
@@ -30,7 +30,7 @@ api! { Driver;
         pHandle.set(simulator.create_array(&shape(pAllocateArray.get()?)?)?)
     }
 
-    /// What an array was made from.
+    /// Description of an array.
     fn cuArrayGetDescriptor_v2(pArrayDescriptor: Out<ArrayDescription>, hArray: ArrayHandle) {
         let array = simulator()?.array(hArray)?;
         let ([width, height, _], format) = (array.size, array.image.format);
@@ -38,7 +38,7 @@ api! { Driver;
         pArrayDescriptor.set(ArrayDescription { width, height, format, channels })
     }
 
-    /// What an array was made from.
+    /// Description of an array.
     fn cuArray3DGetDescriptor_v2(pArrayDescriptor: Out<ArrayDescription3d>, hArray: ArrayHandle) {
         let array = simulator()?.array(hArray)?;
         let ([width, height, depth], format) = (array.size, array.image.format);
@@ -58,7 +58,7 @@ api! { Driver;
         pHandle.set(simulator.create_mipmapped_array(&shape(pMipmappedArrayDesc.get()?)?, numMipmapLevels)?)
     }
 
-    /// The array that is a level of a mipmapped one.
+    /// Array of a level of a mipmapped array.
     fn cuMipmappedArrayGetLevel(pLevelArray: Out<ArrayHandle>, hMipmappedArray: MipmappedArrayHandle, level: c_uint) {
         pLevelArray.set(simulator()?.level_of(hMipmappedArray, level)?)
     }

@@ -1,4 +1,4 @@
-//! Copies of stretches of arrays, whose offsets count bytes.
+//! Copies of array ranges; offsets are in bytes.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
@@ -8,10 +8,10 @@ use crate::session::copy::{Copy, Direction, Side};
 use crate::session::simulator::simulator;
 use crate::session::streams::of_stream;
 
-/// A stretch's start: an array and a byte.
+/// Start of a range: an array and a byte offset.
 type Start = (ArrayHandle, usize);
 
-/// Copies between a stretch of an array and memory without gaps.
+/// Copies between an array range and contiguous memory.
 fn linear(
     (array, start): Start,
     other: Address,
@@ -22,7 +22,7 @@ fn linear(
 ) -> Result<()> {
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
-    // An array as the target goes with `HostToDevice` and `DeviceToDevice`, as the source with the others.
+    // An array is the destination for `HostToDevice` and `DeviceToDevice`, else the source.
     let is_source = matches!(direction, Direction::DeviceToHost | Direction::Default);
     let direction = if direction == Direction::Default { Direction::DeviceToDevice } else { direction };
     for (side, extent, before) in stretch(&*simulator.array(array)?, start, count)? {
@@ -66,7 +66,7 @@ api! { Driver;
         linear((srcArray, srcOffset), dstDevice, ByteCount, Direction::Default, (DEFAULT, default), true)
     }
 
-    /// Copies from array to array, within rows of the same length.
+    /// Copies between arrays, within rows of equal length.
     fn cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds [default] (
         dstArray: ArrayHandle, dstOffset: usize, srcArray: ArrayHandle, srcOffset: usize, ByteCount: usize,
     ) {

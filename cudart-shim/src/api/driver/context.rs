@@ -12,7 +12,7 @@ use stream_engine::Scope;
 
 /// Flags of a context: scheduling, mapped host memory, local memory, core dumps, synchronous memory operations.
 const CONTEXT_FLAGS: u32 = 0xff;
-/// The newest version of the context API, what `cuCtxGetApiVersion` answers.
+/// Version returned by `cuCtxGetApiVersion`, the newest of the context API.
 const API_VERSION: u32 = 3020;
 
 /// `CUctxCreateParams`.
@@ -38,7 +38,7 @@ fn current() -> Result<ContextHandle> {
     context::current().ok_or(Error::DeviceUninitialized)
 }
 
-/// The context given, or the current one for null.
+/// The given context, or the current one for null.
 fn given_or_current(given: ContextHandle) -> Result<ContextHandle> {
     if given.0 != 0 {
         return Ok(given);
@@ -47,7 +47,7 @@ fn given_or_current(given: ContextHandle) -> Result<ContextHandle> {
     current()
 }
 
-/// The device of the context given, or of the current one for null.
+/// Device of the given context, or of the current one for null.
 fn of_context(given: ContextHandle) -> Result<&'static Simulator> {
     let context = given_or_current(given)?;
     context::check(context)?;
@@ -56,7 +56,7 @@ fn of_context(given: ContextHandle) -> Result<&'static Simulator> {
 
 fn destroy(given: ContextHandle) -> Result<()> {
     context::check(given)?;
-    // A context that has failed can be destroyed all the same.
+    // A failed context can still be destroyed.
     let _ = simulator_of(context::device_of(given))?.synchronize(Scope::Context);
     context::destroy(given)
 }
@@ -81,7 +81,7 @@ api! { Driver;
     /// A new context, made current.
     fn cuCtxCreate_v2(result: Out<ContextHandle>, flags: c_uint, dev: c_int) { create(result, flags, dev) }
 
-    /// A new context, made current. Confining it to some multiprocessors is not supported.
+    /// A new context, made current. Restriction to some multiprocessors is not supported.
     fn cuCtxCreate_v3(
         result: Out<ContextHandle>, _affinity: *mut c_void, count: c_int, flags: c_uint, dev: c_int,
     ) {
@@ -91,7 +91,8 @@ api! { Driver;
         create(result, flags, dev)
     }
 
-    /// A new context, made current. Confining it to some multiprocessors and sharing with graphics are not supported.
+    /// A new context, made current. Restriction to some multiprocessors and sharing with graphics
+    /// are not supported.
     fn cuCtxCreate_v4(
         result: Out<ContextHandle>, parameters: In<CreateParameters>, flags: c_uint, dev: c_int,
     ) {
@@ -108,7 +109,7 @@ api! { Driver;
     /// Destroys a context.
     fn cuCtxDestroy(ctx: ContextHandle) { destroy(ctx) }
 
-    /// Takes hold of the current context.
+    /// Retains the current context.
     fn cuCtxAttach(result: Out<ContextHandle>, flags: c_uint) {
         if flags != 0 {
             return Err(Error::InvalidValue);
@@ -116,15 +117,15 @@ api! { Driver;
         result.set(current()?)
     }
 
-    /// Lets go of a context.
+    /// Releases a context.
     fn cuCtxDetach(ctx: ContextHandle) { destroy(ctx) }
 
-    /// Makes a context current above the present one.
+    /// Pushes a context as the current one.
     fn cuCtxPushCurrent(ctx: ContextHandle) {
         context::push(ctx)
     }
 
-    /// Gives the present context back and makes the one below it current.
+    /// Pops the current context and returns it.
     fn cuCtxPopCurrent(result: Out<ContextHandle>) {
         let popped = context::pop()?;
         result.set_if_wanted(popped);
@@ -142,7 +143,7 @@ api! { Driver;
         Ok(())
     }
 
-    /// The current context, null when there is none.
+    /// The current context, or null.
     fn cuCtxGetCurrent(result: Out<ContextHandle>) {
         result.set(context::current().unwrap_or(ContextHandle(0)))
     }
@@ -165,7 +166,7 @@ api! { Driver;
         flags.set(info.flags)
     }
 
-    /// A number no other context of the process has.
+    /// A process-wide unique number of a context.
     fn cuCtxGetId(ctx: ContextHandle, id: Out<u64>) {
         let info = context::info(given_or_current(ctx)?)?;
         id.set(info.id)
@@ -203,7 +204,7 @@ api! { Driver;
     /// Preferred width of shared memory banks.
     fn cuCtxSetSharedMemConfig(config: c_int) { check_preference(config, 2) }
 
-    /// Lines marked as persisting lose the mark; there are none.
+    /// Resets persisting cache lines, of which the model has none.
     fn cuCtxResetPersistingL2Cache() { Ok(()) }
 
     /// Least and greatest stream priority.
@@ -213,7 +214,7 @@ api! { Driver;
         Ok(())
     }
 
-    /// Lets the current context reach the memory of another device's.
+    /// Gives the current context access to another device's memory.
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint) {
         let device = simulator()?.ordinal;
         context::check(peer)?;
@@ -227,7 +228,7 @@ api! { Driver;
         peer::disable(device, context::device_of(peer))
     }
 
-    /// Takes hold of a device's primary context.
+    /// Retains a device's primary context.
     fn cuDevicePrimaryCtxRetain(result: Out<ContextHandle>, dev: c_int) {
         result.check()?;
         let device = ordinal(dev)?;
@@ -235,17 +236,17 @@ api! { Driver;
         result.set(context::retain_primary(device)?)
     }
 
-    /// Lets go of a device's primary context.
+    /// Releases a device's primary context.
     fn cuDevicePrimaryCtxRelease(dev: c_int) {
         context::release_primary(ordinal(dev)?)
     }
 
-    /// Forgets everything in a device's primary context.
+    /// Resets a device's primary context.
     fn cuDevicePrimaryCtxReset(dev: c_int) {
         context::reset(ordinal(dev)?)
     }
 
-    /// Flags of a device's primary context, and whether anyone holds it.
+    /// Flags of a device's primary context, and whether it is retained.
     fn cuDevicePrimaryCtxGetState(dev: c_int, flags: Out<c_uint>, active: Out<c_int>) {
         let (primary_flags, is_active) = context::primary_state(ordinal(dev)?)?;
         flags.set(primary_flags)?;
@@ -269,7 +270,7 @@ api! { Driver;
         Ok(simulator.engine.record_event_behind_all(simulator.event(hEvent)?)?)
     }
 
-    /// Lets all later work of a context wait for an event.
+    /// Makes all later work of a context wait for an event.
     fn cuCtxWaitEvent(hCtx: ContextHandle, hEvent: EventHandle) {
         let simulator = of_context(hCtx)?;
         Ok(simulator.engine.wait_event_everywhere(simulator.event(hEvent)?)?)

@@ -44,7 +44,7 @@ struct Side3d {
     host: Address,
     device: Address,
     array: ArrayHandle,
-    /// Unused in `CUDA_MEMCPY3D`; there is one device, so it does not matter in `CUDA_MEMCPY3D_PEER`.
+    /// Unused: `CUDA_MEMCPY3D` lacks it, and in `CUDA_MEMCPY3D_PEER` addresses identify the device.
     context: ContextHandle,
     pitch: usize,
     height: usize,
@@ -61,7 +61,7 @@ pub(crate) struct DriverCopy3d {
     depth: usize,
 }
 
-/// What a side is, `CUmemorytype`.
+/// Kind of a side, `CUmemorytype`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
     Host,
@@ -105,7 +105,7 @@ impl Side3d {
 }
 
 impl Side3d {
-    /// Describes a side; `place` is what it is if it is no array.
+    /// Describes a side; `place` applies unless it is an array.
     fn of(side: &Side, place: Memory) -> Self {
         let [x_bytes, y, z] = side.position;
         let memory = if side.array.is_some() { Memory::Array } else { place };
@@ -133,7 +133,7 @@ impl Side3d {
 }
 
 impl DriverCopy3d {
-    /// Describes a copy as the program could have.
+    /// Describes a copy in the program's form.
     pub(crate) fn of(copy: &Copy) -> Self {
         let (target, source) = match copy.direction {
             Direction::HostToHost => (Memory::Host, Memory::Host),
@@ -163,7 +163,7 @@ impl From<Copy2d> for DriverCopy3d {
     }
 }
 
-/// Whether the call waits for the copy.
+/// Tells if the call waits for the copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     Waits,
@@ -194,7 +194,7 @@ fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, wait
 }
 
 impl DriverCopy3d {
-    /// The copy, checked; `None` when there is nothing to copy.
+    /// The validated copy; `None` if it is empty.
     pub(crate) fn check(&self, simulator: &Simulator) -> Result<Option<Copy>> {
         let extent = Extent { width: self.width_bytes, height: self.height, depth: self.depth };
         let (to, to_memory) = self.target.resolve(simulator, extent)?;
@@ -242,7 +242,7 @@ api! { Driver;
         linear(dst, src, count, Direction::DeviceToDevice, DEFAULT, default, Waits)
     }
 
-    /// Copies; the addresses tell which way.
+    /// Copies in the direction that the addresses imply.
     fn cuMemcpy, cuMemcpy_ptds [default] (dst: Address, src: Address, count: usize) {
         linear(dst, src, count, Direction::Default, DEFAULT, default, Waits)
     }
@@ -268,7 +268,7 @@ api! { Driver;
         linear(dst, src, count, Direction::DeviceToDevice, stream, default, Returns)
     }
 
-    /// Copies in stream order; the addresses tell which way.
+    /// Copies in stream order in the direction that the addresses imply.
     fn cuMemcpyAsync, cuMemcpyAsync_ptsz [default] (
         dst: Address, src: Address, count: usize, stream: StreamHandle,
     ) {
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_originals() {
+    fn structures_have_the_original_sizes() {
         assert_eq!((size_of::<Copy2d>(), size_of::<DriverCopy3d>()), (128, 200));
     }
 }

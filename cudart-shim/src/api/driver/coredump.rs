@@ -1,4 +1,5 @@
-//! Settings of core dumps. None is ever written: switching them on is refused, the other settings are kept and given back.
+//! Core dump settings. Dumps are not supported: enabling is rejected, other settings are stored and
+//! returned.
 
 use crate::abi::Out;
 use crate::abi::error::{Error, Result};
@@ -18,10 +19,10 @@ mod setting {
     pub(super) const GENERATION_FLAGS: i32 = 7;
 }
 
-/// Bytes of a name, at most.
+/// Longest name in bytes.
 const MAX_NAME: usize = 1024;
 
-/// What was set; names with their null.
+/// Default name with its terminating null.
 fn named(prefix: &str) -> Vec<u8> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{prefix}.{}.{}\0", host.trim(), std::process::id()).into_bytes()
@@ -38,7 +39,7 @@ fn usual(setting: c_int) -> Result<Vec<u8>> {
     })
 }
 
-/// Room that a setting's value takes.
+/// Bytes of a setting's value.
 fn room(setting: c_int, value: &[u8]) -> usize {
     if matches!(setting, setting::FILE | setting::PIPE) { MAX_NAME } else { value.len() }
 }
@@ -91,12 +92,12 @@ fn set(setting: c_int, value: Out<c_void>, size: Out<usize>) -> Result<()> {
 }
 
 api! { Driver;
-    /// One setting of the current context, which has those of all.
+    /// A setting of the current context, which shares those of all contexts.
     fn cuCoredumpGetAttribute(attrib: c_int, value: Out<c_void>, size: Out<usize>) {
         get(attrib, value, size)
     }
 
-    /// One setting of all contexts.
+    /// A setting of all contexts.
     fn cuCoredumpGetAttributeGlobal(attrib: c_int, value: Out<c_void>, size: Out<usize>) {
         get(attrib, value, size)
     }

@@ -33,7 +33,7 @@ fn device(ordinal: c_int) -> Result<&'static Simulator> {
     simulator_of(context::ordinal(ordinal)?)
 }
 
-/// CUDA version of the driver, which is there without a device too.
+/// CUDA version of the driver, available without a device.
 pub(crate) fn driver_version() -> Result<c_int> {
     match simulator() {
         Ok(simulator) => Ok(simulator.profile.driver_version),
@@ -47,7 +47,8 @@ pub(crate) fn driver_version() -> Result<c_int> {
 /// The last `CUatomicOperation`.
 const LAST_ATOMIC_OPERATION: c_int = 16;
 
-/// Stores the capabilities of a link such as PCI Express, which does no atomic operation by itself.
+/// Stores the capabilities of a link such as PCI Express, which performs no atomic operations
+/// itself.
 pub(crate) fn link_atomics(capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint) -> Result<()> {
     capabilities.check()?;
     if count == 0 {
@@ -61,7 +62,7 @@ pub(crate) fn link_atomics(capabilities: Out<c_uint>, operations: In<c_int>, cou
 }
 
 api! { Driver;
-    /// Must come before every other call.
+    /// Initialises the driver; must precede every other call.
     fn cuInit(flags: c_uint) { if flags == 0 { initialize_driver() } else { Err(Error::InvalidValue) } }
 
     /// CUDA version of the driver.
@@ -70,7 +71,7 @@ api! { Driver;
         version.set(driver_version()?)
     }
 
-    /// How many devices there are.
+    /// Number of devices.
     fn cuDeviceGetCount(count: Out<c_int>) {
         count.check()?;
         count.set(device_count() as c_int)
@@ -86,18 +87,18 @@ api! { Driver;
     /// `NVIDIA TITAN V`.
     fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: c_int) { store_text(name, len, &device(dev)?.profile.name) }
 
-    /// 16 bytes that tell devices apart.
+    /// 16 bytes that identify the device.
     fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, dev: c_int) { uuid.set(device(dev)?.profile.uuid()) }
 
     /// Bytes of device memory.
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: c_int) { bytes.set(device(dev)?.profile.total_memory as usize) }
 
-    /// As before CUDA 3.2, whose number holds less than 4 GiB.
+    /// Total memory as before CUDA 3.2, in a number below 4 GiB.
     fn cuDeviceTotalMem(bytes: Out<c_uint>, dev: c_int) {
         bytes.set(c_uint::try_from(device(dev)?.profile.total_memory).unwrap_or(c_uint::MAX))
     }
 
-    /// One attribute.
+    /// An attribute.
     fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, dev: c_int) {
         value.check()?;
         value.set(device(dev)?.profile.attribute_for_caller(attribute).ok_or(Error::InvalidValue)?)
@@ -110,7 +111,7 @@ api! { Driver;
         minor.set(profile.attribute(Attribute::ComputeCapabilityMinor))
     }
 
-    /// The properties CUDA 2 had.
+    /// Device properties as of CUDA 2.
     fn cuDeviceGetProperties(result: Out<LegacyProperties>, dev: c_int) {
         let profile = &device(dev)?.profile;
         let value = |attribute| profile.attribute(attribute);
@@ -133,38 +134,38 @@ api! { Driver;
         store_text(text, len, &pci_bus_id(&device(dev)?.profile))
     }
 
-    /// The device at a PCI bus id.
+    /// Device of a PCI bus id.
     fn cuDeviceGetByPCIBusId(result: Out<c_int>, pciBusId: Text) {
         result.set(device_by_pci_bus_id(pciBusId)?)
     }
 
-    /// Whether one device reaches another's memory; a device is no peer of itself.
+    /// True if a device can access another's memory; a device is no peer of itself.
     fn cuDeviceCanAccessPeer(result: Out<c_int>, dev: c_int, peerDev: c_int) {
         device(dev)?;
         device(peerDev)?;
         result.set((dev != peerDev).into())
     }
 
-    /// One attribute of the link between two devices.
+    /// An attribute of the link between two devices.
     fn cuDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_int, srcDevice: c_int, dstDevice: c_int) {
         value.check()?;
         let (source, target) = (device(srcDevice)?.ordinal, device(dstDevice)?.ordinal);
         value.set(peer::attribute(attribute, source, target)?)
     }
 
-    /// Whether contexts can be confined to some multiprocessors: no.
+    /// Always 0: contexts cannot be restricted to some multiprocessors.
     fn cuDeviceGetExecAffinitySupport(result: Out<c_int>, _kind: c_int, dev: c_int) {
         device(dev)?;
         result.set(0)
     }
 
-    /// Start of the region a profiler looks at.
+    /// Starts the profiled region.
     fn cuProfilerStart() {
         annotations::set_profiled(true);
         Ok(())
     }
 
-    /// End of the region a profiler looks at.
+    /// Ends the profiled region.
     fn cuProfilerStop() {
         annotations::set_profiled(false);
         Ok(())
@@ -180,7 +181,7 @@ api! { Driver;
         maxWidthInElements.set(simulator.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
     }
 
-    /// Which atomic operations the link to the host does by itself.
+    /// Atomic operations that the link to the host performs itself.
     fn cuDeviceGetHostAtomicCapabilities(
         capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, dev: c_int,
     ) {
@@ -188,7 +189,7 @@ api! { Driver;
         link_atomics(capabilities, operations, count)
     }
 
-    /// Which atomic operations the link between two devices does by itself.
+    /// Atomic operations that the link between two devices performs itself.
     fn cuDeviceGetP2PAtomicCapabilities(
         capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, srcDevice: c_int, dstDevice: c_int,
     ) {
@@ -200,8 +201,8 @@ api! { Driver;
         link_atomics(capabilities, operations, count)
     }
 
-    /// Has a function called when the process has used more memory than its share. It never does: what is too much is
-    /// refused.
+    /// Registers a callback for memory use above the process's share. The callback never runs,
+    /// since such requests are rejected.
     fn cuDeviceRegisterAsyncNotification(
         dev: c_int, callbackFunc: Address, _userData: *mut c_void, callback: Out<u64>,
     ) {

@@ -7,11 +7,11 @@ use crate::api::export_table;
 use crate::core::bind::{LOOKUPS, Lookup, driver_function};
 use std::ffi::{c_int, c_void};
 
-/// Flags of `cuGetProcAddress`: 1 asks for the legacy default stream, 2 for the thread's own.
+/// Flags of `cuGetProcAddress`: 1 selects the legacy default stream, 2 the thread's own.
 const PER_THREAD_STREAM: u64 = 2;
 const KNOWN_FLAGS: u64 = 3;
 
-/// What became of a look-up, `CUdriverProcAddressQueryResult`.
+/// Result of a lookup, `CUdriverProcAddressQueryResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The function.
@@ -33,8 +33,8 @@ impl Found {
     }
 }
 
-/// The function a program built for CUDA `version` means by `name`: the newest variant not above that version. With
-/// per-thread streams the variant for them, where there is one.
+/// Function that a program built for CUDA `version` means by `name`: the newest variant up to that
+/// version, with per-thread streams if requested and available.
 pub(crate) fn look_up(name: &str, version: u32, per_thread: bool) -> Found {
     let start = LOOKUPS.partition_point(|lookup| lookup.name < name);
     let named = LOOKUPS.get(start..).unwrap_or_default().iter().take_while(|lookup| lookup.name == name);
@@ -67,7 +67,7 @@ fn get(symbol: Text, result: Out<*const c_void>, version: c_int, flags: u64) -> 
     Ok(found)
 }
 
-/// A private table of the vendor; null where there is none.
+/// A private table of the vendor; null for unknown ones.
 pub(crate) fn export_table(table: Out<*const c_void>, id: In<[u8; 16]>) -> Result<()> {
     table.check()?;
     let found = export_table::find(&id.get()?);
@@ -76,7 +76,7 @@ pub(crate) fn export_table(table: Out<*const c_void>, id: In<[u8; 16]>) -> Resul
 }
 
 api! { Driver;
-    /// The function of this name and version; an error when there is none.
+    /// The function of this name and version; an error without one.
     fn cuGetProcAddress(symbol: Text, pfn: Out<*const c_void>, cudaVersion: c_int, flags: u64) {
         match get(symbol, pfn, cudaVersion, flags)? {
             Found::Function(_) => Ok(()),
@@ -84,7 +84,7 @@ api! { Driver;
         }
     }
 
-    /// The function of this name and version, and what became of the look-up.
+    /// The function of this name and version, with the lookup's result.
     fn cuGetProcAddress_v2(
         symbol: Text, pfn: Out<*const c_void>, cudaVersion: c_int, flags: u64, status: Out<c_int>,
     ) {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_the_newest_variant_the_version_knows() {
+    fn name_means_the_versions_newest_variant() {
         for (name, version, symbol) in [
             ("cuCtxCreate", 3020, "cuCtxCreate_v2"),
             ("cuCtxCreate", 11030, "cuCtxCreate_v2"),
@@ -132,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn the_per_thread_flag_means_the_variant_with_a_suffix_where_there_is_one() {
+    fn per_thread_flag_selects_the_suffixed_variant() {
         assert_eq!(found("cuMemcpyAsync", 12000, true), address("cuMemcpyAsync_ptsz"));
         assert_eq!(found("cuMemcpyHtoD", 12000, true), address("cuMemcpyHtoD_v2_ptds"));
         assert_eq!(found("cuInit", 12000, true), address("cuInit"));
     }
 
     #[test]
-    fn a_name_that_is_too_new_is_told_from_an_unknown_one() {
+    fn too_new_name_differs_from_an_unknown_one() {
         assert_eq!(look_up("cuLibraryLoadData", 11000, false), Found::VersionTooOld);
         assert_eq!(look_up("cuNothing", 13000, false), Found::UnknownName);
     }

@@ -9,22 +9,22 @@ api! { Driver;
     /// An event.
     fn cuEventCreate(event: Out<EventHandle>, flags: c_uint) { simulator()?.create_event(event, flags) }
 
-    /// Destroys an event; waits on it keep their effect.
+    /// Destroys an event; submitted waits on it keep their effect.
     fn cuEventDestroy(event: EventHandle) { simulator()?.destroy_event(event) }
 
-    /// Makes the stream's present position the event's.
+    /// Records the event at the stream's present position.
     fn cuEventRecord, cuEventRecord_ptsz [default] (event: EventHandle, stream: StreamHandle) {
         simulator()?.record_event(event, stream, default, 0)
     }
 
-    /// Makes the stream's present position the event's.
+    /// Records the event at the stream's present position.
     fn cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz [default] (
         event: EventHandle, stream: StreamHandle, flags: c_uint,
     ) {
         simulator()?.record_event(event, stream, default, flags)
     }
 
-    /// Whether the device has reached the event.
+    /// Tells if the device has reached the event.
     fn cuEventQuery(event: EventHandle) { simulator()?.query_event(event) }
 
     /// Waits until the device has reached the event.

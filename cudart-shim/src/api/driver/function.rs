@@ -24,7 +24,7 @@ pub(crate) struct DriverLaunchConfiguration {
 }
 
 impl DriverLaunchConfiguration {
-    /// The sizes, with the attributes that change them.
+    /// Launch sizes, with the attributes that affect them.
     fn sizes(&self) -> Result<Sizes> {
         let attributes = LaunchAttributes::of(&self.attributes.list(self.attribute_count as usize)?);
         Ok(Sizes { grid: self.grid, block: self.block, shared: self.shared as usize, attributes })
@@ -33,7 +33,7 @@ impl DriverLaunchConfiguration {
 
 #[cfg(test)]
 impl DriverLaunchConfiguration {
-    /// Bytes to the stream.
+    /// Offset of the stream in bytes.
     pub(crate) const STREAM: usize = std::mem::offset_of!(DriverLaunchConfiguration, stream);
 }
 
@@ -59,7 +59,7 @@ fn launch(
     default: DefaultStream,
     arguments: Arguments,
 ) -> Result<()> {
-    // A launch configuration hides the stream from the table's check.
+    // A launch configuration hides the stream from the table's context check.
     if is_default(stream) {
         context::check_current()?;
     }
@@ -75,7 +75,7 @@ fn sizes(grid: [c_uint; 3], block: [c_uint; 3], shared: c_uint, cooperative: boo
     Sizes { grid: dim3(grid), block: dim3(block), shared: shared as usize, attributes }
 }
 
-/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+/// Cache and bank configurations are mere preferences; only their range is checked.
 fn check_preference(function: FunctionHandle, value: c_int, largest: c_int) -> Result<()> {
     simulator()?.kernel(function)?;
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
@@ -140,7 +140,7 @@ api! { Driver;
         launch(f, config.sizes()?, config.stream, default, Arguments::new(kernelParams, extra)?)
     }
 
-    /// Launches a function whose CTAs are all resident at once.
+    /// Launches a cooperative kernel, whose CTAs are all resident at once.
     fn cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz [default] (
         f: FunctionHandle, gridX: c_uint, gridY: c_uint, gridZ: c_uint, blockX: c_uint, blockY: c_uint, blockZ: c_uint,
         sharedMemBytes: c_uint, stream: StreamHandle, kernelParams: Pointers,
@@ -149,7 +149,8 @@ api! { Driver;
         launch(f, sizes, stream, default, Arguments::Pointers(kernelParams))
     }
 
-    /// Launches functions on several devices at once. The devices say that they cannot (attribute 96), so only one is taken.
+    /// Launches functions on several devices. The devices report no support (attribute 96), so only
+    /// one is accepted.
     fn cuLaunchCooperativeKernelMultiDevice(
         launchParamsList: In<DeviceLaunch>, numDevices: c_uint, flags: c_uint,
     ) {
@@ -161,7 +162,7 @@ api! { Driver;
         launch(one.function, sizes, one.stream, DefaultStream::Legacy, Arguments::Pointers(one.arguments))
     }
 
-    /// One attribute.
+    /// An attribute.
     fn cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: FunctionHandle) {
         value.check()?;
         let simulator = simulator()?;
@@ -185,12 +186,12 @@ api! { Driver;
         parameter(&*simulator()?.kernel(function)?, index, offset, size)
     }
 
-    /// How many parameters the function has.
+    /// Number of parameters of the function.
     fn cuFuncGetParamCount(function: FunctionHandle, count: Out<usize>) {
         count.set(simulator()?.kernel(function)?.resources()?.source.parameters.len())
     }
 
-    /// Whether the function is loaded: it is from its first use on.
+    /// Loading state of a function, which its first use loads.
     fn cuFuncIsLoaded(state: Out<c_int>, function: FunctionHandle) {
         simulator()?.kernel(function)?;
         state.set(1)
@@ -199,14 +200,14 @@ api! { Driver;
     /// Loads a function before its first use.
     fn cuFuncLoad(function: FunctionHandle) { simulator()?.kernel(function)?.program().map(|_| ()) }
 
-    /// CTAs that are resident on a multiprocessor at once.
+    /// CTAs resident on a multiprocessor at once.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         numBlocks: Out<c_int>, function: FunctionHandle, blockSize: c_int, dynamicSMemSize: usize,
     ) {
         occupancy(numBlocks, function, blockSize, dynamicSMemSize, 0)
     }
 
-    /// CTAs that are resident on a multiprocessor at once; flag 1 asks for no global caching.
+    /// CTAs resident on a multiprocessor at once; flag 1 disables global caching.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         numBlocks: Out<c_int>, function: FunctionHandle, blockSize: c_int, dynamicSMemSize: usize, flags: c_uint,
     ) {
@@ -221,7 +222,7 @@ api! { Driver;
         best_cta_size(minGridSize, blockSize, function, dynamicSMem, dynamicSMemSize, blockSizeLimit)
     }
 
-    /// As above; flag 1 asks for no global caching.
+    /// The CTA size with the most resident threads; flag 1 disables global caching.
     fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         minGridSize: Out<c_int>, blockSize: Out<c_int>, function: FunctionHandle, dynamicSMem: DynamicShared,
         dynamicSMemSize: usize, blockSizeLimit: c_int, flags: c_uint,
@@ -254,7 +255,7 @@ api! { Driver;
         clusterSize.set(ctas as c_int)
     }
 
-    /// Dynamic shared memory a CTA can have when so many share a multiprocessor.
+    /// Dynamic shared memory available per CTA for a number of CTAs on a multiprocessor.
     fn cuOccupancyAvailableDynamicSMemPerBlock(
         dynamicSmemSize: Out<usize>, function: FunctionHandle, numBlocks: c_int, blockSize: c_int,
     ) {

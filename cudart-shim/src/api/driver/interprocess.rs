@@ -1,4 +1,5 @@
-//! Memory and pools of other processes, where the runtime's calls are others; see [`crate::api::shared`].
+//! Memory and pools of other processes, for calls that differ from the runtime's; see
+//! [`crate::api::shared`].
 
 use crate::abi::{Address, Out, PoolHandle};
 use crate::api::entry::api;
@@ -8,7 +9,8 @@ use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 api! { Driver;
-    /// As `cuIpcOpenMemHandle`, for the device of the memory's allocation; there is but one way to open memory here.
+    /// As `cuIpcOpenMemHandle`, on the device of the memory's allocation; both open memory in the
+    /// same way here.
     fn cuIpcOpenMemHandle_v2(devPtr: Out<Address>, handle: Handle, flags: c_uint) {
         devPtr.check()?;
         devPtr.set(Address(simulator()?.open_memory_handle(&handle, flags)? as usize))
@@ -21,7 +23,7 @@ api! { Driver;
         pool::export(shareableHandle, memPool, handleType, flags)
     }
 
-    /// The pool behind a file descriptor, which is passed as if it were a pointer.
+    /// The pool of a file descriptor, which is passed in place of a pointer.
     fn cuMemPoolImportFromShareableHandle(
         memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_ulonglong,
     ) {

@@ -1,4 +1,5 @@
-//! Launches as before CUDA 4: block shape, shared memory and parameters belong to the function until they are set anew.
+//! Launches as before CUDA 4: block shape, shared memory and parameters are properties of the
+//! function.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
@@ -9,10 +10,10 @@ use crate::session::process::process;
 use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_uint};
 
-/// Bytes of parameters, at most.
+/// Most bytes of parameters.
 const MAX_PARAMETERS: usize = 32764;
 
-/// What has been set for a function.
+/// Settings of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setting {
     block: [u32; 3],

@@ -1,4 +1,5 @@
-//! Kernels of libraries, which belong to no device; what both APIs have of libraries is in `both`.
+//! Kernels of libraries, which belong to no device; [`crate::api::shared`] holds the calls of both
+//! APIs.
 
 use crate::abi::error::Error;
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle, Out};
@@ -9,13 +10,13 @@ use crate::session::simulator::simulator;
 use std::ffi::{c_char, c_int};
 
 api! { Driver;
-    /// The module that a library is in the current context.
+    /// The module of a library in the current context.
     fn cuLibraryGetModule(module: Out<ModuleHandle>, library: LibraryHandle) {
         module.check()?;
         module.set(simulator()?.library_module(library)?)
     }
 
-    /// The function that a kernel is in the current context.
+    /// The function of a kernel in the current context.
     fn cuKernelGetFunction(function: Out<FunctionHandle>, kernel: FunctionHandle) {
         function.check()?;
         function.set(simulator()?.kernel(kernel)?.handle())
@@ -28,7 +29,7 @@ api! { Driver;
         library.set(found.ok_or(Error::NotSupported)?.0)
     }
 
-    /// The kernel's name in the PTX.
+    /// Mangled name of the kernel.
     fn cuKernelGetName(name: Out<*const c_char>, kernel: FunctionHandle) {
         let simulator = simulator()?;
         if kernel.0 == 0 {
@@ -37,7 +38,7 @@ api! { Driver;
         name.set(simulator.kernel(kernel)?.name.as_ptr())
     }
 
-    /// One attribute, on a device.
+    /// An attribute, on a device.
     fn cuKernelGetAttribute(value: Out<c_int>, attribute: c_int, kernel: FunctionHandle, dev: c_int) {
         value.check()?;
         let (simulator, kernel) = kernel_on(kernel, dev)?;
@@ -61,7 +62,7 @@ api! { Driver;
         parameter(&*simulator()?.kernel(kernel)?, index, offset, size)
     }
 
-    /// How many parameters the kernel has.
+    /// Number of parameters of the kernel.
     fn cuKernelGetParamCount(kernel: FunctionHandle, count: Out<usize>) {
         count.set(simulator()?.kernel(kernel)?.resources()?.source.parameters.len())
     }

@@ -1,4 +1,4 @@
-//! Linking: PTX texts put into one image, whose names are tied to their definitions when it is loaded.
+//! Linking: PTX texts join into one image, whose names are resolved when it is loaded.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, Out, Text};
@@ -24,24 +24,24 @@ const FAT_BINARY: c_int = 2;
 const OBJECT: c_int = 3;
 const LIBRARY: c_int = 4;
 
-/// A link being made.
+/// A link in progress.
 #[derive(Debug)]
 struct Link {
     options: JitOptions,
-    /// What has been added.
+    /// Added inputs.
     modules: Vec<Arc<PtxModule>>,
-    /// The finished image, which the program reads until it destroys the link.
+    /// The finished image, readable by the program until it destroys the link.
     image: Vec<u8>,
 }
 
-/// Links being made.
+/// Links in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     live: FxHashMap<usize, Link>,
     created: usize,
 }
 
-/// Handles lie where no process has memory.
+/// Handles lie in an address range that no process uses.
 const LINK_HANDLES: usize = 0x5600_0000_0000_0000;
 
 fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
@@ -49,7 +49,7 @@ fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> 
     use_it(links.live.get_mut(&state.0).ok_or(Error::InvalidResourceHandle)?)
 }
 
-/// Adds an input. Logs go to the buffers of `own`, the options of this input, or else to those of the link.
+/// Adds an input. Logs go to the buffers of this input's options `own`, else to those of the link.
 fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8], own: JitOptions) -> Result<()> {
     let capability = simulator.capability();
     with_link(state, |link| {
@@ -89,7 +89,8 @@ api! { Driver;
         stateOut.set(Address(handle))
     }
 
-    /// Adds PTX, a fat binary, an object file or a library from memory. Machine code cannot be linked.
+    /// Adds PTX, a fat binary, an object file or a library from memory. Machine code cannot be
+    /// linked.
     fn cuLinkAddData_v2(
         state: Address, kind: c_int, data: *const u8, size: usize, _name: Text, numOptions: c_uint,
         options: In<c_int>, optionValues: *mut *mut c_void,
@@ -103,7 +104,7 @@ api! { Driver;
         add(simulator, state, kind, unsafe { std::slice::from_raw_parts(data, size) }, options)
     }
 
-    /// The same from a file.
+    /// Adds an input from a file.
     fn cuLinkAddFile_v2(
         state: Address, kind: c_int, path: Text, numOptions: c_uint, options: In<c_int>,
         optionValues: *mut *mut c_void,
@@ -114,7 +115,7 @@ api! { Driver;
         add(simulator, state, kind, &bytes.map_err(|_| Error::FileNotFound)?, options)
     }
 
-    /// Makes the image; it lives as long as the link. Every name has to be defined.
+    /// Creates the image, valid as long as the link. Every name must be defined.
     fn cuLinkComplete(state: Address, cubinOut: Out<Address>, sizeOut: Out<usize>) {
         cubinOut.check()?;
         let capability = simulator()?.capability();

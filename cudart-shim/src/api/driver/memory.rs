@@ -14,7 +14,7 @@ use crate::session::simulator::{Simulator, owner_of, simulator};
 use functional::memory::{Allocation, AllocationKind};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Kinds of memory `cuMemFree` takes.
+/// Kinds of memory that `cuMemFree` accepts.
 const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
 
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
@@ -49,15 +49,15 @@ mod attribute {
     pub(super) const MEMPOOL_HANDLE: i32 = 17;
 }
 
-/// A value of `cuPointerGetAttribute`, of the size the attribute has.
+/// A value of `cuPointerGetAttribute`, in the attribute's size.
 enum Value {
     Word(u64),
     Int(u32),
-    /// Four bytes, though the manual calls it a boolean: the runtime of CUDA 10.2 reads as much.
+    /// Four bytes, though the manual says boolean: the runtime of CUDA 10.2 reads four.
     Flag(bool),
 }
 
-/// What the driver says about a pointer into an allocation; `None` for an attribute it does not have.
+/// Attribute of a pointer into an allocation; `None` for an unknown attribute.
 fn pointer_attribute(
     simulator: &Simulator,
     attribute: c_int,
@@ -95,7 +95,7 @@ fn pointer_attribute(
             Value::Word(mapped.map(|properties| properties.handle_types).or(of_pool).unwrap_or(0) as u64)
         }
         attribute::MEMPOOL_HANDLE => Value::Word(pool.map_or(0, |pool| pool.0 as u64)),
-        // Read and write.
+        // Read and write access.
         attribute::ACCESS_FLAGS => Value::Int(3),
         _ => return None,
     }))
@@ -113,7 +113,7 @@ impl Value {
     }
 }
 
-/// Zeroes of the attribute's size, which `cuPointerGetAttributes` gives for pointers the driver does not know.
+/// Zeros of the attribute's size, which `cuPointerGetAttributes` returns for unknown pointers.
 fn unknown_value(attribute: c_int) -> Value {
     match attribute {
         attribute::MEMORY_TYPE | attribute::ACCESS_FLAGS => Value::Int(0),
@@ -146,7 +146,7 @@ api! { Driver;
         dptr.set(Address(address as usize))
     }
 
-    /// Memory that host and device reach at the same address.
+    /// Memory that host and device access at one address.
     fn cuMemAllocManaged(dptr: Out<Address>, size: usize, flags: c_uint) {
         if !matches!(flags, 1 | 2) {
             return Err(Error::InvalidValue);
@@ -165,13 +165,13 @@ api! { Driver;
         allocate(pp, size, AllocationKind::Host, flags)
     }
 
-    /// Frees device or managed memory, after the device's work.
+    /// Frees device or managed memory after pending device work.
     fn cuMemFree_v2(dptr: Address) { simulator()?.free(dptr.0 as u64, DEVICE_KINDS) }
 
-    /// Frees pinned host memory, after the device's work.
+    /// Frees pinned host memory after pending device work.
     fn cuMemFreeHost(p: Address) { simulator()?.free(p.0 as u64, &[AllocationKind::Host]) }
 
-    /// Makes memory of the program reachable by kernels.
+    /// Makes host memory accessible to kernels.
     fn cuMemHostRegister_v2(p: Address, size: usize, flags: c_uint) {
         simulator()?.register_host(p.0 as u64, size, flags & HOST_REGISTER_FLAGS)
     }
@@ -179,7 +179,7 @@ api! { Driver;
     /// Undoes `cuMemHostRegister`.
     fn cuMemHostUnregister(p: Address) { simulator()?.unregister_host(p.0 as u64) }
 
-    /// The device's address of pinned memory: the same.
+    /// The device address of pinned memory, which equals the host address.
     fn cuMemHostGetDevicePointer_v2(dptr: Out<Address>, p: Address, flags: c_uint) {
         if flags != 0 {
             return Err(Error::InvalidValue);
@@ -188,14 +188,14 @@ api! { Driver;
         dptr.set(p)
     }
 
-    /// Flags pinned memory was allocated with; it is always mapped.
+    /// Allocation flags of pinned memory; it is always mapped.
     fn cuMemHostGetFlags(flags: Out<c_uint>, p: Address) {
         let simulator = simulator()?;
         let allocation = simulator.host_allocation(p.0 as u64)?;
         flags.set(simulator.allocation_flags(allocation.address) | 2)
     }
 
-    /// Start and size of the allocation that holds an address.
+    /// Start and size of the allocation that contains an address.
     fn cuMemGetAddressRange_v2(base: Out<Address>, size: Out<usize>, dptr: Address) {
         let (_, found) = owner_of(dptr.0 as u64).ok_or(Error::SymbolNotFound)?;
         base.set_if_wanted(Address(found.address as usize));
@@ -220,7 +220,7 @@ api! { Driver;
         simulator()?.advise(devPtr, count, advice, || Place::from_location(location))
     }
 
-    /// Moves managed memory to where it will be used.
+    /// Migrates managed memory to the place of its use.
     fn cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz [default] (
         devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
     ) {
@@ -229,7 +229,7 @@ api! { Driver;
         simulator.prefetch(devPtr, count, Place::from_ordinal(dstDevice)?)
     }
 
-    /// Moves managed memory to where it will be used.
+    /// Migrates managed memory to the place of its use.
     fn cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz [default] (
         devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
     ) {
@@ -238,13 +238,13 @@ api! { Driver;
         simulator.prefetch(devPtr, count, Place::from_location(location)?)
     }
 
-    /// One attribute of a pointer.
+    /// An attribute of a pointer.
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: c_int, ptr: Address) {
         let (simulator, found) = owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
         pointer_attribute(simulator, attribute, ptr.0 as u64, &found).ok_or(Error::InvalidValue)??.store(data)
     }
 
-    /// Several attributes of a pointer; for a pointer the driver does not know they are zero.
+    /// Several attributes of a pointer; zeros for an unknown pointer.
     fn cuPointerGetAttributes(
         count: c_uint, attributes: In<c_int>, data: In<*mut c_void>, ptr: Address,
     ) {
@@ -262,7 +262,7 @@ api! { Driver;
         Ok(())
     }
 
-    /// Sets the only attribute that can be set: synchronous memory operations. It changes no operation here.
+    /// Sets the only settable attribute, synchronous memory operations, which has no effect here.
     fn cuPointerSetAttribute(value: In<c_uint>, attribute: c_int, ptr: Address) {
         let value = value.get()?;
         let (_, found) = owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;

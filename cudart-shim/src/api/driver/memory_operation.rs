@@ -1,4 +1,4 @@
-//! Stream memory operations. The first and the second version of each differ in what a device has to support.
+//! Stream memory operations. Versions 1 and 2 differ in the required device support.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, In, StreamHandle};
@@ -28,22 +28,22 @@ fn submit_batch(
 }
 
 api! { Driver;
-    /// Lets a stream wait until a word of 32 bits has a value.
+    /// Makes a stream wait until a 32-bit word has a value.
     fn cuStreamWaitValue32, cuStreamWaitValue32_ptsz [default] (stream: StreamHandle, addr: u64, value: u32, flags: c_uint) {
         submit(stream, default, &[Operation::wait(addr, false, value.into(), flags)?])
     }
 
-    /// Lets a stream wait until a word of 64 bits has a value.
+    /// Makes a stream wait until a 64-bit word has a value.
     fn cuStreamWaitValue64, cuStreamWaitValue64_ptsz [default] (stream: StreamHandle, addr: u64, value: u64, flags: c_uint) {
         submit(stream, default, &[Operation::wait(addr, true, value, flags)?])
     }
 
-    /// Lets a stream write a word of 32 bits.
+    /// Makes a stream write a 32-bit word.
     fn cuStreamWriteValue32, cuStreamWriteValue32_ptsz [default] (stream: StreamHandle, addr: u64, value: u32, flags: c_uint) {
         submit(stream, default, &[Operation::write(addr, false, value.into(), flags)?])
     }
 
-    /// Lets a stream write a word of 64 bits.
+    /// Makes a stream write a 64-bit word.
     fn cuStreamWriteValue64, cuStreamWriteValue64_ptsz [default] (stream: StreamHandle, addr: u64, value: u64, flags: c_uint) {
         submit(stream, default, &[Operation::write(addr, true, value, flags)?])
     }
@@ -55,22 +55,22 @@ api! { Driver;
         submit_batch(stream, default, paramArray, count, flags)
     }
 
-    /// Lets a stream wait until a word of 32 bits has a value.
+    /// Makes a stream wait until a 32-bit word has a value.
     fn cuStreamWaitValue32_v2, cuStreamWaitValue32_v2_ptsz [default] (stream: StreamHandle, addr: u64, value: u32, flags: c_uint) {
         submit(stream, default, &[Operation::wait(addr, false, value.into(), flags)?])
     }
 
-    /// Lets a stream wait until a word of 64 bits has a value.
+    /// Makes a stream wait until a 64-bit word has a value.
     fn cuStreamWaitValue64_v2, cuStreamWaitValue64_v2_ptsz [default] (stream: StreamHandle, addr: u64, value: u64, flags: c_uint) {
         submit(stream, default, &[Operation::wait(addr, true, value, flags)?])
     }
 
-    /// Lets a stream write a word of 32 bits.
+    /// Makes a stream write a 32-bit word.
     fn cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz [default] (stream: StreamHandle, addr: u64, value: u32, flags: c_uint) {
         submit(stream, default, &[Operation::write(addr, false, value.into(), flags)?])
     }
 
-    /// Lets a stream write a word of 64 bits.
+    /// Makes a stream write a 64-bit word.
     fn cuStreamWriteValue64_v2, cuStreamWriteValue64_v2_ptsz [default] (stream: StreamHandle, addr: u64, value: u64, flags: c_uint) {
         submit(stream, default, &[Operation::write(addr, true, value, flags)?])
     }

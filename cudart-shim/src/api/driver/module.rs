@@ -11,10 +11,10 @@ use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// Functions are bound when they are first launched (`CU_MODULE_LAZY_LOADING`).
+/// Functions are bound at their first launch (`CU_MODULE_LAZY_LOADING`).
 const LAZY_LOADING: c_int = 2;
 
-/// The code of an image in the program's memory.
+/// Code of an image in the program's memory.
 pub(crate) fn code_of_image(simulator: &Simulator, image: Address, options: JitOptions) -> Result<Code> {
     if image.0 == 0 {
         return Err(Error::InvalidValue);
@@ -24,7 +24,7 @@ pub(crate) fn code_of_image(simulator: &Simulator, image: Address, options: JitO
     options.finish(code.and_then(|code| code.resolved(Stage::Load)), simulator.capability())
 }
 
-/// The code of a file.
+/// Code of a file.
 pub(crate) fn code_of_file(simulator: &Simulator, name: Text, options: JitOptions) -> Result<Code> {
     let path = Path::new(OsStr::from_bytes(name.get()?.to_bytes())).to_owned();
     let code = Code::of_file(&path, simulator.capability());
@@ -69,12 +69,12 @@ pub(crate) fn enumerate(
     Ok(())
 }
 
-/// How many kernels a module has.
+/// Number of kernels in a module.
 pub(crate) fn count(simulator: &Simulator, module: ModuleHandle) -> Result<c_uint> {
     c_uint::try_from(simulator.module(module)?.kernel_names().len()).map_err(|_| Error::InvalidValue)
 }
 
-/// The kernel of this name.
+/// The kernel of a name.
 pub(crate) fn find(simulator: &Simulator, module: ModuleHandle, name: &CStr) -> Result<FunctionHandle> {
     simulator.kernel_handle(module, name)
 }
@@ -103,7 +103,7 @@ api! { Driver;
         load(module, fatCubin, JitOptions::none())
     }
 
-    /// Forgets a module and its variables.
+    /// Unloads a module and frees its variables.
     fn cuModuleUnload(module: ModuleHandle) { simulator()?.unload_module(module) }
 
     /// A kernel by name.
@@ -117,12 +117,12 @@ api! { Driver;
         global(simulator()?, dptr, bytes, module, name)
     }
 
-    /// When functions are loaded: when they are first used.
+    /// Loading mode: functions load at their first use.
     fn cuModuleGetLoadingMode(mode: Out<c_int>) {
         mode.set(LAZY_LOADING)
     }
 
-    /// How many kernels a module has.
+    /// Number of kernels in a module.
     fn cuModuleGetFunctionCount(result: Out<c_uint>, module: ModuleHandle) {
         result.set(count(simulator()?, module)?)
     }
@@ -139,7 +139,7 @@ api! { Driver;
         result.set(simulator.module_handle(&kernel.module).ok_or(Error::NotSupported)?)
     }
 
-    /// The function's name in the PTX.
+    /// Mangled name of the function.
     fn cuFuncGetName(name: Out<*const c_char>, function: FunctionHandle) {
         let simulator = simulator()?;
         if function.0 == 0 {

@@ -1,4 +1,4 @@
-//! Multicast object management.
+//! Multicast objects.
 
 use crate::abi::error::Error;
 use crate::abi::{Address, In, Out};
@@ -9,18 +9,18 @@ use crate::session::context::ordinal;
 use std::ffi::{c_int, c_ulonglong};
 
 api! { Driver;
-    /// An object for several devices' memory.
+    /// Creates a multicast object for several devices' memory.
     fn cuMulticastCreate(mcHandle: Out<u64>, prop: In<MulticastProperties>) {
         mcHandle.check()?;
         mcHandle.set(virtual_memory::create_multicast(&prop.get()?)?)
     }
 
-    /// Adds a device to an object.
+    /// Adds a device to a multicast object.
     fn cuMulticastAddDevice(mcHandle: u64, dev: c_int) {
         virtual_memory::with_multicast(mcHandle, |object| object.add(ordinal(dev)?))
     }
 
-    /// Binds memory of the device that it was made on.
+    /// Binds memory on the device of its allocation.
     fn cuMulticastBindMem(
         mcHandle: u64, mcOffset: usize, memHandle: u64, memOffset: usize, size: usize, flags: c_ulonglong,
     ) {
@@ -43,7 +43,7 @@ api! { Driver;
         virtual_memory::bind_memory(mcHandle, ordinal(dev)?, range, memHandle, memOffset as u64)
     }
 
-    /// Binds what lies at an address, of the device that it belongs to.
+    /// Binds mapped memory on the device that it belongs to.
     fn cuMulticastBindAddr(mcHandle: u64, mcOffset: usize, memptr: Address, size: usize, flags: c_ulonglong) {
         if flags != 0 {
             return Err(Error::InvalidValue);
@@ -52,7 +52,7 @@ api! { Driver;
         virtual_memory::bind_address(mcHandle, device, (mcOffset as u64, size as u64), memptr.0 as u64)
     }
 
-    /// Binds what lies at an address, for a device.
+    /// Binds mapped memory for a device.
     fn cuMulticastBindAddr_v2(
         mcHandle: u64, dev: c_int, mcOffset: usize, memptr: Address, size: usize, flags: c_ulonglong,
     ) {
@@ -63,14 +63,14 @@ api! { Driver;
         virtual_memory::bind_address(mcHandle, ordinal(dev)?, range, memptr.0 as u64)
     }
 
-    /// Undoes what a device has bound in a range, after the work that may use it.
+    /// Removes a device's bindings in a range, after the work that may use them.
     fn cuMulticastUnbind(mcHandle: u64, dev: c_int, mcOffset: usize, size: usize) {
         let device = ordinal(dev)?;
         virtual_memory::wait_for_devices()?;
         virtual_memory::with_multicast(mcHandle, |object| object.unbind(device, mcOffset as u64, size as u64))
     }
 
-    /// What sizes are multiples of, for either option: minimum (0), recommended (1).
+    /// Granularity of sizes: minimum (option 0) or recommended (1).
     fn cuMulticastGetGranularity(granularity: Out<usize>, prop: In<MulticastProperties>, option: c_int) {
         granularity.check()?;
         prop.get()?;

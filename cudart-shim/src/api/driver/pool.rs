@@ -22,7 +22,7 @@ api! { Driver;
         simulator()?.allocate_from_pool(dptr, size, Some(memPool), stream, default)
     }
 
-    /// Frees device memory at its turn in a stream.
+    /// Frees device memory in stream order.
     fn cuMemFreeAsync, cuMemFreeAsync_ptsz [default] (dptr: Address, stream: StreamHandle) {
         let simulator = of_stream(stream)?;
         simulator.free_in_stream(dptr.0 as u64, simulator.stream(stream, default)?)
@@ -38,7 +38,7 @@ api! { Driver;
         memPool.set(pool::current_pool(ordinal(dev)?))
     }
 
-    /// Chooses the device's pool for `cuMemAllocAsync`.
+    /// Sets the device's pool for `cuMemAllocAsync`.
     fn cuDeviceSetMemPool(dev: c_int, memPool: PoolHandle) {
         pool::set_current_pool(Home::of_device(ordinal(dev)?), memPool)
     }
@@ -56,7 +56,7 @@ api! { Driver;
         pool::destroy(memPool)
     }
 
-    /// One attribute.
+    /// An attribute.
     fn cuMemPoolGetAttribute(memPool: PoolHandle, attribute: c_int, value: Out<c_void>) {
         pool::get_attribute(memPool, attribute, value)
     }
@@ -66,18 +66,18 @@ api! { Driver;
         pool::set_attribute(memPool, attribute, value)
     }
 
-    /// Gives unused memory back; a pool here keeps none.
+    /// Releases unused memory; a pool here keeps none.
     fn cuMemPoolTrimTo(memPool: PoolHandle, _minBytesToKeep: usize) {
         pool::check(memPool)
     }
 
-    /// Which devices reach the pool's memory.
+    /// Sets the devices that can access the pool's memory.
     fn cuMemPoolSetAccess(memPool: PoolHandle, map: In<AccessDescription>, count: usize) {
         pool::check(memPool)?;
         map.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
     }
 
-    /// Which devices reach the pool's memory.
+    /// Access of a device to the pool's memory.
     fn cuMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
         pool::check(memPool)?;
         flags.set(access(memPool, location.get()?)?)

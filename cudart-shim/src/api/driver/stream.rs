@@ -9,8 +9,7 @@ use crate::session::simulator::simulator;
 use crate::session::streams::{self, HostFunction, StreamCallback, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// The context of a stream: the one that was current when the stream was made, or is current for a
-/// default stream.
+/// Context of a stream: the current one at its creation, or the present one for a default stream.
 fn context_of(stream: StreamHandle) -> Result<ContextHandle> {
     if streams::is_default(stream) {
         return context::current().ok_or(Error::DeviceUninitialized);
@@ -36,17 +35,17 @@ api! { Driver;
         simulator()?.synchronize_stream(stream, default)
     }
 
-    /// Whether a stream's work is done.
+    /// Tells if a stream's work is done.
     fn cuStreamQuery, cuStreamQuery_ptsz [default] (stream: StreamHandle) {
         simulator()?.query_stream(stream, default)
     }
 
-    /// Lets later work of the stream wait for an event.
+    /// Makes later work of the stream wait for an event.
     fn cuStreamWaitEvent, cuStreamWaitEvent_ptsz [default] (stream: StreamHandle, event: EventHandle, flags: c_uint) {
         simulator()?.wait_event(stream, default, event, flags)
     }
 
-    /// Flags a stream was created with.
+    /// Creation flags of a stream.
     fn cuStreamGetFlags, cuStreamGetFlags_ptsz [default] (stream: StreamHandle, flags: Out<c_uint>) {
         flags.set(simulator()?.stream_flags(stream, default)?)
     }
@@ -56,7 +55,7 @@ api! { Driver;
         priority.set(simulator()?.stream_priority(stream, default)?)
     }
 
-    /// A number no other stream of the process has.
+    /// A process-wide unique number of a stream.
     fn cuStreamGetId, cuStreamGetId_ptsz [default] (stream: StreamHandle, id: Out<u64>) {
         id.set(simulator()?.stream_number(stream, default)?)
     }

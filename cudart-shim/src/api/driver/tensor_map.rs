@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_uint};
 /// `CUtensorMap`.
 type Opaque = [u8; BYTES];
 
-/// Dimensions that a call names, after it was seen that the device has tensor maps and that there is a place for one.
+/// Checks that the device supports tensor maps and that `map` is not null; returns the rank.
 fn rank(map: Out<Opaque>, rank: c_uint) -> Result<usize> {
     if simulator()?.profile.attribute(Attribute::TensorMapAccessSupported) == 0 {
         return Err(Error::NotSupported);
@@ -48,7 +48,8 @@ api! { Driver;
         tensorMap.set(description.tiled(&boxDim.list(rank)?)?.encode())
     }
 
-    /// Makes a map of columns of pixels. Corners are given along W, H and D, as sizes are from the innermost on.
+    /// Makes a map of pixel columns. Corners are given along W, H, D in the order of sizes,
+    /// innermost first.
     fn cuTensorMapEncodeIm2col(
         tensorMap: Out<Opaque>, tensorDataType: c_int, tensorRank: c_uint, globalAddress: u64, globalDim: In<u64>,
         globalStrides: In<u64>, pixelBoxLowerCorner: In<c_int>, pixelBoxUpperCorner: In<c_int>,
@@ -69,7 +70,7 @@ api! { Driver;
         tensorMap.set(description.image(&column)?.encode())
     }
 
-    /// Gives a map another tensor.
+    /// Changes the tensor address of a map.
     fn cuTensorMapReplaceAddress(tensorMap: Out<Opaque>, globalAddress: u64) {
         check_place(tensorMap.pointer() as usize)?;
         // SAFETY: not null, so by the API's contract it points to a map.
@@ -80,7 +81,7 @@ api! { Driver;
         tensorMap.set(map.encode())
     }
 
-    /// Asks for a class of allocations, of which this device has one, the small one.
+    /// Requests an allocation class; this device has only the small one.
     fn cuTensorMapSetAllocationClass(tensorMap: Out<Opaque>, allocClass: c_int, outAllocClass: Out<c_int>) {
         outAllocClass.set_if_wanted(SMALL_CLASS);
         check_place(tensorMap.pointer() as usize)?;
@@ -90,5 +91,5 @@ api! { Driver;
 
 /// `CU_TENSOR_MAP_ALLOC_CLASS_SMALL`.
 const SMALL_CLASS: c_int = 1;
-/// `CU_TENSOR_MAP_ALLOC_CLASS_LARGE`, the last of them.
+/// `CU_TENSOR_MAP_ALLOC_CLASS_LARGE`, the last class.
 const LAST_CLASS: c_int = 2;

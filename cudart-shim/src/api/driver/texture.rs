@@ -17,7 +17,7 @@ api! { Driver;
         let simulator = simulator()?;
         let (resource, texture) = (pResDesc.get()?.resource()?, pTexDesc.get()?.into());
         let view = pResViewDesc.get_if_given().map(|view| view.view);
-        // Integers of 32 bits are never read as numbers, whatever the flags say.
+        // 32-bit integers are never read as floats, whatever the flags.
         let mut parts = TextureParts { resource, texture, view };
         let format = simulator.texture(&parts)?.image.format;
         if format.bits == 32 && !format.is_float() {
@@ -26,15 +26,15 @@ api! { Driver;
         pTexObject.set(simulator.create_texture(parts)?)
     }
 
-    /// Forgets a texture object.
+    /// Destroys a texture object.
     fn cuTexObjectDestroy(texObject: TextureObject) { simulator()?.destroy_texture(texObject) }
 
-    /// What a texture object reads.
+    /// Resource of a texture object.
     fn cuTexObjectGetResourceDesc(pResDesc: Out<DriverResource>, texObject: TextureObject) {
         pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
     }
 
-    /// How a texture object is read.
+    /// Sampler of a texture object.
     fn cuTexObjectGetTextureDesc(pTexDesc: Out<DriverTexture>, texObject: TextureObject) {
         pTexDesc.set(simulator()?.texture_parts(texObject)?.texture.into())
     }
@@ -51,10 +51,10 @@ api! { Driver;
         pSurfObject.set(simulator()?.create_surface(pResDesc.get()?.resource()?)?)
     }
 
-    /// Forgets a surface object.
+    /// Destroys a surface object.
     fn cuSurfObjectDestroy(surfObject: SurfaceObject) { simulator()?.destroy_surface(surfObject) }
 
-    /// What a surface object accesses.
+    /// Resource of a surface object.
     fn cuSurfObjectGetResourceDesc(pResDesc: Out<DriverResource>, surfObject: SurfaceObject) {
         pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
     }

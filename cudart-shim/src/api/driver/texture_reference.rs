@@ -1,4 +1,4 @@
-//! References to textures and surfaces: module variables, and what is bound to them.
+//! Texture and surface references: module variables and their bindings.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::texture::{
@@ -25,7 +25,7 @@ fn reference(handle: TextureReferenceHandle) -> Result<DriverReference> {
     simulator()?.reference(handle)
 }
 
-/// Binding an array takes the flag that its format overrides the reference's.
+/// Requires the flag by which the array's format overrides the reference's.
 fn check_override(flags: c_uint) -> Result<()> {
     const OVERRIDE_FORMAT: c_uint = 1;
     if flags & !OVERRIDE_FORMAT == 0 { Ok(()) } else { Err(Error::InvalidValue) }
@@ -59,18 +59,18 @@ api! { Driver;
         pSurfRef.set(simulator()?.surface_reference(hmod, name.get()?)?)
     }
 
-    /// A texture reference of no module.
+    /// A texture reference outside modules.
     fn cuTexRefCreate(pTexRef: Out<TextureReferenceHandle>) {
         pTexRef.check()?;
         pTexRef.set(simulator()?.create_reference()?)
     }
 
-    /// Forgets a texture reference.
+    /// Destroys a texture reference.
     fn cuTexRefDestroy(hTexRef: TextureReferenceHandle) { simulator()?.destroy_reference(hTexRef) }
 
-    /// Makes a texture reference reach a kernel; those of its module do anyway.
+    /// Makes a texture reference available to a kernel; those of its module always are.
     fn cuParamSetTexRef(hfunc: FunctionHandle, texunit: c_int, hTexRef: TextureReferenceHandle) {
-        /// `CU_PARAM_TR_DEFAULT`, the only unit there is.
+        /// `CU_PARAM_TR_DEFAULT`, the only unit.
         const DEFAULT_UNIT: c_int = -1;
         simulator()?.kernel(hfunc)?;
         reference(hTexRef)?;
@@ -126,7 +126,7 @@ api! { Driver;
         })
     }
 
-    /// What lies outside, along one axis.
+    /// Addressing mode of an axis.
     fn cuTexRefSetAddressMode(hTexRef: TextureReferenceHandle, dim: c_int, am: c_int) {
         change(hTexRef, |reference| {
             let modes = &mut reference.texture.common.address_modes;
@@ -153,7 +153,7 @@ api! { Driver;
         })
     }
 
-    /// Added to the level.
+    /// Level bias.
     fn cuTexRefSetMipmapLevelBias(hTexRef: TextureReferenceHandle, bias: f32) {
         change(hTexRef, |reference| {
             reference.texture.common.bias = bias;
@@ -161,7 +161,7 @@ api! { Driver;
         })
     }
 
-    /// The finest and the coarsest level.
+    /// Finest and coarsest level.
     fn cuTexRefSetMipmapLevelClamp(
         hTexRef: TextureReferenceHandle, minMipmapLevelClamp: f32, maxMipmapLevelClamp: f32,
     ) {
@@ -172,7 +172,7 @@ api! { Driver;
         })
     }
 
-    /// Samples along a stretched footprint, at most.
+    /// Most samples along an anisotropic footprint.
     fn cuTexRefSetMaxAnisotropy(hTexRef: TextureReferenceHandle, maxAniso: c_uint) {
         change(hTexRef, |reference| {
             reference.texture.common.anisotropy = maxAniso;
@@ -180,7 +180,7 @@ api! { Driver;
         })
     }
 
-    /// What lies outside.
+    /// Border colour.
     fn cuTexRefSetBorderColor(hTexRef: TextureReferenceHandle, pBorderColor: In<[f32; 4]>) {
         let border = pBorderColor.get()?;
         change(hTexRef, |reference| {
@@ -200,7 +200,7 @@ api! { Driver;
         })
     }
 
-    /// The linear memory that is bound.
+    /// Bound linear memory.
     fn cuTexRefGetAddress_v2(pdptr: Out<Address>, hTexRef: TextureReferenceHandle) {
         match reference(hTexRef)?.resource {
             Some(Resource::Linear { address, .. } | Resource::Pitched { address, .. }) => pdptr.set(address),
@@ -208,7 +208,7 @@ api! { Driver;
         }
     }
 
-    /// The array that is bound.
+    /// Bound array.
     fn cuTexRefGetArray(phArray: Out<ArrayHandle>, hTexRef: TextureReferenceHandle) {
         match reference(hTexRef)?.resource {
             Some(Resource::Array(array)) => phArray.set(array),
@@ -216,7 +216,7 @@ api! { Driver;
         }
     }
 
-    /// The mipmapped array that is bound.
+    /// Bound mipmapped array.
     fn cuTexRefGetMipmappedArray(
         phMipmappedArray: Out<MipmappedArrayHandle>, hTexRef: TextureReferenceHandle,
     ) {
@@ -226,7 +226,7 @@ api! { Driver;
         }
     }
 
-    /// What lies outside, along one axis.
+    /// Addressing mode of an axis.
     fn cuTexRefGetAddressMode(pam: Out<c_int>, hTexRef: TextureReferenceHandle, dim: c_int) {
         let modes = reference(hTexRef)?.texture.common.address_modes;
         let mode = usize::try_from(dim).ok().and_then(|axis| modes.get(axis).copied());
@@ -251,12 +251,12 @@ api! { Driver;
         pfm.set(reference(hTexRef)?.texture.common.level_filter)
     }
 
-    /// Added to the level.
+    /// Level bias.
     fn cuTexRefGetMipmapLevelBias(pbias: Out<f32>, hTexRef: TextureReferenceHandle) {
         pbias.set(reference(hTexRef)?.texture.common.bias)
     }
 
-    /// The finest and the coarsest level.
+    /// Finest and coarsest level.
     fn cuTexRefGetMipmapLevelClamp(
         pminMipmapLevelClamp: Out<f32>, pmaxMipmapLevelClamp: Out<f32>, hTexRef: TextureReferenceHandle,
     ) {
@@ -265,12 +265,12 @@ api! { Driver;
         pmaxMipmapLevelClamp.set(common.most_level)
     }
 
-    /// Samples along a stretched footprint, at most.
+    /// Most samples along an anisotropic footprint.
     fn cuTexRefGetMaxAnisotropy(pmaxAniso: Out<c_int>, hTexRef: TextureReferenceHandle) {
         pmaxAniso.set(reference(hTexRef)?.texture.common.anisotropy.cast_signed())
     }
 
-    /// What lies outside.
+    /// Border colour.
     fn cuTexRefGetBorderColor(pBorderColor: Out<[f32; 4]>, hTexRef: TextureReferenceHandle) {
         pBorderColor.set(reference(hTexRef)?.texture.common.border)
     }
@@ -288,7 +288,7 @@ api! { Driver;
         simulator()?.bind_surface_reference(hSurfRef, hArray)
     }
 
-    /// The array that is bound to a surface.
+    /// Array bound to a surface.
     fn cuSurfRefGetArray(phArray: Out<ArrayHandle>, hSurfRef: SurfaceReferenceHandle) {
         phArray.set(simulator()?.surface_reference_array(hSurfRef)?)
     }

@@ -1,4 +1,4 @@
-//! Virtual memory management: addresses and memory apart.
+//! Virtual memory management: address ranges and physical memory as separate objects.
 
 use crate::abi::error::Error;
 use crate::abi::{Address, In, MemoryLocation, Out};
@@ -8,11 +8,11 @@ use crate::objects::virtual_memory::{self, AllocationProperties, FILE_DESCRIPTOR
 use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_ulonglong, c_void};
 
-/// Host addresses are reserved by these, bytes.
+/// Granularity of host address reservations in bytes.
 const HOST_PAGE: usize = 4096;
 
 api! { Driver;
-    /// Reserves addresses with nothing behind them.
+    /// Reserves an address range without memory.
     fn cuMemAddressReserve(ptr: Out<Address>, size: usize, alignment: usize, addr: Address, flags: c_ulonglong) {
         ptr.check()?;
         let simulator = simulator()?;
@@ -25,12 +25,12 @@ api! { Driver;
         ptr.set(Address(address as usize))
     }
 
-    /// Gives reserved addresses back.
+    /// Releases a reserved range.
     fn cuMemAddressFree(ptr: Address, size: usize) {
         virtual_memory::give_back(ptr.0 as u64, size as u64)
     }
 
-    /// Memory without an address.
+    /// Allocates memory without an address.
     fn cuMemCreate(handle: Out<u64>, size: usize, prop: In<AllocationProperties>, flags: c_ulonglong) {
         handle.check()?;
         let simulator = simulator()?;
@@ -40,7 +40,7 @@ api! { Driver;
         handle.set(simulator.create_physical(size as u64, prop.get()?)?)
     }
 
-    /// Lets go of a handle; the memory stays while it is mapped.
+    /// Releases a handle; mapped memory stays.
     fn cuMemRelease(handle: u64) {
         virtual_memory::release(handle)
     }
@@ -54,10 +54,10 @@ api! { Driver;
         simulator.map(ptr.0 as u64, size as u64, offset as u64, handle)
     }
 
-    /// Undoes `cuMemMap`.
+    /// Unmaps memory.
     fn cuMemUnmap(ptr: Address, size: usize) { simulator()?.unmap(ptr.0 as u64, size as u64) }
 
-    /// Who may access what is mapped.
+    /// Sets access rights to mapped memory.
     fn cuMemSetAccess(ptr: Address, size: usize, desc: In<AccessDescription>, count: usize) {
         let simulator = simulator()?;
         if count == 0 {
@@ -67,13 +67,13 @@ api! { Driver;
         simulator.set_access(ptr.0 as u64, size as u64, &wanted)
     }
 
-    /// The access that a location has.
+    /// Access right of a location.
     fn cuMemGetAccess(flags: Out<c_ulonglong>, location: In<MemoryLocation>, ptr: Address) {
         flags.check()?;
         flags.set(simulator()?.access(ptr.0 as u64, location.get()?)? as c_ulonglong)
     }
 
-    /// What sizes are multiples of, for either option: minimum (0), recommended (1).
+    /// Granularity of sizes: minimum (option 0) or recommended (1).
     fn cuMemGetAllocationGranularity(granularity: Out<usize>, prop: In<AllocationProperties>, option: c_int) {
         granularity.check()?;
         prop.get()?.check()?;
@@ -83,19 +83,19 @@ api! { Driver;
         granularity.set(GRANULARITY as usize)
     }
 
-    /// What memory was made with.
+    /// Properties of an allocation.
     fn cuMemGetAllocationPropertiesFromHandle(prop: Out<AllocationProperties>, handle: u64) {
         prop.check()?;
         prop.set(virtual_memory::properties(handle)?)
     }
 
-    /// The handle of what is mapped at an address.
+    /// Handle of the memory mapped at an address.
     fn cuMemRetainAllocationHandle(handle: Out<u64>, addr: Address) {
         handle.check()?;
         handle.set(simulator()?.retain_physical(addr.0 as u64)?)
     }
 
-    /// A file descriptor for another process; other kinds of handles belong to other systems.
+    /// Exports a file descriptor for another process; other handle types are of other systems.
     fn cuMemExportToShareableHandle(
         shareableHandle: Out<c_void>, handle: u64, handleType: c_int, flags: c_ulonglong,
     ) {
@@ -106,7 +106,7 @@ api! { Driver;
         Out::new(shareableHandle.pointer().cast()).set(virtual_memory::export(handle)?)
     }
 
-    /// The memory behind a file descriptor, which is passed as if it were a pointer.
+    /// Memory of a file descriptor, which is passed in place of a pointer.
     fn cuMemImportFromShareableHandle(handle: Out<u64>, osHandle: Address, shHandleType: c_int) {
         handle.check()?;
         if shHandleType != FILE_DESCRIPTOR {

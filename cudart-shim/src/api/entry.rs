@@ -1,4 +1,5 @@
-//! The wrapper around every API function: no panic crosses the ABI, each call is logged, counted, and its error kept.
+//! Wrapper around every API function: stops panics at the ABI, logs and counts the call, and keeps
+//! its error.
 
 use crate::abi::Handle;
 use crate::abi::error::{self, Error, Result};
@@ -17,23 +18,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// API calls so far.
+/// Number of API calls so far.
 pub(crate) fn calls() -> u64 {
     CALLS.load(Ordering::Relaxed)
 }
 
 thread_local! {
-    /// The call that the thread is in, or was in last: the function, and the call's number.
+    /// Present or last call of the thread: function and call number.
     static CALL: Cell<(&'static str, u64)> = const { Cell::new(("", 0)) };
 }
 
-/// The call that this thread is in, as the maker of what the call makes.
+/// Present call of this thread, as the origin of the objects it makes.
 pub(crate) fn origin() -> Origin {
     let (name, number) = CALL.get();
     Origin::Call { name: log::exported_name(name), number }
 }
 
-/// Which API a function belongs to: decides the result's code and whether the thread's last error is kept.
+/// API of a function. Decides the result's code and if the thread's last error is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     /// `cudaError_t`.
@@ -47,11 +48,12 @@ pub(crate) struct Argument<'a, T>(pub(crate) &'a T);
 
 /// An argument that is a handle.
 pub(crate) trait OfHandle {
-    /// Context of the object that the handle names.
+    /// Context of the object of the handle.
     fn subject(&self) -> Subject;
 }
 
-/// Any other argument. The compiler prefers [`OfHandle`], as this trait needs one more reference.
+/// Any other argument. The compiler prefers [`OfHandle`], because this trait needs one more
+/// reference.
 pub(crate) trait OfValue {
     /// No context.
     fn subject(&self) -> Subject;
@@ -69,8 +71,8 @@ impl<T> OfValue for &Argument<'_, T> {
     }
 }
 
-/// Runs the body of an API function that returns a status, where the thread has the context that
-/// the call needs. `subject` is the context that the arguments name.
+/// Runs the body of an API function that returns a status, in the context that the call needs.
+/// `subject` is the context named by the arguments.
 pub(crate) fn status(
     api: Api,
     (name, need, subject): (&'static str, Need, Subject),
@@ -84,7 +86,7 @@ pub(crate) fn status(
     })
 }
 
-/// The status that `body` gives, in a frame below the API function's own. One for all bodies: there are a thousand.
+/// Status of `body`, run in a separate frame. One function serves about a thousand bodies.
 #[inline(never)]
 fn code_of(
     api: Api,
@@ -95,7 +97,7 @@ fn code_of(
     let start = trace::enabled().then(trace::now);
     let of_stub = sass_only::leave_stub();
     let result = guarded(name, body).unwrap_or(Err(Error::Unknown));
-    // "Not ready" is an answer.
+    // "Not ready" is an answer, not an error.
     if let Err(error) = result
         && error != Error::NotReady
     {
@@ -119,7 +121,7 @@ fn code_of(
     code
 }
 
-/// Runs the body of an API function that returns something else; `fallback` is the result if it panics.
+/// Runs the body of an API function with another result; `fallback` is the result after a panic.
 #[inline(never)]
 pub(crate) fn value<T: fmt::Debug>(
     name: &'static str,
@@ -142,7 +144,7 @@ fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
     let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     CALL.set((name, number));
     let _turn = checkpoint::turn(name);
-    // A body that panics may leave the data it worked on half changed, but every lock of ours is released.
+    // A panicking body may leave data half changed, but all locks are released.
     let result = catch_unwind(AssertUnwindSafe(body));
     if result.is_err() {
         log::line(|| format!("{name}: internal error"));
@@ -168,8 +170,9 @@ impl fmt::Display for CodeName {
     }
 }
 
-/// Defines functions of one API. The API table says which context each function that returns a status needs; functions
-/// outside the table name one need for all: `api! { Driver, Nothing; … }`.
+/// Defines functions of one API. The API table states the context that each status-returning
+/// function needs; functions outside the table state one need for all: `api! { Driver, Nothing; …
+/// }`.
 ///
 /// ```text
 /// api! { Runtime;
@@ -239,8 +242,8 @@ macro_rules! api {
 }
 pub(crate) use api;
 
-/// Defines calls of the runtime and of the driver API with one body, which finds the simulator by `context()` and which
-/// API it is in `API`. They lie in modules `runtime` and `driver`.
+/// Defines functions of both APIs with one body, which finds the simulator by `context()` and its
+/// API in `API`. They lie in modules `runtime` and `driver`.
 ///
 /// ```text
 /// shared! {

@@ -1,5 +1,5 @@
-//! The driver's log of errors (CUDA driver API, "Error Log Management"): the latest failures of calls, which programs read
-//! and can be told of.
+//! The driver's error log (CUDA driver API, "Error Log Management"): recent failures of calls,
+//! which programs read or receive by callback.
 
 use crate::abi::error::{self, Error, Result};
 use crate::abi::{Out, Text};
@@ -19,7 +19,7 @@ pub(crate) type Callback = Option<unsafe extern "C" fn(*mut c_void, c_int, *mut 
 /// `cudaLogLevelError`.
 const LEVEL_ERROR: c_int = 0;
 
-/// Said where older messages do not fit.
+/// First line if older messages do not fit.
 const TRUNCATED: &str = "[CUDA][W] older messages were dropped";
 
 #[derive(Clone, Copy)]
@@ -44,7 +44,7 @@ struct Messages {
 static MESSAGES: Mutex<Option<Messages>> = Mutex::new(None);
 
 thread_local! {
-    /// The thread is in a listener, whose own failures nobody is told of.
+    /// True while the thread runs a callback, whose failures are not reported.
     static TELLING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -52,7 +52,7 @@ fn with_messages<T>(use_them: impl FnOnce(&mut Messages) -> T) -> T {
     use_them(MESSAGES.lock().get_or_insert_default())
 }
 
-/// A call has failed.
+/// Records a failed call.
 pub(crate) fn note(function: &str, error: Error) {
     let text = error::texts(error.code()).map_or("", |texts| texts.text.to_str().unwrap_or(""));
     let message = format!("[CUDA][E] {} returned {}: {text}", log::exported_name(function), error.code());
@@ -77,7 +77,7 @@ pub(crate) fn note(function: &str, error: Error) {
     TELLING.set(false);
 }
 
-/// Has a function of the program called for each message.
+/// Registers a callback for messages.
 pub(crate) fn register(function: Callback, data: *mut c_void, handle: Out<u64>) -> Result<()> {
     let function = function.ok_or(Error::InvalidValue)?;
     with_messages(|messages| {
@@ -88,7 +88,7 @@ pub(crate) fn register(function: Callback, data: *mut c_void, handle: Out<u64>) 
     Ok(())
 }
 
-/// Undoes [`register`].
+/// Removes a callback.
 pub(crate) fn unregister(handle: u64) -> Result<()> {
     with_messages(|messages| {
         let index = messages.listeners.iter().position(|listener| listener.handle == handle);
@@ -97,7 +97,7 @@ pub(crate) fn unregister(handle: u64) -> Result<()> {
     })
 }
 
-/// The place behind the last message.
+/// Iterator after the last message.
 pub(crate) fn current(iterator: Out<c_uint>, flags: c_uint) -> Result<()> {
     if flags != 0 {
         return Err(Error::InvalidValue);
@@ -105,7 +105,7 @@ pub(crate) fn current(iterator: Out<c_uint>, flags: c_uint) -> Result<()> {
     iterator.set(with_messages(|messages| messages.written))
 }
 
-/// The messages from an iterator on, all without one; the iterator moves behind them.
+/// Messages from an iterator on, or all without one; advances the iterator.
 fn take(iterator: Out<c_uint>, flags: c_uint) -> Result<Vec<String>> {
     if flags != 0 {
         return Err(Error::InvalidValue);
@@ -131,7 +131,8 @@ pub(crate) fn dump_to_file(iterator: Out<c_uint>, path: Text, flags: c_uint) -> 
     std::fs::write(path, text).map_err(|_| Error::InvalidValue)
 }
 
-/// Writes messages to a buffer: the latest of those that fit. The size is that of the buffer, and then of the text.
+/// Writes the latest messages that fit into a buffer. `size` holds the buffer's size, then the
+/// text's.
 pub(crate) fn dump_to_memory(
     iterator: Out<c_uint>,
     buffer: Out<c_char>,
@@ -154,7 +155,7 @@ pub(crate) fn dump_to_memory(
     size.set(text.len())
 }
 
-/// As many of the latest lines as fit in `room` bytes, and a line before them that says if some did not.
+/// The latest lines that fit into `room` bytes, after a notice if some do not.
 fn fitting(lines: &[String], room: usize) -> String {
     for skipped in 0..=lines.len() {
         let head = (skipped > 0).then_some(TRUNCATED);
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_lines_are_kept_and_the_loss_of_others_is_told() {
+    fn latest_lines_are_kept_after_a_notice() {
         let lines: Vec<String> = (0..10).map(|number| format!("line {number}")).collect();
         assert_eq!(fitting(&lines, 1000).lines().count(), 10);
         let text = fitting(&lines, TRUNCATED.len() + 1 + 3 * 7);

@@ -1,8 +1,8 @@
-//! Tables of functions that libraries ask the driver for by a number (`cuGetExportTable`): the runtime of CUDA 10.2 and before,
-//! alone or inside cuBLAS and cuDNN, and the cuBLAS of CUDA 12.
+//! Private function tables that libraries request by number (`cuGetExportTable`): the runtime up to
+//! CUDA 10.2, alone or inside cuBLAS and cuDNN, and the cuBLAS of CUDA 12.
 //!
-//! They are documented nowhere. What is known of them is what these are seen to call, and with what; places they do
-//! not call hold nothing. Newer runtimes ask for more, the vendor's authenticity check among them, which is not imitated.
+//! The tables are undocumented. Entries are known from observed calls; other entries are empty.
+//! Newer runtimes request more, including the vendor's authenticity check, which is not imitated.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ContextHandle, DefaultStream, ModuleHandle, Out, StreamHandle};
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
 
-/// A function, or nothing, or the table's size in bytes.
+/// A function, an empty entry, or the table's size in bytes.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 struct Slot(*const c_void);
@@ -31,7 +31,7 @@ const fn size<const SLOTS: usize>() -> Slot {
     Slot(std::ptr::without_provenance(SLOTS * size_of::<Slot>()))
 }
 
-/// What the runtime needs beyond the driver API: contexts and modules.
+/// Functions that the runtime needs beyond the driver API: contexts and modules.
 const RUNTIME: [u8; 16] = *b"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9";
 static RUNTIME_SLOTS: [Slot; 10] = [
     size::<10>(),
@@ -46,7 +46,7 @@ static RUNTIME_SLOTS: [Slot; 10] = [
     NONE,
 ];
 
-/// Room for a tool's hooks into the runtime. No tool is there, so it stays zero.
+/// Space for a tool's hooks into the runtime; without tools it stays zero.
 const HOOKS: [u8; 16] = *b"\xa0\x94\x79\x8c\x2e\x74\x2e\x74\x93\xf2\x08\x00\x20\x0c\x0a\x66";
 static HOOK_SLOTS: [Slot; 7] = [
     size::<7>(),
@@ -58,12 +58,12 @@ static HOOK_SLOTS: [Slot; 7] = [
     Slot(hooks_enabled as *const c_void),
 ];
 
-/// What a tool knows of each thread. The old runtime only asks for it.
+/// A tool's data of each thread; the old runtime only queries it.
 const THREAD_STORAGE: [u8; 16] = *b"\x42\xd8\x5a\x81\x23\xf6\xcb\x47\x82\x98\xf6\xe7\x8a\x3a\xec\xdc";
 static THREAD_STORAGE_SLOTS: [Slot; 4] =
     [size::<4>(), NONE, Slot(thread_current_context as *const c_void), NONE];
 
-/// What a tool knows of contexts and streams. cuBLAS of CUDA 12 keeps workspaces by their numbers.
+/// A tool's data of contexts and streams. cuBLAS of CUDA 12 keys workspaces by these numbers.
 const NUMBERS: [u8; 16] = *b"\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2";
 static NUMBER_SLOTS: [Slot; 52] = {
     let mut slots = [NONE; 52];
@@ -74,7 +74,7 @@ static NUMBER_SLOTS: [Slot; 52] = {
     slots
 };
 
-/// Values that a library keeps in each context.
+/// Values that a library stores in each context.
 const CONTEXT_STORAGE: [u8; 16] = *b"\xc6\x93\x33\x6e\x11\x21\xdf\x11\xa8\xc3\x68\xf3\x55\xd8\x95\x93";
 static CONTEXT_STORAGE_SLOTS: [Slot; 4] = [
     Slot(context_storage_put as *const c_void),
@@ -83,7 +83,7 @@ static CONTEXT_STORAGE_SLOTS: [Slot; 4] = [
     NONE,
 ];
 
-/// The table with this number.
+/// The table of this number.
 pub(crate) fn find(id: &[u8; 16]) -> Result<*const c_void> {
     simulator()?;
     let slots: &[Slot] = match *id {
@@ -100,11 +100,12 @@ pub(crate) fn find(id: &[u8; 16]) -> Result<*const c_void> {
     Ok(slots.as_ptr().cast())
 }
 
-/// A newer runtime asks for tables that are not imitated: it is part of a program or library, or the vendor's was found before
-/// ours. `voltsim run` puts ours in its place, and a library path alone cannot. Told once.
+/// Reports once that a newer runtime requests unimitated tables: a static runtime, or the vendor's
+/// library found before Voltsim's. `voltsim run` replaces either; a library path cannot.
 fn tell_unreplaced_runtime() {
     static TOLD: Once = Once::new();
-    // `voltsim run` has replaced what can be replaced; libraries with a runtime of their own go without it.
+    // `voltsim run` has replaced all it can; libraries with an unreplaceable runtime work without
+    // it.
     let preloaded = std::env::var_os("LD_PRELOAD").unwrap_or_default();
     if preloaded.to_string_lossy().contains("libvoltsim_") {
         return;
@@ -124,25 +125,25 @@ fn tell_unreplaced_runtime() {
     });
 }
 
-/// Hooks are looked at here.
+/// Space that the runtime scans for hooks.
 static HOOK_ROOM: [usize; 512] = [0; 512];
 static HOOKS_ENABLED: [u8; 16] = [0; 16];
 
-/// Called with the context, the key and the value when the context goes.
+/// Called with context, key and value at the context's destruction.
 type Destructor = Option<unsafe extern "C" fn(ContextHandle, *mut c_void, *mut c_void)>;
 
-/// A value of a library in a context.
+/// A library's value in a context.
 #[derive(Clone, Copy)]
 struct Stored {
     value: usize,
     destructor: Destructor,
 }
 
-/// Values of libraries in contexts, by context and the library's key.
+/// Libraries' values by context and key.
 #[derive(Default)]
 pub(crate) struct ContextStorage(FxHashMap<(ContextHandle, usize), Stored>);
 
-/// A context is gone: its values go with it.
+/// Drops the values of a destroyed context.
 pub(crate) fn forget_context(context: ContextHandle) {
     let mut gone = Vec::new();
     process().context_storage.lock().0.retain(|(of, key), stored| {
@@ -160,7 +161,7 @@ pub(crate) fn forget_context(context: ContextHandle) {
     }
 }
 
-/// The context given, else the current one.
+/// The given context, else the current one.
 fn given_or_current(context: ContextHandle) -> Result<ContextHandle> {
     if context.0 == 0 {
         return context::current().ok_or(Error::DeviceUninitialized);
@@ -182,16 +183,16 @@ api! { Driver, Nothing;
         module.set(simulator()?.defer_module(wrapper.0)?)
     }
 
-    /// The runtime tells that it is ready.
+    /// Reports that the runtime is initialised.
     fn runtime_initialized(_unknown: usize) { Ok(()) }
 
-    /// Room for the functions that a tool wants to be called at the runtime's calls.
+    /// Space for a tool's hooks of runtime calls.
     fn hooks_of_calls(room: Out<*const usize>, bytes: Out<usize>) {
         room.set(HOOK_ROOM.as_ptr())?;
         bytes.set(size_of_val(&HOOK_ROOM))
     }
 
-    /// Which kinds of hooks there are: none.
+    /// Kinds of active hooks: none.
     fn hooks_enabled(room: Out<*const u8>, bytes: Out<usize>) {
         room.set(HOOKS_ENABLED.as_ptr())?;
         bytes.set(size_of_val(&HOOKS_ENABLED))
@@ -202,18 +203,18 @@ api! { Driver, Nothing;
         result.set(context::current().ok_or(Error::DeviceUninitialized)?)
     }
 
-    /// A number no other context of the process has.
+    /// A process-wide unique number of a context.
     fn number_of_context(context: ContextHandle, number: Out<u64>) {
         number.set(context::info(given_or_current(context)?)?.id)
     }
 
-    /// A number no other stream of the process has.
+    /// A process-wide unique number of a stream.
     fn number_of_stream(context: ContextHandle, stream: StreamHandle, number: Out<u64>) {
         given_or_current(context)?;
         number.set(simulator()?.stream_number(stream, DefaultStream::Legacy)?)
     }
 
-    /// The stream that a handle means, of which 0 is the legacy stream or that of the thread.
+    /// The stream of a handle; 0 means the legacy or the thread's default stream.
     fn stream_of_context(context: ContextHandle, stream: StreamHandle, result: Out<StreamHandle>, per_thread: c_int) {
         given_or_current(context)?;
         result.set(match (stream.0, per_thread) {
@@ -231,7 +232,7 @@ api! { Driver, Nothing;
         Ok(())
     }
 
-    /// Forgets a value.
+    /// Removes a value.
     fn context_storage_delete(context: ContextHandle, key: Address) {
         let context = given_or_current(context)?;
         let removed = process().context_storage.lock().0.remove(&(context, key.0));

@@ -1,4 +1,5 @@
-//! Bodies of the exported functions, one file per area: arguments to objects and session, and their answers to codes.
+//! Bodies of the exported functions, one file per area: convert arguments to objects and results to
+//! codes.
 
 pub(crate) mod driver;
 pub(crate) mod entry;

@@ -22,7 +22,8 @@ fn rank(map: Out<Opaque>, rank: c_uint) -> Result<usize> {
     if (1..=MAXIMUM_RANK).contains(&rank) { Ok(rank) } else { Err(Error::InvalidValue) }
 }
 
-/// What both kinds of maps are made from: lists of sizes, strides and steps; codes of interleave, swizzle, promotion, fill.
+/// Common inputs of both kinds of maps: sizes, strides and steps; codes of interleave, swizzle,
+/// promotion and fill.
 fn description(
     rank: usize,
     element: c_int,

@@ -16,7 +16,7 @@ fn mode_of(number: c_int) -> Result<Mode> {
     Mode::new(number).ok_or(Error::InvalidValue)
 }
 
-/// Where the caller wants what is known of a capture.
+/// Destinations of the answers about a capture.
 struct Answers {
     status: Out<c_int>,
     id: Out<u64>,
@@ -27,7 +27,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Of the first form of the call.
+    /// Destinations of the call's first version.
     fn short(status: Out<c_int>, id: Out<u64>) -> Self {
         let (graph, dependencies) = (Out::new(std::ptr::null_mut()), Out::new(std::ptr::null_mut()));
         Self { status, id, graph, dependencies, edges: None, count: Out::new(std::ptr::null_mut()) }
@@ -88,7 +88,7 @@ shared! {
         context()?.begin_capture((stream, default), mode_of(mode)?, None)
     }
 
-    /// Begins to capture a stream into a graph that is there.
+    /// Begins to capture a stream into an existing graph.
     fn cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz
         = cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz [default]
     (
@@ -99,7 +99,8 @@ shared! {
         context()?.begin_capture((stream, default), mode_of(mode)?, Some((graph, tail)))
     }
 
-    /// Ends a capture and gives its graph, null if the capture is invalid. A graph that was there before may go unasked for.
+    /// Ends a capture and returns its graph, or null for an invalid capture. The result is optional
+    /// for a graph that existed before.
     fn cudaStreamEndCapture, cudaStreamEndCapture_ptsz = cuStreamEndCapture, cuStreamEndCapture_ptsz [default] (
         stream: StreamHandle, pGraph: Out<GraphHandle>,
     ) {
@@ -113,21 +114,21 @@ shared! {
         Ok(())
     }
 
-    /// Whether a stream is captured.
+    /// Tells if a stream is captured.
     fn cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz = cuStreamIsCapturing, cuStreamIsCapturing_ptsz [default] (
         stream: StreamHandle, captureStatus: Out<c_int>,
     ) {
         Answers::short(captureStatus, Out::new(std::ptr::null_mut())).fill(context()?, (stream, default))
     }
 
-    /// Whether a stream is captured, and a number that no other capture has.
+    /// Capture state of a stream, and the capture's unique number.
     fn cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz
         = cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz [default]
     (stream: StreamHandle, captureStatus: Out<c_int>, id: Out<u64>) {
         Answers::short(captureStatus, id).fill(context()?, (stream, default))
     }
 
-    /// What is known of a stream's capture.
+    /// Capture state of a stream.
     fn cudaStreamGetCaptureInfo_v2, cudaStreamGetCaptureInfo_v2_ptsz
         = cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v2_ptsz [default]
     (
@@ -139,7 +140,7 @@ shared! {
         answers.fill(context()?, (stream, default))
     }
 
-    /// What is known of a stream's capture, with what edges say.
+    /// Capture state of a stream, with edge data.
     fn cudaStreamGetCaptureInfo_v3, cudaStreamGetCaptureInfo_v3_ptsz
         = cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz [default]
     (
@@ -151,14 +152,14 @@ shared! {
         answers.fill(context()?, (stream, default))
     }
 
-    /// Changes what the next node of a captured stream depends on.
+    /// Changes the dependencies of a captured stream's next node.
     fn cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_ptsz
         = cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz [default]
     (stream: StreamHandle, dependencies: In<NodeHandle>, numDependencies: usize, flags: c_uint) {
         update(context()?, (stream, default), dependencies, PLAIN, (numDependencies, flags))
     }
 
-    /// Changes what the next node of a captured stream depends on, with what edges say.
+    /// Changes the dependencies of a captured stream's next node, with edge data.
     fn cudaStreamUpdateCaptureDependencies_v2, cudaStreamUpdateCaptureDependencies_v2_ptsz
         = cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies_v2_ptsz [default]
     (
@@ -168,7 +169,7 @@ shared! {
         update(context()?, (stream, default), dependencies, dependencyData, (numDependencies, flags))
     }
 
-    /// Replaces what captures forbid the calling thread.
+    /// Replaces the calling thread's capture mode.
     fn cudaThreadExchangeStreamCaptureMode = cuThreadExchangeStreamCaptureMode(mode: Out<c_int>) {
         let simulator = context()?;
         mode.check()?;
@@ -183,7 +184,7 @@ pub(crate) mod driver_only {
     use crate::api::entry::api;
 
     api! { Driver;
-        /// Begins to capture a stream; the first form of the call, without a mode.
+        /// Begins to capture a stream, without a mode.
         fn cuStreamBeginCapture, cuStreamBeginCapture_ptsz [default] (stream: StreamHandle) {
             simulator()?.begin_capture((stream, default), Mode::Global, None)
         }

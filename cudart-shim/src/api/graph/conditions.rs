@@ -11,7 +11,7 @@ pub(crate) mod runtime_only {
     use crate::api::entry::api;
 
     api! { Runtime;
-        /// A value that kernels set and a conditional node looks at.
+        /// A condition: a value that kernels set and a conditional node reads.
         fn cudaGraphConditionalHandleCreate(
             handle: Out<u64>, graph: GraphHandle, defaultLaunchValue: c_uint, flags: c_uint,
         ) {
@@ -19,7 +19,7 @@ pub(crate) mod runtime_only {
             handle.set(simulator()?.create_condition(graph, defaultLaunchValue, flags)?)
         }
 
-        /// A value that kernels set and a conditional node looks at; for a context.
+        /// A condition of a context: a value that kernels set and a conditional node reads.
         fn cudaGraphConditionalHandleCreate_v2(
             handle: Out<u64>, graph: GraphHandle, _ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
         ) {
@@ -34,7 +34,7 @@ pub(crate) mod driver_only {
     use crate::api::entry::api;
 
     api! { Driver;
-        /// A value that kernels set and a conditional node looks at.
+        /// A condition: a value that kernels set and a conditional node reads.
         fn cuGraphConditionalHandleCreate(
             handle: Out<u64>, graph: GraphHandle, ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
         ) {

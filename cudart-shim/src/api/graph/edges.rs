@@ -78,7 +78,7 @@ shared! {
         pGraphClone.set(context()?.clone_graph(originalGraph)?)
     }
 
-    /// The node of a copy that was made from a node.
+    /// The clone's node of an original node.
     fn cudaGraphNodeFindInClone = cuGraphNodeFindInClone(
         pNode: Out<NodeHandle>, originalNode: NodeHandle, clonedGraph: GraphHandle,
     ) {
@@ -100,7 +100,7 @@ shared! {
         list_nodes(context()?, graph, nodes, numNodes, false)
     }
 
-    /// A graph's nodes that depend on no other.
+    /// Nodes without dependencies.
     fn cudaGraphGetRootNodes = cuGraphGetRootNodes(
         graph: GraphHandle, rootNodes: Out<NodeHandle>, numRootNodes: Out<usize>,
     ) {
@@ -114,7 +114,7 @@ shared! {
         change(context()?, graph, (from, to), PLAIN, numDependencies, true)
     }
 
-    /// Adds edges that say more. A programmatic edge orders its nodes in full.
+    /// Adds edges with edge data. A programmatic edge orders its nodes completely.
     fn cudaGraphAddDependencies_v2 = cuGraphAddDependencies_v2(
         graph: GraphHandle, from: In<NodeHandle>, to: In<NodeHandle>, edgeData: In<Edge>, numDependencies: usize,
     ) {
@@ -128,7 +128,7 @@ shared! {
         change(context()?, graph, (from, to), PLAIN, numDependencies, false)
     }
 
-    /// Removes edges that say more.
+    /// Removes edges with edge data.
     fn cudaGraphRemoveDependencies_v2 = cuGraphRemoveDependencies_v2(
         graph: GraphHandle, from: In<NodeHandle>, to: In<NodeHandle>, edgeData: In<Edge>, numDependencies: usize,
     ) {
@@ -142,35 +142,35 @@ shared! {
         list_edges(context()?, graph, (from, to), None, numEdges)
     }
 
-    /// A graph's edges and what they say.
+    /// Edges with edge data.
     fn cudaGraphGetEdges_v2 = cuGraphGetEdges_v2(
         graph: GraphHandle, from: Out<NodeHandle>, to: Out<NodeHandle>, edgeData: Out<Edge>, numEdges: Out<usize>,
     ) {
         list_edges(context()?, graph, (from, to), Some(edgeData), numEdges)
     }
 
-    /// What a node depends on.
+    /// Dependencies of a node.
     fn cudaGraphNodeGetDependencies = cuGraphNodeGetDependencies(
         node: NodeHandle, dependencies: Out<NodeHandle>, numDependencies: Out<usize>,
     ) {
         neighbours(context()?.neighbours(node, false)?, dependencies, None, numDependencies)
     }
 
-    /// What a node depends on, and what the edges say.
+    /// Dependencies of a node, with edge data.
     fn cudaGraphNodeGetDependencies_v2 = cuGraphNodeGetDependencies_v2(
         node: NodeHandle, dependencies: Out<NodeHandle>, edgeData: Out<Edge>, numDependencies: Out<usize>,
     ) {
         neighbours(context()?.neighbours(node, false)?, dependencies, Some(edgeData), numDependencies)
     }
 
-    /// What depends on a node.
+    /// Dependents of a node.
     fn cudaGraphNodeGetDependentNodes = cuGraphNodeGetDependentNodes(
         node: NodeHandle, dependentNodes: Out<NodeHandle>, numDependentNodes: Out<usize>,
     ) {
         neighbours(context()?.neighbours(node, true)?, dependentNodes, None, numDependentNodes)
     }
 
-    /// What depends on a node, and what the edges say.
+    /// Dependents of a node, with edge data.
     fn cudaGraphNodeGetDependentNodes_v2 = cuGraphNodeGetDependentNodes_v2(
         node: NodeHandle, dependentNodes: Out<NodeHandle>, edgeData: Out<Edge>, numDependentNodes: Out<usize>,
     ) {

@@ -30,7 +30,7 @@ fn instantiate(
     Ok(result.set(simulator.instantiate(graph, flags)?)?)
 }
 
-/// The first form of the call, which says in words why there is no executable graph.
+/// First version of the call, which reports a failure in words.
 pub(super) fn instantiate_with_log(
     simulator: &Simulator,
     result: Out<ExecutableHandle>,
@@ -79,7 +79,7 @@ shared! {
         instantiate(context()?, graphExec, graph, flags).map_err(|failure| failure.error)
     }
 
-    /// Makes an executable graph, and says why there is none.
+    /// Makes an executable graph or reports the reason of a failure.
     fn cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz
         = cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz [default]
     (
@@ -101,7 +101,7 @@ shared! {
         outcome.map_err(|failure| failure.error)
     }
 
-    /// Makes an executable graph ready for its launch, which it is.
+    /// Uploads an executable graph, which needs no preparation here.
     fn cudaGraphUpload, cudaGraphUpload_ptsz = cuGraphUpload, cuGraphUpload_ptsz [default] (
         graphExec: ExecutableHandle, stream: StreamHandle,
     ) {
@@ -118,12 +118,12 @@ shared! {
         simulator.launch_graph(graphExec, simulator.stream(stream, default)?)
     }
 
-    /// Forgets an executable graph; launches under way go on.
+    /// Destroys an executable graph; launches in flight continue.
     fn cudaGraphExecDestroy = cuGraphExecDestroy(graphExec: ExecutableHandle) {
         context()?.destroy_executable(graphExec)
     }
 
-    /// Flags that an executable graph was made with.
+    /// Creation flags of an executable graph.
     fn cudaGraphExecGetFlags = cuGraphExecGetFlags(graphExec: ExecutableHandle, flags: Out<u64>) {
         flags.check()?;
         flags.set(context()?.executable_flags(graphExec)?)
@@ -135,14 +135,14 @@ shared! {
         graphID.set(context()?.executable_number(graphExec)?)
     }
 
-    /// Lets a kernel, copy or fill of later launches do its work or nothing.
+    /// Enables or disables a kernel, copy or fill in later launches.
     fn cudaGraphNodeSetEnabled = cuGraphNodeSetEnabled(
         graphExec: ExecutableHandle, node: NodeHandle, isEnabled: c_uint,
     ) {
         context()?.enable_node(graphExec, node, isEnabled != 0)
     }
 
-    /// Whether a kernel, copy or fill does its work.
+    /// Tells if a kernel, copy or fill is enabled.
     fn cudaGraphNodeGetEnabled = cuGraphNodeGetEnabled(
         graphExec: ExecutableHandle, node: NodeHandle, isEnabled: Out<c_uint>,
     ) {
@@ -150,7 +150,8 @@ shared! {
         isEnabled.set(context()?.is_node_enabled(graphExec, node)?.into())
     }
 
-    /// Gives an executable graph the parameters of a graph of the same shape; the first form of the call.
+    /// Updates an executable graph's parameters from a graph of the same topology; first version of
+    /// the call.
     fn cudaGraphExecUpdate_v11 = cuGraphExecUpdate(
         graphExec: ExecutableHandle, graph: GraphHandle, errorNode: Out<NodeHandle>, updateResult: Out<c_int>,
     ) {
@@ -160,7 +161,7 @@ shared! {
         })
     }
 
-    /// Gives an executable graph the parameters of a graph of the same shape.
+    /// Updates an executable graph's parameters from a graph of the same topology.
     fn cudaGraphExecUpdate = cuGraphExecUpdate_v2(
         graphExec: ExecutableHandle, graph: GraphHandle, resultInfo: Out<UpdateResultInfo>,
     ) {
@@ -169,7 +170,7 @@ shared! {
         })
     }
 
-    /// Makes an executable graph; of CUDA 11.
+    /// Makes an executable graph; version of CUDA 11.
     fn cudaGraphInstantiate_v11 = cuGraphInstantiate_v2(
         graphExec: Out<ExecutableHandle>, graph: GraphHandle, errorNode: Out<NodeHandle>, logBuffer: Out<c_char>,
         bufferSize: usize,

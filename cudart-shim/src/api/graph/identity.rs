@@ -1,4 +1,4 @@
-//! Numbers of graphs and nodes, and pictures of graphs.
+//! Identifiers of graphs and nodes, and DOT drawings of graphs.
 
 use crate::abi::{Out, Text};
 use crate::api::entry::shared;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 shared! {
-    /// Writes a picture of a graph.
+    /// Writes a DOT drawing of a graph.
     fn cudaGraphDebugDotPrint = cuGraphDebugDotPrint(graph: GraphHandle, path: Text, flags: c_uint) {
         let path = Path::new(OsStr::from_bytes(path.get()?.to_bytes()));
         context()?.draw_graph(graph, path, flags)
@@ -32,7 +32,7 @@ shared! {
         nodeId.set(context()?.place_of_node(node)?.2)
     }
 
-    /// A number that no other node has.
+    /// A unique number of a node.
     fn cudaGraphNodeGetToolsId = cuGraphNodeGetToolsId(node: NodeHandle, toolsNodeId: Out<u64>) {
         toolsNodeId.check()?;
         let (_, graph, local) = context()?.place_of_node(node)?;

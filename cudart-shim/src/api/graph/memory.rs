@@ -1,4 +1,4 @@
-//! How much memory graphs use.
+//! Memory use of graphs.
 
 use crate::abi::Out;
 use crate::abi::error::Result;
@@ -14,13 +14,13 @@ fn account(device: c_int) -> Result<MutexGuard<'static, Account>> {
 }
 
 shared! {
-    /// Gives memory of graphs that nothing uses back, if the device has nothing to do.
+    /// Releases unused graph memory if the device is idle.
     fn cudaDeviceGraphMemTrim = cuDeviceGraphMemTrim(device: c_int) {
         context()?;
         simulator_of(ordinal(device)?)?.trim_graph_memory()
     }
 
-    /// How much memory graphs use.
+    /// Memory use of graphs.
     fn cudaDeviceGetGraphMemAttribute = cuDeviceGetGraphMemAttribute(
         device: c_int, attr: c_int, value: Out<c_void>,
     ) {
@@ -30,7 +30,7 @@ shared! {
         Out::new(value.pointer().cast()).set(account.attribute(attr)?)
     }
 
-    /// Starts a high-water mark again.
+    /// Resets a high-water mark.
     fn cudaDeviceSetGraphMemAttribute = cuDeviceSetGraphMemAttribute(
         device: c_int, attr: c_int, value: Out<c_void>,
     ) {

@@ -1,4 +1,4 @@
-//! The calls of both APIs that deal with graphs. Most have the same arguments in both, so each is written once.
+//! Graph calls of both APIs. Most have equal arguments in both and are written once.
 
 #![allow(non_snake_case)]
 
@@ -50,7 +50,7 @@ pub(crate) mod driver {
     pub(crate) use super::user_objects::driver::*;
 }
 
-/// A list of the caller's that is filled as far as it goes; the rest of it becomes zeros.
+/// Fills a list of the caller as far as values go, and zeros the rest.
 fn fill<T: Copy>(list: Out<T>, room: usize, found: &[T], zero: T) {
     if list.pointer().is_null() {
         return;
@@ -60,7 +60,8 @@ fn fill<T: Copy>(list: Out<T>, room: usize, found: &[T], zero: T) {
     }
 }
 
-/// What the caller says of a list's length, and then is told: all there is if it gave no list, else what it got.
+/// Reads the length of the caller's list and stores the result: all without a list, else the values
+/// stored.
 fn room(count: Out<usize>, has_list: bool, found: usize) -> Result<usize> {
     count.check()?;
     if !has_list {
@@ -73,7 +74,7 @@ fn room(count: Out<usize>, has_list: bool, found: usize) -> Result<usize> {
     Ok(room)
 }
 
-/// Nodes with what their edges say. A caller that does not ask for that must not miss anything.
+/// Neighbours with edge data. Fails if the caller does not request edge data that exists.
 fn neighbours(
     found: Vec<(NodeHandle, Edge)>,
     nodes: Out<NodeHandle>,

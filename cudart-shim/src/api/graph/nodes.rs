@@ -23,7 +23,7 @@ use std::ffi::c_int;
 /// Nodes and their number.
 type List = (In<NodeHandle>, usize);
 
-/// Adds a node that `kind` makes once the rest is known to be right.
+/// Adds a node made by `kind`, after all other arguments are validated.
 fn add(
     simulator: &Simulator,
     result: Out<NodeHandle>,
@@ -37,7 +37,7 @@ fn add(
     result.set(simulator.add_node(graph, &after, kind()?)?)
 }
 
-/// A copy that copies something, as a node.
+/// Node kind of a non-empty copy.
 pub(super) fn copy_kind(copy: Option<Copy>) -> Result<Kind> {
     Ok(Kind::Operation(Operation::Copy(copy.ok_or(Error::InvalidValue)?)))
 }
@@ -62,7 +62,7 @@ fn add_described(
 }
 
 shared! {
-    /// A node that holds others together.
+    /// An empty node, which joins dependencies.
     fn cudaGraphAddEmptyNode = cuGraphAddEmptyNode(
         node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
     ) {
@@ -79,7 +79,7 @@ shared! {
         add(simulator, node, graph, (dependencies, numDependencies), || parameters.kind(simulator, API, None))
     }
 
-    /// A call of a function of the program.
+    /// A host function call.
     fn cudaGraphAddHostNode = cuGraphAddHostNode(
         node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
         nodeParams: In<HostParameters>,
@@ -87,7 +87,7 @@ shared! {
         add(context()?, node, graph, (dependencies, numDependencies), || nodeParams.get()?.kind())
     }
 
-    /// A graph, cloned into the node.
+    /// A child graph, cloned into the node.
     fn cudaGraphAddChildGraphNode = cuGraphAddChildGraphNode(
         node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
         childGraph: GraphHandle,
@@ -114,7 +114,7 @@ shared! {
         add(simulator, node, graph, (dependencies, numDependencies), || simulator.event_kind(event, Kind::EventWait))
     }
 
-    /// Allocates memory, whose address is known at once.
+    /// Allocates memory; the address is known at once.
     fn cudaGraphAddMemAllocNode = cuGraphAddMemAllocNode(
         node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
         nodeParams: Out<AllocationParameters>,
@@ -127,7 +127,7 @@ shared! {
         nodeParams.set(parameters)
     }
 
-    /// Frees what an allocation node has allocated.
+    /// Frees the memory of an allocation node.
     fn cudaGraphAddMemFreeNode = cuGraphAddMemFreeNode(
         node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize, dptr: Address,
     ) {
@@ -143,7 +143,7 @@ shared! {
         add_described(context()?, API, (node, graph), after, nodeParams)
     }
 
-    /// A node of any type, with edges that say more.
+    /// A node of any type, with edge data.
     fn cudaGraphAddNode_v2 = cuGraphAddNode_v2(
         node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, dependencyData: In<Edge>,
         numDependencies: usize, nodeParams: Out<NodeParameters>,

@@ -1,4 +1,4 @@
-//! Parameters of nodes: reading them, changing them in a graph, changing them in an executable graph.
+//! Node parameters: read, changed in a graph, changed in an executable graph.
 
 use super::nodes::copy_kind;
 use crate::abi::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::session::operation::Operation;
 use crate::session::simulator::{Simulator, simulator};
 use std::ffi::{c_int, c_uint};
 
-/// A kernel node with other parameters and the attributes it has.
+/// A kernel node with new parameters and its present attributes.
 fn kernel(simulator: &Simulator, api: Api, before: &Kind, parameters: KernelParameters) -> Result<Kind> {
     let Kind::Operation(Operation::Kernel(launch)) = before else { return Err(Error::InvalidValue) };
     parameters.kind(simulator, api, Some(launch))
@@ -33,20 +33,20 @@ fn copy_of(simulator: &Simulator, node: NodeHandle) -> Result<Copy> {
     }
 }
 
-/// The event of a node that does what `which` says with it.
+/// Event of a node of the kind `which`.
 fn event(kind: &Kind, which: impl Fn(EventHandle) -> Kind) -> Result<EventHandle> {
     let (Kind::EventWait(event) | Kind::EventRecord(event)) = kind else { return Err(Error::InvalidValue) };
     if which(*event).number() == kind.number() { Ok(*event) } else { Err(Error::InvalidValue) }
 }
 
-/// The structure for any node that the caller gives.
+/// Reads the caller's generic node structure.
 fn given(parameters: Out<NodeParameters>) -> Result<NodeParameters> {
     parameters.check()?;
     // SAFETY: not null, so by the API's contract it points to the structure.
     Ok(unsafe { parameters.pointer().read_unaligned() })
 }
 
-/// What a structure for any node makes of one that is there already.
+/// Node kind that a generic structure makes of an existing node.
 fn described(simulator: &Simulator, api: Api, before: &Kind, mut parameters: NodeParameters) -> Result<Kind> {
     let is_fixed = before.is_memory() || matches!(before, Kind::Child(_) | Kind::Conditional(_));
     if is_fixed || parameters.number() != before.number() {
@@ -54,7 +54,8 @@ fn described(simulator: &Simulator, api: Api, before: &Kind, mut parameters: Nod
     }
     match parameters.kernel() {
         Some(parameters) => kernel(simulator, api, before, parameters),
-        // Only structures of children and conditions, which are not changed so, have to do with a graph.
+        // Only structures of child graphs and conditions refer to a graph, and these cannot change
+        // so.
         None => simulator.kind_of_parameters(api, GraphHandle(0), &mut parameters),
     }
 }
@@ -98,7 +99,7 @@ shared! {
         context()?.set_kernel_node_attribute(node, attr, value.get()?)
     }
 
-    /// Gives a kernel node all attributes of another.
+    /// Copies all attributes of a kernel node to another.
     fn cudaGraphKernelNodeCopyAttributes = cuGraphKernelNodeCopyAttributes(dst: NodeHandle, src: NodeHandle) {
         context()?.copy_kernel_node_attributes(dst, src)
     }
@@ -168,19 +169,19 @@ shared! {
         simulator.set_executable_node(graphExec, node, simulator.event_kind(event, Kind::EventRecord)?)
     }
 
-    /// The event that a node waits for.
+    /// The awaited event of a node.
     fn cudaGraphEventWaitNodeGetEvent = cuGraphEventWaitNodeGetEvent(node: NodeHandle, event_out: Out<EventHandle>) {
         event_out.check()?;
         event_out.set(event(&context()?.node_kind(node)?, Kind::EventWait)?)
     }
 
-    /// Changes the event that a node waits for.
+    /// Changes the awaited event of a node.
     fn cudaGraphEventWaitNodeSetEvent = cuGraphEventWaitNodeSetEvent(node: NodeHandle, event: EventHandle) {
         let simulator = context()?;
         simulator.set_node(node, simulator.event_kind(event, Kind::EventWait)?)
     }
 
-    /// Changes the event that a node of an executable graph waits for.
+    /// Changes the awaited event of an executable graph's node.
     fn cudaGraphExecEventWaitNodeSetEvent = cuGraphExecEventWaitNodeSetEvent(
         graphExec: ExecutableHandle, node: NodeHandle, event: EventHandle,
     ) {
@@ -188,7 +189,7 @@ shared! {
         simulator.set_executable_node(graphExec, node, simulator.event_kind(event, Kind::EventWait)?)
     }
 
-    /// What an allocation node allocates, and where.
+    /// Parameters and address of an allocation node.
     fn cudaGraphMemAllocNodeGetParams = cuGraphMemAllocNodeGetParams(
         node: NodeHandle, params_out: Out<AllocationParameters>,
     ) {
@@ -196,7 +197,7 @@ shared! {
         params_out.set(AllocationParameters::of(&context()?.node_kind(node)?)?)
     }
 
-    /// What a node frees.
+    /// Address that a node frees.
     fn cudaGraphMemFreeNodeGetParams = cuGraphMemFreeNodeGetParams(node: NodeHandle, dptr_out: Out<u64>) {
         dptr_out.check()?;
         match context()?.node_kind(node)? {
@@ -250,7 +251,7 @@ pub(crate) mod runtime_only {
             simulator.set_node(node, copy_kind(nodeParams.get()?.check(simulator)?)?)
         }
 
-        /// Changes a copy to one of one row.
+        /// Changes a copy to a single row.
         fn cudaGraphMemcpyNodeSetParams1D(
             node: NodeHandle, dst: Address, src: Address, count: usize, kind: c_int,
         ) {
@@ -258,7 +259,7 @@ pub(crate) mod runtime_only {
             simulator.set_node(node, copy_kind(linear_copy(simulator, dst, src, count, kind)?)?)
         }
 
-        /// Changes a copy to one from a variable.
+        /// Changes a copy's source to a variable.
         fn cudaGraphMemcpyNodeSetParamsFromSymbol(
             node: NodeHandle, dst: Address, symbol: Address, count: usize, offset: usize, kind: c_int,
         ) {
@@ -266,7 +267,7 @@ pub(crate) mod runtime_only {
             simulator.set_node(node, copy_kind(symbol_copy(simulator, symbol, dst, (offset, count), kind, false)?)?)
         }
 
-        /// Changes a copy to one to a variable.
+        /// Changes a copy's destination to a variable.
         fn cudaGraphMemcpyNodeSetParamsToSymbol(
             node: NodeHandle, symbol: Address, src: Address, count: usize, offset: usize, kind: c_int,
         ) {
@@ -280,7 +281,7 @@ pub(crate) mod runtime_only {
             simulator.set_executable_node(graphExec, node, copy_kind(nodeParams.get()?.check(simulator)?)?)
         }
 
-        /// Changes a copy of an executable graph to one of one row.
+        /// Changes a copy of an executable graph to a single row.
         fn cudaGraphExecMemcpyNodeSetParams1D(
             graphExec: ExecutableHandle, node: NodeHandle, dst: Address, src: Address, count: usize, kind: c_int,
         ) {
@@ -288,7 +289,7 @@ pub(crate) mod runtime_only {
             simulator.set_executable_node(graphExec, node, copy_kind(linear_copy(simulator, dst, src, count, kind)?)?)
         }
 
-        /// Changes a copy of an executable graph to one from a variable.
+        /// Changes the source of an executable graph's copy to a variable.
         fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
             graphExec: ExecutableHandle, node: NodeHandle, dst: Address, symbol: Address, count: usize, offset: usize,
             kind: c_int,
@@ -298,7 +299,7 @@ pub(crate) mod runtime_only {
             simulator.set_executable_node(graphExec, node, copy_kind(copy)?)
         }
 
-        /// Changes a copy of an executable graph to one to a variable.
+        /// Changes the destination of an executable graph's copy to a variable.
         fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
             graphExec: ExecutableHandle, node: NodeHandle, symbol: Address, src: Address, count: usize, offset: usize,
             kind: c_int,

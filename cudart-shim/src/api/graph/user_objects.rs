@@ -7,18 +7,18 @@ use crate::graph::handle::GraphHandle;
 use crate::session::streams::{HostCall, HostFunction};
 use std::ffi::{c_uint, c_void};
 
-/// `cudaUserObjectNoDestructorSync`, which has to be given.
+/// `cudaUserObjectNoDestructorSync`, which is mandatory.
 const NO_DESTRUCTOR_SYNC: c_uint = 1;
 /// `cudaGraphUserObjectMove`.
 const MOVE: c_uint = 1;
 
-/// Numbers of references that the API allows.
+/// Validates a count of references.
 fn count_of(count: c_uint) -> Result<u32> {
     if count == 0 || count > i32::MAX as u32 { Err(Error::InvalidValue) } else { Ok(count) }
 }
 
 shared! {
-    /// An object that graphs keep alive.
+    /// An object kept alive by graphs.
     fn cudaUserObjectCreate = cuUserObjectCreate(
         object: Out<UserObjectHandle>, ptr: *mut c_void, destroy: HostFunction, initialRefcount: c_uint, flags: c_uint,
     ) {
@@ -50,7 +50,7 @@ shared! {
         context()?.give_user_object(graph, object, count_of(count)?, flags & MOVE != 0)
     }
 
-    /// Takes references to an object from a graph.
+    /// Removes a graph's references to an object.
     fn cudaGraphReleaseUserObject = cuGraphReleaseUserObject(
         graph: GraphHandle, object: UserObjectHandle, count: c_uint,
     ) {

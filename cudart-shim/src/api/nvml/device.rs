@@ -1,4 +1,4 @@
-//! Devices and what is known of them.
+//! Devices and their properties.
 
 use super::{Answer, Failure, UNKNOWN, check_version, initialized, store, store_text};
 use crate::abi::{Out, Text};
@@ -10,9 +10,9 @@ use crate::session::simulator::{Simulator, started};
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt;
 
-/// Handles are this number and the device's index above it.
+/// Base of handles; the device's index is in the bits above.
 const FIRST_HANDLE: usize = 0x766f_6c74;
-/// NVIDIA's number among the makers of PCI devices.
+/// NVIDIA's PCI vendor number.
 const PCI_VENDOR: u32 = 0x10de;
 
 /// `nvmlDevice_t`.
@@ -53,7 +53,7 @@ pub(crate) struct Memory {
     used: u64,
 }
 
-/// `nvmlMemory_v2_t`: bytes. The caller stores the version.
+/// `nvmlMemory_v2_t`, in bytes. The caller stores the version.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct MemoryV2 {
@@ -65,7 +65,7 @@ pub(crate) struct MemoryV2 {
 }
 
 impl MemoryV2 {
-    /// Size of the structure, and 2 in the highest byte.
+    /// Size of the structure, with 2 in the highest byte.
     const VERSION: c_uint = size_of::<Self>() as c_uint | 2 << 24;
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Utilization {
     memory: c_uint,
 }
 
-/// The index of the device that a handle names.
+/// Device index of a handle.
 pub(super) fn index_of(device: DeviceHandle) -> Answer<u32> {
     let index = device.0.checked_sub(FIRST_HANDLE).and_then(|index| u32::try_from(index).ok());
     index.filter(|index| *index < process().all_devices as u32).ok_or(Failure::InvalidArgument)
@@ -90,7 +90,7 @@ fn with_device(device: DeviceHandle, body: impl FnOnce(&Profile) -> Answer) -> c
     })
 }
 
-/// Domain with four digits, as in CUDA, or with eight.
+/// PCI bus id with a domain of four digits, as in CUDA, or eight.
 fn bus_id<const SIZE: usize>(profile: &Profile, zeros: &str) -> [u8; SIZE] {
     let mut bytes = [0; SIZE];
     let text = format!("{zeros}{}", pci_bus_id(profile));
@@ -112,24 +112,24 @@ fn pci_info(profile: &Profile) -> PciInfo {
     }
 }
 
-/// Free and total bytes. Other processes have devices of their own.
+/// Free and total bytes. Other processes use other simulated devices.
 fn memory(profile: &Profile) -> Memory {
     let total = profile.total_memory;
     let used = used_memory(profile.ordinal());
     Memory { total, free: total.saturating_sub(used), used }
 }
 
-/// The device, if the process has used it.
+/// The device, if this process has used it.
 pub(super) fn in_use(device: usize) -> Option<&'static Simulator> {
     started().find(|simulator| simulator.profile.ordinal() == device)
 }
 
-/// Bytes of a device's memory that this process has allocated.
+/// Bytes of device memory allocated by this process.
 pub(super) fn used_memory(device: usize) -> u64 {
     in_use(device).map_or(0, |simulator| simulator.device.memory.used())
 }
 
-/// Code of the architecture that has a compute capability.
+/// Architecture code of a compute capability.
 fn architecture(profile: &Profile) -> c_uint {
     let capability = (
         profile.attribute(Attribute::ComputeCapabilityMajor),
@@ -146,14 +146,14 @@ fn architecture(profile: &Profile) -> c_uint {
     }
 }
 
-/// The device whose name in some form is wanted.
+/// Finds the device that `matches`.
 fn find(result: Out<DeviceHandle>, profile: &Profile, matches: impl Fn(&Profile) -> bool) -> Answer {
     let found = (0..process().all_devices).find(|index| matches(&profile.clone().numbered(*index)));
     store(result, DeviceHandle(FIRST_HANDLE + found.ok_or(Failure::NotFound)?))
 }
 
 api! { Driver;
-    /// How many devices there are.
+    /// Number of devices.
     fn nvmlDeviceGetCount_v2(deviceCount: Out<c_uint>) -> c_int = UNKNOWN; {
         initialized(|_| store(deviceCount, process().all_devices as c_uint))
     }
@@ -175,7 +175,7 @@ api! { Driver;
         })
     }
 
-    /// The device at a PCI bus id, whose domain has any number of digits.
+    /// The device of a PCI bus id, whose domain may have any number of digits.
     fn nvmlDeviceGetHandleByPciBusId_v2(pciBusId: Text, device: Out<DeviceHandle>) -> c_int = UNKNOWN; {
         initialized(|profile| {
             let wanted = pciBusId.get()?.to_string_lossy().to_uppercase();
@@ -190,7 +190,7 @@ api! { Driver;
         with_device(device, |profile| store_text(name, length, &profile.name))
     }
 
-    /// `GPU-…`, made of the bytes that CUDA gives.
+    /// `GPU-…`, from the bytes that CUDA returns.
     fn nvmlDeviceGetUUID(device: DeviceHandle, text: *mut c_char, length: c_uint) -> c_int = UNKNOWN; {
         with_device(device, |profile| store_text(text, length, &profile.uuid_text()))
     }
@@ -200,12 +200,12 @@ api! { Driver;
         initialized(|_| store(index, index_of(device)?))
     }
 
-    /// Number in the names of device files.
+    /// Minor number of the device file.
     fn nvmlDeviceGetMinorNumber(device: DeviceHandle, number: Out<c_uint>) -> c_int = UNKNOWN; {
         initialized(|_| store(number, index_of(device)?))
     }
 
-    /// Place on the PCI bus.
+    /// PCI location.
     fn nvmlDeviceGetPciInfo_v3(device: DeviceHandle, pci: Out<PciInfo>) -> c_int = UNKNOWN; {
         with_device(device, |profile| store(pci, pci_info(profile)))
     }
@@ -228,7 +228,7 @@ api! { Driver;
         with_device(device, |profile| store(result, memory(profile)))
     }
 
-    /// As version 1, and what the driver keeps for itself: nothing.
+    /// As version 1, plus the driver's reserved memory: none.
     fn nvmlDeviceGetMemoryInfo_v2(device: DeviceHandle, result: Out<MemoryV2>) -> c_int = UNKNOWN; {
         with_device(device, |profile| {
             check_version(result, MemoryV2::VERSION)?;
@@ -238,7 +238,7 @@ api! { Driver;
         })
     }
 
-    /// All of the time if the device has work at this moment.
+    /// 100 % if the device has work at this moment, else 0.
     fn nvmlDeviceGetUtilizationRates(device: DeviceHandle, result: Out<Utilization>) -> c_int = UNKNOWN; {
         with_device(device, |profile| {
             let idle = in_use(profile.ordinal()).is_none_or(|simulator| {
@@ -249,7 +249,8 @@ api! { Driver;
         })
     }
 
-    /// Megahertz of a clock: 0 graphics, 1 SMs, 2 memory, 3 video. A simulated device always runs at its highest.
+    /// Clock in megahertz: 0 graphics, 1 SMs, 2 memory, 3 video. A simulated device always runs at
+    /// its maximum.
     fn nvmlDeviceGetClockInfo(device: DeviceHandle, kind: c_int, clock: Out<c_uint>) -> c_int = UNKNOWN; {
         with_device(device, |profile| {
             let kilohertz = match kind {
@@ -261,17 +262,17 @@ api! { Driver;
         })
     }
 
-    /// Milliwatts; the profile's figure.
+    /// Power draw in milliwatts, from the profile.
     fn nvmlDeviceGetPowerUsage(device: DeviceHandle, power: Out<c_uint>) -> c_int = UNKNOWN; {
         with_device(device, |profile| store(power, profile.management.power_usage))
     }
 
-    /// Milliwatts.
+    /// Power limit in milliwatts.
     fn nvmlDeviceGetPowerManagementLimit(device: DeviceHandle, limit: Out<c_uint>) -> c_int = UNKNOWN; {
         with_device(device, |profile| store(limit, profile.management.power_limit))
     }
 
-    /// Degrees Celsius of sensor 0, the only one; the profile's figure.
+    /// Temperature of sensor 0, the only one, in degrees Celsius, from the profile.
     fn nvmlDeviceGetTemperature(device: DeviceHandle, sensor: c_int, temperature: Out<c_uint>) -> c_int = UNKNOWN; {
         with_device(device, |profile| match sensor {
             0 => store(temperature, profile.management.temperature),
@@ -279,27 +280,27 @@ api! { Driver;
         })
     }
 
-    /// The highest.
+    /// Always the highest performance state.
     fn nvmlDeviceGetPerformanceState(device: DeviceHandle, state: Out<c_int>) -> c_int = UNKNOWN; {
         with_device(device, |_| store(state, 0))
     }
 
-    /// Several contexts may use the device.
+    /// Default compute mode: several contexts may use the device.
     fn nvmlDeviceGetComputeMode(device: DeviceHandle, mode: Out<c_int>) -> c_int = UNKNOWN; {
         with_device(device, |_| store(mode, 0))
     }
 
-    /// There is no driver that could stay loaded.
+    /// Always off: no driver stays loaded.
     fn nvmlDeviceGetPersistenceMode(device: DeviceHandle, mode: Out<c_int>) -> c_int = UNKNOWN; {
         with_device(device, |_| store(mode, 0))
     }
 
-    /// The device cannot be divided.
+    /// Always 0: the device cannot be divided.
     fn nvmlDeviceGetMaxMigDeviceCount(device: DeviceHandle, count: Out<c_uint>) -> c_int = UNKNOWN; {
         with_device(device, |_| store(count, 0))
     }
 
-    /// Bits of the memory interface.
+    /// Width of the memory interface in bits.
     fn nvmlDeviceGetMemoryBusWidth(device: DeviceHandle, width: Out<c_uint>) -> c_int = UNKNOWN; {
         with_device(device, |profile| store(width, profile.amount(Attribute::GlobalMemoryBusWidth)))
     }

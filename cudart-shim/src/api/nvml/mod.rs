@@ -1,4 +1,4 @@
-//! NVML, `libnvidia-ml.so.1`: what monitoring programs ask of a device. Works without the simulator being started.
+//! NVML, `libnvidia-ml.so.1`, for monitoring programs. Works without a running simulator.
 
 #![allow(non_snake_case)]
 
@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Values of `nvmlReturn_t` that are errors.
+/// Error values of `nvmlReturn_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Failure {
@@ -33,7 +33,7 @@ pub(crate) enum Failure {
 
 pub(super) type Answer<T = ()> = Result<T, Failure>;
 
-/// What a function returns after an internal error.
+/// Result after an internal error.
 pub(super) const UNKNOWN: c_int = Failure::Unknown as c_int;
 
 impl From<Error> for Failure {
@@ -45,7 +45,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Initialisations that have not been shut down.
+/// Initialisations not yet shut down.
 static USERS: AtomicU32 = AtomicU32::new(0);
 
 fn profile() -> Answer<&'static Profile> {
@@ -53,12 +53,12 @@ fn profile() -> Answer<&'static Profile> {
     PROFILE.get_or_init(Profile::from_environment).as_ref().map_err(|_| Failure::DriverNotLoaded)
 }
 
-/// The result code of a function's body.
+/// Status code of a body's result.
 fn status(body: impl FnOnce() -> Answer) -> c_int {
     body().map_or_else(|failure| failure as c_int, |()| 0)
 }
 
-/// As [`status`], for a function that may only be called between initialisation and shutdown.
+/// As [`status`], for functions valid only between initialisation and shutdown.
 fn initialized(body: impl FnOnce(&'static Profile) -> Answer) -> c_int {
     status(|| {
         if USERS.load(Ordering::Relaxed) == 0 {
@@ -68,7 +68,7 @@ fn initialized(body: impl FnOnce(&'static Profile) -> Answer) -> c_int {
     })
 }
 
-/// Stores a C string in the caller's room, which must hold all of it.
+/// Stores a C string into the caller's buffer, which must hold it completely.
 fn store_text(target: *mut c_char, room: u32, text: &str) -> Answer {
     if target.is_null() {
         return Err(Failure::InvalidArgument);
@@ -84,7 +84,7 @@ fn store_text(target: *mut c_char, room: u32, text: &str) -> Answer {
     Ok(())
 }
 
-/// Refuses a structure of another version, which its first field tells.
+/// Rejects a structure of another version, given by its first field.
 fn check_version<T>(structure: Out<T>, wanted: u32) -> Answer {
     structure.check()?;
     // SAFETY: not null, and the version is the structure's first field in every version.
@@ -92,7 +92,7 @@ fn check_version<T>(structure: Out<T>, wanted: u32) -> Answer {
     if version == wanted { Ok(()) } else { Err(Failure::VersionMismatch) }
 }
 
-/// Stores a value the caller asks for.
+/// Stores a value for the caller.
 fn store<T>(target: Out<T>, value: T) -> Answer {
     Ok(target.set(value)?)
 }
@@ -101,9 +101,9 @@ fn store<T>(target: Out<T>, value: T) -> Answer {
 mod tests {
     use super::*;
 
-    /// Calls are counted for the whole process, so one test holds all claims.
+    /// Initialisations are process-wide, so one test makes all claims.
     #[test]
-    fn a_device_answers_between_initialisation_and_shutdown_only() {
+    fn device_responds_between_initialisation_and_shutdown() {
         let mut count = 0_u32;
         let mut handle = DeviceHandle(0);
         let mut name: [c_char; 96] = [0; 96];

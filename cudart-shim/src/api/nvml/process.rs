@@ -1,4 +1,5 @@
-//! Processes that use a device. A simulated device belongs to one process, so only the caller can be among them.
+//! Processes that use a device. A simulated device belongs to one process, so only the caller can
+//! be listed.
 
 use super::device::{DeviceHandle, in_use, index_of, used_memory};
 use super::{Answer, Failure, UNKNOWN, initialized, store};
@@ -24,10 +25,10 @@ pub(crate) struct Process {
     compute_instance: c_uint,
 }
 
-/// What an instance is where a device is not divided.
+/// Instance number of an undivided device.
 const NO_INSTANCE: c_uint = 0xffff_ffff;
 
-/// Stores the one process, or how much room it needs.
+/// Stores the process if it uses the device, or the required room.
 fn list<T>(
     device: DeviceHandle,
     count: Out<c_uint>,
@@ -55,7 +56,7 @@ api! { Driver;
         initialized(|_| list(device, infoCount, infos, |pid, used_memory| ProcessV1 { pid, used_memory }))
     }
 
-    /// As version 1, with the parts of a divided device.
+    /// As version 1, with instances of a divided device.
     fn nvmlDeviceGetComputeRunningProcesses_v3(device: DeviceHandle, infoCount: Out<c_uint>, infos: Out<Process>) -> c_int = UNKNOWN; {
         initialized(|_| {
             list(device, infoCount, infos, |pid, used_memory| Process {
@@ -67,7 +68,7 @@ api! { Driver;
         })
     }
 
-    /// Processes with a graphics context or under the multi-process service: none.
+    /// Processes with a graphics context or under the multi-process service: always none.
     fn nvmlDeviceGetOtherRunningProcesses(device: DeviceHandle, infoCount: Out<c_uint>, _infos: Address) -> c_int = UNKNOWN; {
         initialized(|_| {
             index_of(device)?;

@@ -1,4 +1,4 @@
-//! Initialisation, versions, texts of codes.
+//! Initialisation, versions, error texts.
 
 use super::{
     Answer, Failure, UNKNOWN, USERS, check_version, initialized, profile, status, store, store_text,
@@ -8,8 +8,8 @@ use crate::api::entry::api;
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::atomic::Ordering;
 
-/// Version of the driver that [`crate::profile::Profile::driver_version`] belongs to, in the driver's own numbers. The
-/// driver of a CUDA version is none of a profile's figures: NVML 13.x and driver 580 are the first of CUDA 13.
+/// Driver release of a CUDA version ([`crate::profile::Profile::driver_version`]). Profiles do not
+/// state it: NVML 13.x and driver 580 are the first of CUDA 13.
 fn driver_release(cuda: i32) -> String {
     let release = match cuda / 1000 {
         ..=11 => 520,
@@ -46,13 +46,13 @@ fn enter() -> Answer {
 }
 
 api! { Driver;
-    /// Must come before every other call; calls are counted.
+    /// Initialises NVML, counting calls; must precede every other call.
     fn nvmlInit_v2() -> c_int = UNKNOWN; { status(enter) }
 
-    /// As `nvmlInit_v2`; the flags concern machines without a device and processes that shall not attach one.
+    /// As `nvmlInit_v2`; the flags concern machines without a device.
     fn nvmlInitWithFlags(_flags: c_uint) -> c_int = UNKNOWN; { status(enter) }
 
-    /// Undoes one initialisation.
+    /// Undoes an initialisation.
     fn nvmlShutdown() -> c_int = UNKNOWN; { status(leave) }
 
     /// Text of a code.
@@ -83,7 +83,7 @@ api! { Driver;
         initialized(|profile| store_text(version, length, &driver_release(profile.driver_version)))
     }
 
-    /// The branch that the driver's version belongs to, such as r580_00.
+    /// Branch of the driver's version, such as r580_00.
     fn nvmlSystemGetDriverBranch(branchInfo: Out<DriverBranch>, length: c_uint) -> c_int = UNKNOWN; {
         initialized(|profile| {
             check_version(branchInfo, DriverBranch::VERSION)?;

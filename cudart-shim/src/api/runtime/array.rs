@@ -1,4 +1,4 @@
-//! Arrays: made, described, freed.
+//! Arrays: creation, description, release.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::texture::ChannelFormat;
@@ -14,7 +14,7 @@ fn shape(channels: In<ChannelFormat>, extent: CudaExtent, flags: c_uint) -> Resu
 }
 
 api! { Runtime;
-    /// A description of channels.
+    /// A channel description.
     fn cudaCreateChannelDesc(x: c_int, y: c_int, z: c_int, w: c_int, f: c_int) -> ChannelFormat = ChannelFormat::default(); {
         ChannelFormat { bits: [x, y, z, w], kind: f }
     }
@@ -49,25 +49,25 @@ api! { Runtime;
         mipmappedArray.set(simulator()?.create_mipmapped_array(&shape, numLevels)?)
     }
 
-    /// The array that is a level of a mipmapped one.
+    /// Array of a level of a mipmapped array.
     fn cudaGetMipmappedArrayLevel(levelArray: Out<ArrayHandle>, mipmappedArray: MipmappedArrayHandle, level: c_uint) {
         levelArray.check()?;
         levelArray.set(simulator()?.level_of(mipmappedArray, level)?)
     }
 
-    /// Frees an array. Null is none.
+    /// Frees an array; null has no effect.
     fn cudaFreeArray(array: ArrayHandle) {
         let simulator = simulator()?;
         if array.0 == 0 { Ok(()) } else { simulator.free_array(array).map_err(freed) }
     }
 
-    /// Frees a mipmapped array. Null is none.
+    /// Frees a mipmapped array; null has no effect.
     fn cudaFreeMipmappedArray(mipmappedArray: MipmappedArrayHandle) {
         let simulator = simulator()?;
         if mipmappedArray.0 == 0 { Ok(()) } else { simulator.free_mipmapped_array(mipmappedArray).map_err(freed) }
     }
 
-    /// What an array was made from.
+    /// Description of an array.
     fn cudaArrayGetInfo(
         desc: Out<ChannelFormat>, extent: Out<CudaExtent>, flags: Out<c_uint>, array: ArrayHandle,
     ) {
@@ -85,7 +85,7 @@ api! { Runtime;
     }
 }
 
-/// Freeing what is no array, or no more, is an invalid value.
+/// Maps the error of freeing an unknown array to an invalid value.
 fn freed(error: Error) -> Error {
     if error == Error::InvalidResourceHandle { Error::InvalidValue } else { error }
 }

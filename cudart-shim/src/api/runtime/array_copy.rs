@@ -9,7 +9,7 @@ use crate::session::simulator::{Simulator, simulator};
 use std::ffi::c_int;
 use stream_engine::StreamId;
 
-/// When the call returns.
+/// Completion of the call: at once or after the copy.
 #[derive(Clone, Copy)]
 struct When {
     stream: StreamHandle,
@@ -43,7 +43,7 @@ impl When {
     }
 }
 
-/// Which side of a copy the array is.
+/// Side of the copy that is the array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Target,
@@ -68,10 +68,10 @@ impl End {
     }
 }
 
-/// A place in an array: byte of a row, row.
+/// Position in an array: array, byte of the row, row.
 type Corner = (ArrayHandle, usize, usize);
 
-/// Copies a stretch of an array's bytes from or to memory without gaps.
+/// Copies an array's byte range from or to contiguous memory.
 fn linear(
     end: End,
     (array, x, y): Corner,
@@ -161,7 +161,7 @@ api! { Runtime;
         linear(End::Source, (src, wOffset, hOffset), dst, count, kind, returning(stream, default))
     }
 
-    /// Copies a stretch between arrays and waits.
+    /// Copies a range between arrays and waits.
     fn cudaMemcpyArrayToArray, cudaMemcpyArrayToArray_ptds [default] (
         dst: ArrayHandle, wOffsetDst: usize, hOffsetDst: usize, src: ArrayHandle, wOffsetSrc: usize, hOffsetSrc: usize,
         count: usize, kind: c_int,

@@ -42,7 +42,7 @@ pub(crate) struct PeerCopy3d {
     extent: CudaExtent,
 }
 
-/// Whether the call waits for the copy.
+/// Tells if the call waits for the copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     Waits,
@@ -65,7 +65,7 @@ fn linear(
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
-/// A side given by rows: address and pitch.
+/// A side in rows: address and pitch.
 type Rows = (Address, usize);
 
 fn rows(
@@ -89,7 +89,7 @@ fn rows(
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
-/// A side given by a pitched pointer and a position in it; rows of the whole structure are `ysize` a slice.
+/// A side in a pitched structure, whose slices have `ysize` rows.
 fn pitched_side(pointer: PitchedPointer, position: CudaPosition) -> Result<Side> {
     let CudaPosition { x, y, z } = position;
     Side::pitched(pointer.address.0, pointer.pitch, pointer.ysize, [x, y, z])
@@ -99,7 +99,7 @@ fn array_if_given(simulator: &Simulator, array: ArrayHandle) -> Result<Option<Ar
     if array.0 == 0 { Ok(None) } else { simulator.array(array).map(Some) }
 }
 
-/// A side given by an array, or else by a pitched pointer.
+/// A side in an array, else in a pitched structure.
 fn side(
     array: Option<Arc<Array>>,
     pointer: PitchedPointer,
@@ -119,13 +119,13 @@ fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: W
 }
 
 impl Copy3d {
-    /// The copy, checked; `None` when there is nothing to copy.
+    /// The validated copy; `None` if it is empty.
     pub(crate) fn check(&self, simulator: &Simulator) -> Result<Option<Copy>> {
         let copy = self;
         let arrays = [copy.source_array, copy.target_array].map(|array| array_if_given(simulator, array));
         let [source_array, target_array] = arrays;
         let (source_array, target_array) = (source_array?, target_array?);
-        // Where an array takes part the width counts its elements.
+        // With an array, the width counts elements.
         let bytes = |array: &Option<Arc<Array>>| array.as_ref().map(|array| array.texel_bytes());
         let (source_bytes, target_bytes) = (bytes(&source_array), bytes(&target_array));
         if source_bytes.zip(target_bytes).is_some_and(|(source, target)| source != target) {
@@ -142,7 +142,7 @@ impl Copy3d {
 }
 
 impl Copy3d {
-    /// Describes a copy as the program could have.
+    /// Describes a copy in the program's form.
     pub(crate) fn of(simulator: &Simulator, copy: &Copy) -> Result<Self> {
         let array_of = |side: &Side| array_if_given(simulator, side.array.unwrap_or(ArrayHandle(0)));
         let (source, target) = (array_of(&copy.from)?, array_of(&copy.to)?);
@@ -174,7 +174,7 @@ impl Copy3d {
     }
 }
 
-/// A copy of one row, checked; `None` when there is nothing to copy.
+/// A validated copy of one row; `None` if it is empty.
 pub(crate) fn linear_copy(
     simulator: &Simulator,
     to: Address,
@@ -219,7 +219,7 @@ fn fill(
 ) -> Result<()> {
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
-    // As C's memset: the value is converted to a byte.
+    // As in C's memset, the value is converted to a byte.
     let (pattern, extent) = (Pattern::Byte(value as u8), Extent { width, height, depth });
     if waiting == Waits {
         simulator.fill_now(target, pattern, extent, stream)
@@ -255,7 +255,7 @@ fn fill_slices(
 }
 
 const DEFAULT: StreamHandle = StreamHandle(0);
-/// `cudaMemcpyDefault`: the addresses tell.
+/// `cudaMemcpyDefault`: the addresses imply the direction.
 const BY_ADDRESS: c_int = 4;
 
 api! { Runtime;

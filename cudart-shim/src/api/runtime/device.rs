@@ -1,4 +1,4 @@
-//! Devices: count, choice, attributes, properties, limits, synchronisation, peers.
+//! Devices: count, selection, attributes, properties, limits, synchronisation, peers.
 
 use crate::abi::device_properties::{Layout, device_properties};
 use crate::abi::error::{self, Error, Result};
@@ -15,11 +15,11 @@ use crate::session::simulator::{device_count, simulator, simulator_of};
 use crate::session::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// Flags `cudaSetDeviceFlags` takes: scheduling (1, 2, 4), mapped host memory (8), local memory (16), synchronous
-/// memory operations (128).
+/// Flags accepted by `cudaSetDeviceFlags`: scheduling (1, 2, 4), mapped host memory (8), local
+/// memory (16), synchronous memory operations (128).
 const DEVICE_FLAGS: u32 = 0x9f;
 
-/// Stores `cudaDeviceProp` at the caller's place.
+/// Stores `cudaDeviceProp` in the caller's structure.
 fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Result<()> {
     if target.is_null() {
         return Err(Error::InvalidValue);
@@ -30,14 +30,14 @@ fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Resul
     Ok(())
 }
 
-/// `domain:bus:device.function` as the driver writes it.
+/// `domain:bus:device.function` in the driver's form.
 pub(crate) fn pci_bus_id(profile: &Profile) -> String {
     let part = |attribute| profile.attribute(attribute);
     let (domain, bus) = (part(Attribute::PciDomainId), part(Attribute::PciBusId));
     format!("{domain:04X}:{bus:02X}:{:02X}.0", part(Attribute::PciDeviceId))
 }
 
-/// Stores a C string, cut to the caller's room.
+/// Stores a C string, truncated to the caller's buffer.
 pub(crate) fn store_text(target: *mut c_char, room: c_int, text: &str) -> Result<()> {
     let room = usize::try_from(room).map_err(|_| Error::InvalidValue)?;
     if target.is_null() || room == 0 {
@@ -52,7 +52,7 @@ pub(crate) fn store_text(target: *mut c_char, room: c_int, text: &str) -> Result
     Ok(())
 }
 
-/// The device with this PCI bus id; domain and function may be left out.
+/// The device of a PCI bus id; domain and function are optional.
 pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
     let wanted = text.get()?.to_string_lossy().to_uppercase();
     for device in 0..device_count() {
@@ -78,7 +78,7 @@ fn limit(result: Out<usize>, limit: c_int) -> Result<()> {
     result.set(simulator()?.limit(limit)? as usize)
 }
 
-/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+/// Cache and bank configurations are mere preferences; only their range is checked.
 fn check_preference(value: c_int, largest: c_int) -> Result<()> {
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
 }
@@ -88,26 +88,26 @@ fn preference(result: Out<c_int>) -> Result<()> {
 }
 
 api! { Runtime;
-    /// How many devices there are.
+    /// Number of devices.
     fn cudaGetDeviceCount(count: Out<c_int>) {
         count.set(0)?;
         context::runtime()?;
         count.set(device_count() as c_int)
     }
 
-    /// The thread's device.
+    /// Current device of the thread.
     fn cudaGetDevice(device: Out<c_int>) {
         device.check()?;
         device.set(simulator()?.ordinal as c_int)
     }
 
-    /// Chooses the thread's device and its primary context.
+    /// Makes a device and its primary context current for the thread.
     fn cudaSetDevice(device: c_int) {
         context::choose_device(ordinal(device)?)?;
         error::check_sticky()
     }
 
-    /// Makes a device's primary context without choosing it.
+    /// Creates a device's primary context without making it current.
     fn cudaInitDevice(device: c_int, deviceFlags: c_uint, flags: c_uint) {
         let device = ordinal(device)?;
         context::hold_for_runtime(device)?;
@@ -117,7 +117,7 @@ api! { Runtime;
         Ok(())
     }
 
-    /// The order in which devices are tried; all are alike.
+    /// Sets the order in which devices are tried; all are equal.
     fn cudaSetValidDevices(devices: *const c_int, len: c_int) {
         if len < 0 || (devices.is_null() && len > 0) {
             return Err(Error::InvalidValue);
@@ -125,7 +125,7 @@ api! { Runtime;
         Ok(())
     }
 
-    /// The device that fits wanted properties best; all are alike.
+    /// The device that fits given properties best; all are equal.
     fn cudaChooseDevice(device: Out<c_int>, properties: *const c_void) {
         if properties.is_null() {
             return Err(Error::InvalidValue);
@@ -146,16 +146,16 @@ api! { Runtime;
         flags.set(context::current_flags()? | 8)
     }
 
-    /// The structure of CUDA 11, which CUDA 12 keeps under this name.
+    /// Device properties in CUDA 11's structure, which CUDA 12 keeps under this name.
     fn cudaGetDeviceProperties(prop: *mut c_void, device: c_int) { store_properties(prop, device, Layout::V11) }
 
-    /// The structure of CUDA 12.
+    /// Device properties in CUDA 12's structure.
     fn cudaGetDeviceProperties_v2(prop: *mut c_void, device: c_int) { store_properties(prop, device, Layout::V12) }
 
-    /// The structure of CUDA 13, exported as `cudaGetDeviceProperties`.
+    /// Device properties in CUDA 13's structure, exported as `cudaGetDeviceProperties`.
     fn cudaGetDeviceProperties_v13(prop: *mut c_void, device: c_int) { store_properties(prop, device, Layout::V13) }
 
-    /// One attribute.
+    /// An attribute.
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
         value.check()?;
         let simulator = simulator_of(ordinal(device)?)?;
@@ -168,10 +168,10 @@ api! { Runtime;
     /// Waits for all work of the device.
     fn cudaThreadSynchronize() { synchronize() }
 
-    /// Forgets everything the process has on the device.
+    /// Resets the device.
     fn cudaDeviceReset() { context::reset_current_device() }
 
-    /// Forgets everything the process has on the device.
+    /// Resets the device.
     fn cudaThreadExit() { context::reset_current_device() }
 
     /// Value of a limit.
@@ -204,7 +204,7 @@ api! { Runtime;
     /// Preferred width of shared memory banks.
     fn cudaDeviceSetSharedMemConfig(config: c_int) { check_preference(config, 2) }
 
-    /// Lines marked as persisting lose the mark; there are none.
+    /// Resets persisting cache lines, of which the model has none.
     fn cudaCtxResetPersistingL2Cache() { Ok(()) }
 
     /// Least and greatest stream priority.
@@ -220,19 +220,19 @@ api! { Runtime;
         store_text(text, len, &pci_bus_id(&simulator.profile))
     }
 
-    /// The device at a PCI bus id.
+    /// The device of a PCI bus id.
     fn cudaDeviceGetByPCIBusId(device: Out<c_int>, pciBusId: Text) {
         device.set(device_by_pci_bus_id(pciBusId)?)
     }
 
-    /// Whether one device reaches another's memory; a device is no peer of itself.
+    /// Tells if a device can access another's memory; a device is no peer of itself.
     fn cudaDeviceCanAccessPeer(result: Out<c_int>, device: c_int, peerDevice: c_int) {
         check_device(device)?;
         check_device(peerDevice)?;
         result.set((device != peerDevice).into())
     }
 
-    /// Lets the current device reach another's memory.
+    /// Gives the current device access to another's memory.
     fn cudaDeviceEnablePeerAccess(peerDevice: c_int, flags: c_uint) {
         peer::enable(simulator()?.ordinal, ordinal(peerDevice)?, flags)
     }
@@ -242,7 +242,7 @@ api! { Runtime;
         peer::disable(simulator()?.ordinal, ordinal(peerDevice)?)
     }
 
-    /// One attribute of the link between two devices.
+    /// An attribute of the link between two devices.
     fn cudaDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_int, srcDevice: c_int, dstDevice: c_int) {
         value.check()?;
         value.set(peer::attribute(attribute, ordinal(srcDevice)?, ordinal(dstDevice)?)?)
@@ -263,13 +263,13 @@ api! { Runtime;
     /// CUDA version of `libcudart.so.13`, exported as `cudaRuntimeGetVersion`.
     fn cudaRuntimeGetVersion_v13(version: Out<c_int>) { version.set(13_050) }
 
-    /// Start of the region a profiler looks at.
+    /// Starts the profiled region.
     fn cudaProfilerStart() {
         annotations::set_profiled(true);
         Ok(())
     }
 
-    /// End of the region a profiler looks at.
+    /// Ends the profiled region.
     fn cudaProfilerStop() {
         annotations::set_profiled(false);
         Ok(())
@@ -285,7 +285,7 @@ api! { Runtime;
         maxWidthInElements.set(simulator()?.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
     }
 
-    /// Which atomic operations the link to the host does by itself.
+    /// Atomic operations that the link to the host performs itself.
     fn cudaDeviceGetHostAtomicCapabilities(
         capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, device: c_int,
     ) {
@@ -293,7 +293,7 @@ api! { Runtime;
         link_atomics(capabilities, operations, count)
     }
 
-    /// Which atomic operations the link between two devices does by itself.
+    /// Atomic operations that the link between two devices performs itself.
     fn cudaDeviceGetP2PAtomicCapabilities(
         capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, srcDevice: c_int, dstDevice: c_int,
     ) {
@@ -305,8 +305,8 @@ api! { Runtime;
         link_atomics(capabilities, operations, count)
     }
 
-    /// Has a function called when the process has used more memory than its share. It never does: what is too much is
-    /// refused.
+    /// Registers a callback for memory use above the process's share. The callback never runs,
+    /// since such requests are rejected.
     fn cudaDeviceRegisterAsyncNotification(
         device: c_int, callbackFunc: Address, _userData: *mut c_void, callback: Out<u64>,
     ) {
@@ -320,7 +320,7 @@ api! { Runtime;
         notification::unregister(callback)
     }
 
-    /// Once converted doubles for devices that had none; does nothing since they all have.
+    /// Formerly converted doubles for devices without them; has no effect.
     fn cudaSetDoubleForDevice(d: Out<f64>) { d.check() }
 
     /// As `cudaSetDoubleForDevice`.

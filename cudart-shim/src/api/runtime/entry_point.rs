@@ -6,10 +6,10 @@ use crate::api::driver::{Found, export_table, look_up};
 use crate::api::entry::api;
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Flags: 0 as the program was compiled, 1 the legacy default stream, 2 the thread's own.
+/// Flags: 0 for the program's default, 1 for the legacy default stream, 2 for the thread's own.
 const LAST_FLAG: u64 = 2;
 
-/// Versions of the runtimes: a look-up without a version means that of the runtime.
+/// Runtime versions: a lookup without a version means the runtime's.
 const VERSION_11: c_uint = 11_080;
 const VERSION_12: c_uint = 12_090;
 const VERSION_13: c_uint = 13_050;
@@ -46,21 +46,21 @@ api! { Runtime;
         get(symbol, funcPtr, VERSION_11, flags, default, Out::new(std::ptr::null_mut()))
     }
 
-    /// The driver function of this name, and what became of the look-up.
+    /// The driver function of this name, and the lookup's result.
     fn cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz [default] (
         symbol: Text, funcPtr: Out<*const c_void>, flags: u64, driverStatus: Out<c_int>,
     ) {
         get(symbol, funcPtr, VERSION_12, flags, default, driverStatus)
     }
 
-    /// As above; `cudaGetDriverEntryPoint` of CUDA 13.
+    /// As the previous call, in CUDA 13.
     fn cudaGetDriverEntryPoint_v13, cudaGetDriverEntryPoint_v13_ptsz [default] (
         symbol: Text, funcPtr: Out<*const c_void>, flags: u64, driverStatus: Out<c_int>,
     ) {
         get(symbol, funcPtr, VERSION_13, flags, default, driverStatus)
     }
 
-    /// The driver function of this name and version, and what became of the look-up.
+    /// The driver function of this name and version, and the lookup's result.
     fn cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion_ptsz [default] (
         symbol: Text, funcPtr: Out<*const c_void>, cudaVersion: c_uint, flags: u64, driverStatus: Out<c_int>,
     ) {

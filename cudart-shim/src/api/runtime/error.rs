@@ -5,11 +5,11 @@ use crate::api::entry::api;
 use crate::session::sass_only;
 use std::ffi::{CStr, c_char, c_int};
 
-/// What the originals answer for a number that is no code.
+/// The vendor's text for a number that is no code.
 pub(crate) const UNRECOGNIZED: &CStr = c"unrecognized error code";
 
 api! { Runtime;
-    /// The thread's last error, which is then forgotten.
+    /// Returns and clears the thread's last error.
     fn cudaGetLastError() -> c_int = 0; {
         let code = error::take_last_code();
         sass_only::asked(code);

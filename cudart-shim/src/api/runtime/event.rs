@@ -14,22 +14,22 @@ api! { Runtime;
         simulator()?.create_event(event, flags)
     }
 
-    /// Destroys an event; waits on it keep their effect.
+    /// Destroys an event; submitted waits on it keep their effect.
     fn cudaEventDestroy(event: EventHandle) { simulator()?.destroy_event(event) }
 
-    /// Makes the stream's present position the event's.
+    /// Records the event at the stream's present position.
     fn cudaEventRecord, cudaEventRecord_ptsz [default] (event: EventHandle, stream: StreamHandle) {
         simulator()?.record_event(event, stream, default, 0)
     }
 
-    /// Makes the stream's present position the event's.
+    /// Records the event at the stream's present position.
     fn cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz [default] (
         event: EventHandle, stream: StreamHandle, flags: c_uint,
     ) {
         simulator()?.record_event(event, stream, default, flags)
     }
 
-    /// Whether the device has reached the event.
+    /// Tells if the device has reached the event.
     fn cudaEventQuery(event: EventHandle) { simulator()?.query_event(event) }
 
     /// Waits until the device has reached the event.

@@ -8,7 +8,7 @@ use crate::objects::function::{KernelAttributes, kernel_on, parameter};
 use crate::session::simulator::simulator;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// `cudaFuncAttributes`, with so many numbers behind those of CUDA 11.
+/// `cudaFuncAttributes`, with `MORE` numbers after those of CUDA 11.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct FunctionAttributes<const MORE: usize> {
@@ -28,7 +28,7 @@ pub(crate) struct FunctionAttributes<const MORE: usize> {
 /// `cudaFuncAttributes` of CUDA 11.
 pub(crate) type FunctionAttributes11 = FunctionAttributes<0>;
 
-/// `cudaFuncAttributes` of CUDA 12 and 13, with six numbers about clusters and room for 16 others.
+/// `cudaFuncAttributes` of CUDA 12 and 13, with six cluster numbers and 16 reserved ones.
 pub(crate) type FunctionAttributes12 = FunctionAttributes<22>;
 
 impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
@@ -55,7 +55,7 @@ impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
 }
 
 impl<const MORE: usize> FunctionAttributes<MORE> {
-    /// The structure as it lies in memory.
+    /// The structure's bytes in memory.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let sizes = [self.shared_size, self.const_size, self.local_size].map(usize::to_ne_bytes);
         let numbers = [
@@ -79,7 +79,7 @@ fn attributes(function: Address) -> Result<KernelAttributes> {
     simulator.kernel_attributes(&*simulator.kernel_of(function.0)?)
 }
 
-/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+/// Cache and bank configurations are mere preferences; only their range is checked.
 fn check_preference(function: Address, value: c_int, largest: c_int) -> Result<()> {
     simulator()?.kernel_of(function.0)?;
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
@@ -104,19 +104,19 @@ fn occupancy(
 }
 
 api! { Runtime;
-    /// Everything about a kernel; the structure of CUDA 11.
+    /// All attributes of a kernel, in CUDA 11's structure.
     fn cudaFuncGetAttributes_v11(attr: Out<FunctionAttributes11>, func: Address) {
         attr.check()?;
         attr.set(attributes(func)?.into())
     }
 
-    /// Everything about a kernel.
+    /// All attributes of a kernel.
     fn cudaFuncGetAttributes(attr: Out<FunctionAttributes12>, func: Address) {
         attr.check()?;
         attr.set(attributes(func)?.into())
     }
 
-    /// Sets the dynamic shared memory a launch may ask for (8), or the preferred share of shared memory (9).
+    /// Sets the dynamic shared memory limit of launches (8), or the preferred shared memory (9).
     fn cudaFuncSetAttribute(func: Address, attribute: c_int, value: c_int) {
         let simulator = simulator()?;
         simulator.set_kernel_attribute(&*simulator.kernel_of(func.0)?, attribute, value)
@@ -134,10 +134,10 @@ api! { Runtime;
     /// Preferred width of shared memory banks.
     fn cudaFuncSetSharedMemConfig(func: Address, config: c_int) { check_preference(func, config, 2) }
 
-    /// The kernel's name in the PTX.
+    /// Mangled name of the kernel.
     fn cudaFuncGetName(name: Out<*const c_char>, func: Address) {
         name.check()?;
-        // The kernel is kept by the module, as long as its fat binary is registered.
+        // The module keeps the kernel while its fat binary is registered.
         name.set(simulator()?.kernel_of(func.0)?.name.as_ptr())
     }
 
@@ -146,19 +146,19 @@ api! { Runtime;
         parameter(&*simulator()?.kernel_of(func.0)?, index, offset, size)
     }
 
-    /// How many parameters the kernel has.
+    /// Number of parameters of the kernel.
     fn cudaFuncGetParamCount(func: Address, count: Out<usize>) {
         count.set(simulator()?.kernel_of(func.0)?.resources()?.source.parameters.len())
     }
 
-    /// CTAs that are resident on a multiprocessor at once.
+    /// CTAs resident on a multiprocessor at once.
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize,
     ) {
         occupancy(numBlocks, func, blockSize, dynamicSMemSize, 0)
     }
 
-    /// CTAs that are resident on a multiprocessor at once; flag 1 asks for no global caching.
+    /// CTAs resident on a multiprocessor at once; flag 1 disables global caching.
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize, flags: c_uint,
     ) {
@@ -187,7 +187,7 @@ api! { Runtime;
         clusterSize.set(simulator.largest_cluster(&kernel, &*kernel.resources()?, &sizes) as c_int)
     }
 
-    /// Dynamic shared memory a CTA can have when so many share a multiprocessor.
+    /// Dynamic shared memory available per CTA for a number of CTAs on a multiprocessor.
     fn cudaOccupancyAvailableDynamicSMemPerBlock(
         dynamicSmemSize: Out<usize>, func: Address, numBlocks: c_int, blockSize: c_int,
     ) {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_originals() {
+    fn structures_have_the_original_sizes() {
         assert_eq!((size_of::<FunctionAttributes11>(), size_of::<FunctionAttributes12>()), (56, 144));
     }
 }

@@ -1,4 +1,4 @@
-//! Pools of other processes, where the driver's calls are others; see [`crate::api::shared`].
+//! Pools of other processes, for calls that differ from the driver's; see [`crate::api::shared`].
 
 use crate::abi::{Address, Out, PoolHandle};
 use crate::api::entry::api;
@@ -13,7 +13,7 @@ api! { Runtime;
         pool::export(shareableHandle, memPool, handleType, flags.into())
     }
 
-    /// The pool behind a file descriptor, which is passed as if it were a pointer.
+    /// The pool of a file descriptor, which is passed in place of a pointer.
     fn cudaMemPoolImportFromShareableHandle(
         memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_uint,
     ) {

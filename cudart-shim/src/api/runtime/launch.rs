@@ -10,7 +10,7 @@ use crate::session::simulator::simulator;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
 
-/// What `<<<…>>>` says, between the two halves of a launch.
+/// Launch configuration of `<<<…>>>`, kept between the two halves of a launch.
 #[derive(Clone, Copy, Debug)]
 struct CallConfiguration {
     grid: Dim3,
@@ -20,9 +20,10 @@ struct CallConfiguration {
 }
 
 thread_local! {
-    /// The launch being made. Without a destructor, as exit handlers that launch run after those of the main thread.
+    /// The launch in progress. Without a destructor, since exit handlers may launch after the main
+    /// thread's destructors.
     static CONFIGURATION: Cell<Option<CallConfiguration>> = const { Cell::new(None) };
-    /// Launches in whose arguments that one is made.
+    /// Outer launches, whose arguments contain the one in progress.
     static OUTER: RefCell<Vec<CallConfiguration>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -39,7 +40,7 @@ pub(crate) struct LaunchConfiguration {
 }
 
 impl LaunchConfiguration {
-    /// The sizes, with the attributes that change them.
+    /// Launch sizes, with the attributes that affect them.
     pub(crate) fn sizes(&self) -> Result<Sizes> {
         let attributes = LaunchAttributes::of(&self.attributes.list(self.attribute_count as usize)?);
         Ok(Sizes { attributes, ..sizes(self.grid, self.block, self.shared) })
@@ -79,7 +80,7 @@ fn sizes(grid: Dim3, block: Dim3, shared: usize) -> Sizes {
 }
 
 api! { Runtime;
-    /// First half of `<<<…>>>`: keeps the sizes for the kernel's stub. 0 is success.
+    /// First half of `<<<…>>>`: keeps the sizes for the kernel's stub. Returns 0 for success.
     fn __cudaPushCallConfiguration(gridDim: Dim3, blockDim: Dim3, sharedMem: usize, stream: StreamHandle) -> c_uint = 1; {
         let configuration = CallConfiguration { grid: gridDim, block: blockDim, shared: sharedMem, stream };
         if let Some(outer) = CONFIGURATION.replace(Some(configuration)) {
@@ -88,7 +89,7 @@ api! { Runtime;
         0
     }
 
-    /// In the kernel's stub: takes the sizes back.
+    /// Second half, in the kernel's stub: returns the sizes.
     fn __cudaPopCallConfiguration(
         gridDim: Out<Dim3>, blockDim: Out<Dim3>, sharedMem: Out<usize>, stream: Out<StreamHandle>,
     ) {
@@ -118,7 +119,7 @@ api! { Runtime;
         launched.inspect_err(|_| sass_only::enter_stub())
     }
 
-    /// Launches a kernel whose CTAs are all resident at once.
+    /// Launches a cooperative kernel, whose CTAs are all resident at once.
     fn cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz [default] (
         func: Address, gridDim: Dim3, blockDim: Dim3, args: ArgumentPointers, sharedMem: usize, stream: StreamHandle,
     ) {
@@ -127,7 +128,8 @@ api! { Runtime;
         launch(func.0, sizes, args, stream, default)
     }
 
-    /// Launches kernels on several devices at once. The devices say that they cannot (attribute 96), so only one is taken.
+    /// Launches kernels on several devices. The devices report no support (attribute 96), so only
+    /// one is accepted.
     fn cudaLaunchCooperativeKernelMultiDevice(
         launchParamsList: In<DeviceLaunch>, numDevices: c_uint, flags: c_uint,
     ) {

@@ -10,7 +10,7 @@ use crate::session::simulator::simulator;
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint};
 
-/// Kinds of memory `cudaFree` takes.
+/// Kinds of memory that `cudaFree` accepts.
 const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
 
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
@@ -44,7 +44,7 @@ api! { Runtime;
         pitchedDevPtr.set(PitchedPointer { address: Address(address as usize), pitch, xsize, ysize })
     }
 
-    /// Memory that host and device reach at the same address.
+    /// Memory that host and device access at one address.
     fn cudaMallocManaged(devPtr: Out<Address>, size: usize, flags: c_uint) {
         if size == 0 || !matches!(flags, 1 | 2) {
             return Err(Error::InvalidValue);
@@ -63,13 +63,13 @@ api! { Runtime;
         allocate(pHost, size, AllocationKind::Host, flags)
     }
 
-    /// Frees device or managed memory, after the device's work.
+    /// Frees device or managed memory after pending device work.
     fn cudaFree(devPtr: Address) { simulator()?.free(devPtr.0 as u64, DEVICE_KINDS) }
 
-    /// Frees pinned host memory, after the device's work.
+    /// Frees pinned host memory after pending device work.
     fn cudaFreeHost(ptr: Address) { simulator()?.free(ptr.0 as u64, &[AllocationKind::Host]) }
 
-    /// Makes memory of the program reachable by kernels.
+    /// Makes host memory accessible to kernels.
     fn cudaHostRegister(ptr: Address, size: usize, flags: c_uint) {
         simulator()?.register_host(ptr.0 as u64, size, flags & HOST_REGISTER_FLAGS)
     }
@@ -77,7 +77,7 @@ api! { Runtime;
     /// Undoes `cudaHostRegister`.
     fn cudaHostUnregister(ptr: Address) { simulator()?.unregister_host(ptr.0 as u64) }
 
-    /// The device's address of pinned memory: the same.
+    /// The device address of pinned memory, which equals the host address.
     fn cudaHostGetDevicePointer(pDevice: Out<Address>, pHost: Address, flags: c_uint) {
         pDevice.check()?;
         if flags != 0 {
@@ -87,7 +87,7 @@ api! { Runtime;
         pDevice.set(pHost)
     }
 
-    /// Flags pinned memory was allocated with; it is always mapped.
+    /// Allocation flags of pinned memory; it is always mapped.
     fn cudaHostGetFlags(pFlags: Out<c_uint>, pHost: Address) {
         pFlags.check()?;
         let simulator = simulator()?;
@@ -112,7 +112,7 @@ api! { Runtime;
         simulator()?.advise(devPtr, count, advice, || Place::from_location(location))
     }
 
-    /// Moves managed memory to where it will be used.
+    /// Migrates managed memory to the place of its use.
     fn cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz [default] (
         devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
     ) {
@@ -121,7 +121,7 @@ api! { Runtime;
         simulator.prefetch(devPtr, count, Place::from_ordinal(dstDevice)?)
     }
 
-    /// Moves managed memory to where it will be used; `cudaMemPrefetchAsync` of CUDA 13.
+    /// Migrates managed memory to the place of its use; `cudaMemPrefetchAsync` of CUDA 13.
     fn cudaMemPrefetchAsync_v2, cudaMemPrefetchAsync_v2_ptsz [default] (
         devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
     ) {

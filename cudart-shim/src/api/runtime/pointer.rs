@@ -1,4 +1,4 @@
-//! What a pointer points to: `cudaPointerGetAttributes`.
+//! Pointer queries: `cudaPointerGetAttributes`.
 
 use crate::abi::error::Result;
 use crate::abi::{Address, Out};
@@ -44,13 +44,13 @@ fn describe(pointer: Address) -> Result<PointerAttributes> {
 }
 
 api! { Runtime;
-    /// Kind and addresses; a pointer CUDA does not know is unregistered host memory.
+    /// Kind and addresses of a pointer; an unknown one is unregistered host memory.
     fn cudaPointerGetAttributes(attributes: Out<PointerAttributes>, ptr: Address) {
         attributes.check()?;
         attributes.set(describe(ptr)?)
     }
 
-    /// As above with the structure of CUDA 13, which exports it as `cudaPointerGetAttributes`.
+    /// As the previous call, in CUDA 13's structure; exported as `cudaPointerGetAttributes`.
     fn cudaPointerGetAttributes_v13(attributes: Out<PointerAttributes13>, ptr: Address) {
         attributes.check()?;
         attributes.set(PointerAttributes13 { common: describe(ptr)?, locality_domain: 0, reserved: [0; 7] })
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_originals() {
+    fn structures_have_the_original_sizes() {
         assert_eq!((size_of::<PointerAttributes>(), size_of::<PointerAttributes13>()), (24, 88));
     }
 }

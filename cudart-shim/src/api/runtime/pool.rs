@@ -9,7 +9,8 @@ use crate::session::simulator::simulator;
 use crate::session::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
-/// Start of `cudaMemPoolProps`: pinned device memory (1), handles for other processes (0 is none), location.
+/// Start of `cudaMemPoolProps`: pinned device memory (1), handle type for other processes (0 for
+/// none), location.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct PoolProperties {
@@ -33,15 +34,15 @@ pub(crate) struct AccessDescription {
     pub(crate) flags: c_int,
 }
 
-/// Read and write.
+/// Read and write access.
 pub(crate) const ACCESS_READ_WRITE: c_int = 3;
 
-/// The memory of a pool with these properties; refuses those there cannot be here.
+/// Location of a pool's memory; rejects unsupported properties.
 pub(crate) fn home_of_properties(properties: PoolProperties) -> Result<Home> {
     pool::home_of_location(properties.location, properties.allocation_type)
 }
 
-/// Sets the access of one location to a pool's memory; the host has none.
+/// Sets a location's access to a pool's memory; the host has none.
 pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Result<()> {
     let device = pool::home_of_location(description.location, 1)?.device;
     match description.flags {
@@ -52,7 +53,7 @@ pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Re
     }
 }
 
-/// The access of a location to a pool's memory.
+/// Access of a location to a pool's memory.
 pub(crate) fn access(pool: PoolHandle, location: MemoryLocation) -> Result<c_int> {
     let device = pool::home_of_location(location, 1)?.device;
     Ok(if pool::has_access(pool, device)? { ACCESS_READ_WRITE } else { 0 })
@@ -71,7 +72,7 @@ api! { Runtime;
         simulator()?.allocate_from_pool(ptr, size, Some(memPool), stream, default)
     }
 
-    /// Frees device memory at its turn in a stream.
+    /// Frees device memory in stream order.
     fn cudaFreeAsync, cudaFreeAsync_ptsz [default] (devPtr: Address, stream: StreamHandle) {
         let simulator = of_stream(stream)?;
         simulator.free_in_stream(devPtr.0 as u64, simulator.stream(stream, default)?)
@@ -87,7 +88,7 @@ api! { Runtime;
         memPool.set(pool::current_pool(ordinal(device)?))
     }
 
-    /// Chooses the device's pool for `cudaMallocAsync`.
+    /// Sets the device's pool for `cudaMallocAsync`.
     fn cudaDeviceSetMemPool(device: c_int, memPool: PoolHandle) {
         pool::set_current_pool(Home::of_device(ordinal(device)?), memPool)
     }
@@ -105,7 +106,7 @@ api! { Runtime;
         pool::destroy(memPool)
     }
 
-    /// One attribute.
+    /// An attribute.
     fn cudaMemPoolGetAttribute(memPool: PoolHandle, attribute: c_int, value: Out<c_void>) {
         pool::get_attribute(memPool, attribute, value)
     }
@@ -115,18 +116,18 @@ api! { Runtime;
         pool::set_attribute(memPool, attribute, value)
     }
 
-    /// Gives unused memory back; a pool here keeps none.
+    /// Releases unused memory; a pool here keeps none.
     fn cudaMemPoolTrimTo(memPool: PoolHandle, _minBytesToKeep: usize) {
         pool::check(memPool)
     }
 
-    /// Which devices reach the pool's memory.
+    /// Sets the devices that can access the pool's memory.
     fn cudaMemPoolSetAccess(memPool: PoolHandle, descList: In<AccessDescription>, count: usize) {
         pool::check(memPool)?;
         descList.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
     }
 
-    /// Which devices reach the pool's memory.
+    /// Access of a device to the pool's memory.
     fn cudaMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
         pool::check(memPool)?;
         flags.set(access(memPool, location.get()?)?)

@@ -1,4 +1,4 @@
-//! What nvcc's host stubs call before `main` and when a library is closed.
+//! Calls of nvcc's host stubs before `main` and at a library's end.
 
 use crate::abi::Dim3;
 use crate::api::entry::{Api, api};
@@ -9,21 +9,22 @@ use std::ffi::{c_char, c_int, c_void};
 
 fn add(handle: *mut *mut c_void, address: *const c_void, name: *const c_char, kind: Kind) {
     let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
-    // SAFETY: the stub passes a string literal of the library that registers, which unregisters before it goes.
+    // SAFETY: the stub passes a literal of the registering library, which unregisters before it is
+    // unloaded.
     let name = unsafe { Name::new(name) };
     registry().lock().add(handle, address as usize, name, kind);
 }
 
 api! { Runtime;
-    /// Presents a fat binary; the result names it in the other calls.
+    /// Registers a fat binary; the result identifies it in the other calls.
     fn __cudaRegisterFatBinary(fatCubin: *mut c_void) -> *mut *mut c_void = std::ptr::null_mut(); {
         registry().lock().add_fat_binary(fatCubin as usize).to_pointer()
     }
 
-    /// Nothing more will be registered with the fat binary.
+    /// Ends the registrations of a fat binary.
     fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) -> () = (); {}
 
-    /// The program ends or the library is closed.
+    /// Unregisters a fat binary at the program's or library's end.
     fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) -> () = (); {
         let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
         for simulator in started() {
@@ -46,7 +47,7 @@ api! { Runtime;
         }
     }
 
-    /// Ties a kernel's host stub to its name in the PTX.
+    /// Maps a kernel's host stub to its mangled name.
     fn __cudaRegisterFunction(
         handle: *mut *mut c_void, hostFun: *const c_char, _deviceFun: *mut c_char, deviceName: *const c_char,
         _threadLimit: c_int, _tid: *mut Dim3, _bid: *mut Dim3, _blockDim: *mut Dim3, _gridDim: *mut Dim3, _warpSize: *mut c_int,
@@ -54,7 +55,7 @@ api! { Runtime;
         add(handle, hostFun.cast(), deviceName, Kind::Kernel)
     }
 
-    /// Ties a variable's host shadow to its name in the PTX.
+    /// Maps a variable's host shadow to its name in the PTX.
     fn __cudaRegisterVar(
         handle: *mut *mut c_void, hostVar: *mut c_char, _deviceAddress: *mut c_char, deviceName: *const c_char,
         _ext: c_int, size: usize, _constant: c_int, _global: c_int,
@@ -62,7 +63,7 @@ api! { Runtime;
         add(handle, hostVar.cast_const().cast(), deviceName, Kind::Variable { size })
     }
 
-    /// Ties the pointer through which the host reads a managed variable to its name in the PTX.
+    /// Maps the host's pointer to a managed variable to the name in the PTX.
     fn __cudaRegisterManagedVar(
         handle: *mut *mut c_void, hostVarPtrAddress: *mut *mut c_void, _deviceAddress: *mut c_char,
         deviceName: *const c_char, _ext: c_int, size: usize, _constant: c_int, _global: c_int,
@@ -70,12 +71,13 @@ api! { Runtime;
         add(handle, hostVarPtrAddress.cast_const().cast(), deviceName, Kind::ManagedVariable { size })
     }
 
-    /// A variable of the host the device may reach; nothing is needed, as both share one address space.
+    /// Registers a host variable that the device may access; the shared address space needs no
+    /// action.
     fn __cudaRegisterHostVar(
         _handle: *mut *mut c_void, _deviceName: *const c_char, _hostVar: *mut c_char, _bytes: usize,
     ) -> () = (); {}
 
-    /// Ties a texture reference (CUDA 11 and earlier) to its name in the PTX.
+    /// Maps a texture reference (CUDA 11 and earlier) to its name in the PTX.
     fn __cudaRegisterTexture(
         handle: *mut *mut c_void, hostVar: *const c_void, _deviceAddress: *mut *const c_void,
         deviceName: *const c_char, _dim: c_int, norm: c_int, _ext: c_int,
@@ -83,7 +85,7 @@ api! { Runtime;
         add(handle, hostVar, deviceName, Kind::Texture { normalized_reads: norm != 0 })
     }
 
-    /// Ties a surface reference (CUDA 11 and earlier) to its name in the PTX.
+    /// Maps a surface reference (CUDA 11 and earlier) to its name in the PTX.
     fn __cudaRegisterSurface(
         handle: *mut *mut c_void, hostVar: *const c_void, _deviceAddress: *mut *const c_void,
         deviceName: *const c_char, _dim: c_int, _ext: c_int,

@@ -28,19 +28,19 @@ api! { Runtime;
         simulator()?.synchronize_stream(stream, default)
     }
 
-    /// Whether a stream's work is done.
+    /// Tells if a stream's work is done.
     fn cudaStreamQuery, cudaStreamQuery_ptsz [default] (stream: StreamHandle) {
         simulator()?.query_stream(stream, default)
     }
 
-    /// Lets later work of the stream wait for an event.
+    /// Makes later work of the stream wait for an event.
     fn cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz [default] (
         stream: StreamHandle, event: EventHandle, flags: c_uint,
     ) {
         simulator()?.wait_event(stream, default, event, flags)
     }
 
-    /// Flags a stream was created with.
+    /// Creation flags of a stream.
     fn cudaStreamGetFlags, cudaStreamGetFlags_ptsz [default] (stream: StreamHandle, flags: Out<c_uint>) {
         flags.set(simulator()?.stream_flags(stream, default)?)
     }
@@ -50,7 +50,7 @@ api! { Runtime;
         priority.set(simulator()?.stream_priority(stream, default)?)
     }
 
-    /// A number no other stream of the process has.
+    /// A process-wide unique number of a stream.
     fn cudaStreamGetId, cudaStreamGetId_ptsz [default] (stream: StreamHandle, id: Out<u64>) {
         id.set(simulator()?.stream_number(stream, default)?)
     }

@@ -7,14 +7,14 @@ use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::{Simulator, simulator};
 use std::ffi::c_int;
 
-/// Whether the variable is the copy's target or its source.
+/// Side of the copy that is the variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     Target,
     Source,
 }
 
-/// The part of a variable that a copy touches, and the other side.
+/// A copied part of a variable, and the other side.
 #[derive(Clone, Copy)]
 struct Access {
     symbol: Address,
@@ -37,8 +37,7 @@ fn copy(
     if waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
-/// A copy between a variable, from an offset on so many bytes, and other memory; checked, `None` when there is nothing to
-/// copy.
+/// A validated copy between `count` bytes of a variable and other memory; `None` if it is empty.
 pub(crate) fn symbol_copy(
     simulator: &Simulator,
     symbol: Address,

@@ -30,7 +30,7 @@ fn view_of(object: TextureObject) -> Result<ViewDescription> {
 }
 
 api! { Runtime;
-    /// Makes a texture object, as CUDA 11 describes it.
+    /// Makes a texture object from CUDA 11's structures.
     fn texture_object_11(
         pTexObject: Out<TextureObject>, pResDesc: In<ResourceDescription>, pTexDesc: In<TextureDescription11>,
         pResViewDesc: In<ViewDescription>,
@@ -38,7 +38,7 @@ api! { Runtime;
         create(pTexObject, pResDesc.get()?.resource()?, pTexDesc.get()?.into(), pResViewDesc.get_if_given())
     }
 
-    /// Makes a texture object, as CUDA 12 describes it.
+    /// Makes a texture object from CUDA 12's structures.
     fn texture_object_12(
         pTexObject: Out<TextureObject>, pResDesc: In<ResourceDescription>, pTexDesc: In<TextureDescription>,
         pResViewDesc: In<ViewDescription>,
@@ -46,7 +46,7 @@ api! { Runtime;
         create(pTexObject, pResDesc.get()?.resource()?, pTexDesc.get()?, pResViewDesc.get_if_given())
     }
 
-    /// Makes a texture object, as CUDA 13 describes it.
+    /// Makes a texture object from CUDA 13's structures.
     fn texture_object_13(
         pTexObject: Out<TextureObject>, pResDesc: In<ResourceDescription13>, pTexDesc: In<TextureDescription>,
         pResViewDesc: In<ViewDescription13>,
@@ -55,58 +55,58 @@ api! { Runtime;
         create(pTexObject, pResDesc.get()?.resource()?, pTexDesc.get()?, view)
     }
 
-    /// Forgets a texture object.
+    /// Destroys a texture object.
     fn cudaDestroyTextureObject(texObject: TextureObject) { simulator()?.destroy_texture(texObject) }
 
-    /// What a texture object reads, as CUDA 11 and 12 describe it.
+    /// Resource of a texture object, in CUDA 11's and 12's structure.
     fn texture_resource_11(pResDesc: Out<ResourceDescription>, texObject: TextureObject) {
         pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
     }
 
-    /// What a texture object reads, as CUDA 13 describes it.
+    /// Resource of a texture object, in CUDA 13's structure.
     fn texture_resource_13(pResDesc: Out<ResourceDescription13>, texObject: TextureObject) {
         pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
     }
 
-    /// How a texture object is read, as CUDA 11 describes it.
+    /// Sampler of a texture object, in CUDA 11's structure.
     fn texture_description_11(pTexDesc: Out<TextureDescription11>, texObject: TextureObject) {
         pTexDesc.set(simulator()?.texture_parts(texObject)?.texture.common)
     }
 
-    /// How a texture object is read, as CUDA 12 and 13 describe it.
+    /// Sampler of a texture object, in CUDA 12's and 13's structure.
     fn texture_description_12(pTexDesc: Out<TextureDescription>, texObject: TextureObject) {
         pTexDesc.set(simulator()?.texture_parts(texObject)?.texture)
     }
 
-    /// The view of a texture object, as CUDA 11 and 12 describe it.
+    /// View of a texture object, in CUDA 11's and 12's structure.
     fn texture_view_11(pResViewDesc: Out<ViewDescription>, texObject: TextureObject) {
         pResViewDesc.set(view_of(texObject)?)
     }
 
-    /// The view of a texture object, as CUDA 13 describes it.
+    /// View of a texture object, in CUDA 13's structure.
     fn texture_view_13(pResViewDesc: Out<ViewDescription13>, texObject: TextureObject) {
         pResViewDesc.set(ViewDescription13 { view: view_of(texObject)?, reserved: [0; 16] })
     }
 
-    /// Makes a surface object, as CUDA 11 and 12 describe it.
+    /// Makes a surface object from CUDA 11's and 12's structure.
     fn surface_object_11(pSurfObject: Out<SurfaceObject>, pResDesc: In<ResourceDescription>) {
         create_surface(pSurfObject, pResDesc.get()?.resource()?)
     }
 
-    /// Makes a surface object, as CUDA 13 describes it.
+    /// Makes a surface object from CUDA 13's structure.
     fn surface_object_13(pSurfObject: Out<SurfaceObject>, pResDesc: In<ResourceDescription13>) {
         create_surface(pSurfObject, pResDesc.get()?.resource()?)
     }
 
-    /// Forgets a surface object.
+    /// Destroys a surface object.
     fn cudaDestroySurfaceObject(surfObject: SurfaceObject) { simulator()?.destroy_surface(surfObject) }
 
-    /// What a surface object accesses, as CUDA 11 and 12 describe it.
+    /// Resource of a surface object, in CUDA 11's and 12's structure.
     fn surface_resource_11(pResDesc: Out<ResourceDescription>, surfObject: SurfaceObject) {
         pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
     }
 
-    /// What a surface object accesses, as CUDA 13 describes it.
+    /// Resource of a surface object, in CUDA 13's structure.
     fn surface_resource_13(pResDesc: Out<ResourceDescription13>, surfObject: SurfaceObject) {
         pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
     }

@@ -1,4 +1,4 @@
-//! References to textures and surfaces (CUDA 11 and earlier).
+//! Texture and surface references (CUDA 11 and earlier).
 
 use crate::abi::error::{Error, Result};
 use crate::abi::texture::{ChannelFormat, Resource, TextureReference};
@@ -7,7 +7,7 @@ use crate::api::entry::api;
 use crate::session::simulator::simulator;
 use ptx_frontend::isa::ScalarType;
 
-/// Hands the offset over; without a place for it there must be none.
+/// Stores the offset; without a destination the offset must be 0.
 fn give_offset(place: Out<usize>, offset: usize) -> Result<()> {
     if place.set_if_wanted(offset) || offset == 0 { Ok(()) } else { Err(Error::InvalidValue) }
 }
@@ -45,15 +45,15 @@ api! { Runtime;
         simulator()?.bind_texture(texref, Resource::Mipmapped(mipmappedArray))
     }
 
-    /// Binds nothing to a texture.
+    /// Unbinds a texture.
     fn cudaUnbindTexture(texref: In<TextureReference>) { simulator()?.unbind_texture(texref.address()) }
 
-    /// Bytes from the texture's start to what was bound.
+    /// Offset in bytes of the bound memory from the texture's start.
     fn cudaGetTextureAlignmentOffset(offset: Out<usize>, texref: In<TextureReference>) {
         offset.set(simulator()?.texture_offset(texref.address())?)
     }
 
-    /// The structure of a texture: the symbol itself.
+    /// Structure of a texture: the symbol itself.
     fn cudaGetTextureReference(texref: Out<Address>, symbol: Address) {
         texref.check()?;
         simulator()?.check_reference(symbol, ScalarType::Texref)?;
@@ -66,7 +66,7 @@ api! { Runtime;
         simulator()?.bind_surface(surfref, array)
     }
 
-    /// The structure of a surface: the symbol itself.
+    /// Structure of a surface: the symbol itself.
     fn cudaGetSurfaceReference(surfref: Out<Address>, symbol: Address) {
         surfref.check()?;
         simulator()?.check_reference(symbol, ScalarType::Surfref)?;

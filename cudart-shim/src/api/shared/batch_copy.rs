@@ -46,7 +46,7 @@ shared! {
         copy(context()?, &batch, None, (stream, default))
     }
 
-    /// As above, of CUDA 12: the index of a wrong copy is told.
+    /// Linear copies, in CUDA 12's version, which reports the index of an invalid copy.
     fn cudaMemcpyBatchAsync_v12, cudaMemcpyBatchAsync_v12_ptsz = cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz [default] (
         dsts: In<Address>, srcs: In<Address>, sizes: In<usize>, count: usize, attrs: In<CopyAttributes>,
         attrsIdxs: In<usize>, numAttrs: usize, failIdx: Out<usize>,
@@ -71,7 +71,7 @@ shared! {
         copy_3d(context()?, opList, numOps, flags, None, (stream, default))
     }
 
-    /// As above, of CUDA 12: the index of a wrong copy is told.
+    /// Copies of boxes, in CUDA 12's version, which reports the index of an invalid copy.
     fn cudaMemcpy3DBatchAsync_v12, cudaMemcpy3DBatchAsync_v12_ptsz = cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz [default] (
         numOps: usize, opList: In<BatchOperation>, failIdx: Out<usize>, flags: c_ulonglong, stream: StreamHandle,
     ) {

@@ -6,15 +6,15 @@ use crate::api::error_log::{self, Callback};
 use std::ffi::{c_char, c_uint, c_void};
 
 shared! {
-    /// Has a function called for each message.
+    /// Registers a callback for messages.
     fn cudaLogsRegisterCallback = cuLogsRegisterCallback(callbackFunc: Callback, userData: *mut c_void, callback_out: Out<u64>) {
         error_log::register(callbackFunc, userData, callback_out)
     }
 
-    /// Undoes the registration.
+    /// Unregisters a callback.
     fn cudaLogsUnregisterCallback = cuLogsUnregisterCallback(callback: u64) { error_log::unregister(callback) }
 
-    /// The place behind the last message.
+    /// Iterator after the last message.
     fn cudaLogsCurrent = cuLogsCurrent(iterator_out: Out<c_uint>, flags: c_uint) { error_log::current(iterator_out, flags) }
 
     /// Writes messages to a file.

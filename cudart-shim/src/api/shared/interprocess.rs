@@ -33,7 +33,7 @@ shared! {
         context()?.open_event_handle(event, &handle)
     }
 
-    /// What another process needs to reach memory of a pool.
+    /// Data with which another process can access memory of a pool.
     fn cudaMemPoolExportPointer = cuMemPoolExportPointer(exportData: Out<Handle>, ptr: Address) {
         exportData.check()?;
         exportData.set(simulator()?.export_pool_pointer(ptr.0 as u64)?)

@@ -1,4 +1,4 @@
-//! Libraries the program loads itself.
+//! Libraries loaded by the program.
 
 use crate::abi::error::Error;
 use crate::abi::{Address, FunctionHandle, In, LibraryHandle, Out, Text};
@@ -34,7 +34,7 @@ shared! {
         library.set(simulator.add_library(code_of_file(simulator, fileName, options)?)?)
     }
 
-    /// Forgets a library and its variables.
+    /// Unloads a library and frees its variables.
     fn cudaLibraryUnload = cuLibraryUnload (library: LibraryHandle) {
         simulator()?;
         library::unload(library)
@@ -50,7 +50,7 @@ shared! {
         })?)
     }
 
-    /// How many kernels a library has.
+    /// Number of kernels in a library.
     fn cudaLibraryGetKernelCount = cuLibraryGetKernelCount (result: Out<c_uint>, library: LibraryHandle) {
         result.set(simulator()?.library_kernel_count(library)?)
     }
@@ -62,7 +62,7 @@ shared! {
         simulator()?.enumerate_library_kernels(kernels, numKernels, library)
     }
 
-    /// A variable by name, that of the current device.
+    /// A variable by name, on the current device.
     fn cudaLibraryGetGlobal = cuLibraryGetGlobal (
         dptr: Out<Address>, bytes: Out<usize>, library: LibraryHandle, name: Text,
     ) {
@@ -70,7 +70,7 @@ shared! {
         global(simulator, dptr, bytes, simulator.library_module(library)?, name)
     }
 
-    /// A managed variable by name, which all devices share.
+    /// A managed variable by name, shared by all devices.
     fn cudaLibraryGetManaged = cuLibraryGetManaged (
         dptr: Out<Address>, bytes: Out<usize>, library: LibraryHandle, name: Text,
     ) {

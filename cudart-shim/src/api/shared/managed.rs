@@ -1,4 +1,4 @@
-//! What is known of managed memory, and batches of prefetches and discards.
+//! Queries of managed memory, and batches of prefetches and discards.
 
 use crate::abi::error::Result;
 use crate::abi::{Address, DefaultStream, In, MemoryLocation, Out, PoolHandle, StreamHandle};
@@ -16,7 +16,7 @@ struct Ranges {
     count: usize,
 }
 
-/// Where the ranges of a batch are prefetched to.
+/// Destinations of a batch's ranges.
 struct Locations {
     locations: In<MemoryLocation>,
     first: In<usize>,
@@ -41,7 +41,7 @@ fn prefetch(
 }
 
 shared! {
-    /// One attribute of a range of managed memory.
+    /// An attribute of a range of managed memory.
     fn cudaMemRangeGetAttribute = cuMemRangeGetAttribute(
         data: Out<c_void>, dataSize: usize, attribute: c_int, devPtr: Address, count: usize,
     ) {
@@ -56,7 +56,7 @@ shared! {
         context()?.range_attributes(data, dataSizes, attributes, numAttributes, devPtr, count)
     }
 
-    /// Where the parts of a range of managed memory are.
+    /// Locations of the parts of a managed range.
     fn cudaMemGetLocationInfo = cuMemGetLocationInfo(
         devPtr: Address, size: usize, summaryGranularity: usize, samplingGranularity: usize,
         location_out: Out<MemoryLocation>,
@@ -65,7 +65,7 @@ shared! {
         context()?.location_info(devPtr, size, steps, location_out)
     }
 
-    /// Moves ranges of managed memory to where they will be used.
+    /// Migrates ranges of managed memory to the place of their use.
     fn cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz = cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync_ptsz [default] (
         dptrs: In<Address>, sizes: In<usize>, count: usize, prefetchLocs: In<MemoryLocation>,
         prefetchLocIdxs: In<usize>, numPrefetchLocs: usize, flags: c_ulonglong, stream: StreamHandle,
@@ -74,7 +74,7 @@ shared! {
         prefetch(context()?, &Ranges { addresses: dptrs, sizes, count }, &to, flags, stream, default)
     }
 
-    /// Gives the contents of ranges of managed memory up; here they stay.
+    /// Discards the contents of managed ranges; here the contents stay.
     fn cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz = cuMemDiscardBatchAsync, cuMemDiscardBatchAsync_ptsz [default] (
         dptrs: In<Address>, sizes: In<usize>, count: usize, flags: c_ulonglong, stream: StreamHandle,
     ) {
@@ -83,7 +83,7 @@ shared! {
         simulator.managed_ranges(dptrs, sizes, count, flags).map(|_| ())
     }
 
-    /// Gives the contents up, then moves the ranges.
+    /// Discards the contents, then migrates the ranges.
     fn cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz = cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz [default] (
         dptrs: In<Address>, sizes: In<usize>, count: usize, prefetchLocs: In<MemoryLocation>,
         prefetchLocIdxs: In<usize>, numPrefetchLocs: usize, flags: c_ulonglong, stream: StreamHandle,
@@ -104,7 +104,7 @@ shared! {
         memPool.set(pool::home_of_location(location.get()?, kind)?.current_pool())
     }
 
-    /// Chooses the current pool of a location.
+    /// Sets the current pool of a location.
     fn cudaMemSetMemPool = cuMemSetMemPool(location: In<MemoryLocation>, kind: c_int, memPool: PoolHandle) {
         context()?;
         pool::set_current_pool(pool::home_of_location(location.get()?, kind)?, memPool)

@@ -1,4 +1,4 @@
-//! Calls that have the same arguments in both APIs, written once; those of graphs lie beside the graphs.
+//! Calls with equal arguments in both APIs, written once. Graph calls are in [`super::graph`].
 
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! Attributes of streams, and host functions that say how they are waited for.
+//! Stream attributes, and host functions with a choice of waiting.
 
 use crate::abi::error::Error;
 use crate::abi::{In, Out, StreamHandle};
@@ -8,7 +8,7 @@ use crate::session::streams::{HostFunction, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
 shared! {
-    /// As `cudaLaunchHostFunc`; threads wait for host functions in one way here, blocked (0) or spinning (1).
+    /// As `cudaLaunchHostFunc`. Blocking (0) and spinning (1) waits are equal here.
     fn cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz = cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz [default] (
         stream: StreamHandle, function: HostFunction, userData: *mut c_void, syncMode: c_uint,
     ) {
@@ -18,7 +18,7 @@ shared! {
         context()?.launch_host_function(stream, default, function, userData)
     }
 
-    /// One attribute of a stream.
+    /// An attribute of a stream.
     fn cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz = cuStreamGetAttribute, cuStreamGetAttribute_ptsz [default] (
         stream: StreamHandle, attribute: c_int, value: Out<Value>,
     ) {
@@ -26,7 +26,7 @@ shared! {
         of_stream(stream)?.stream_attribute(stream, default, attribute, value)
     }
 
-    /// Sets one attribute of a stream.
+    /// Sets an attribute of a stream.
     fn cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz = cuStreamSetAttribute, cuStreamSetAttribute_ptsz [default] (
         stream: StreamHandle, attribute: c_int, value: In<Value>,
     ) {
@@ -34,7 +34,7 @@ shared! {
         of_stream(stream)?.set_stream_attribute(stream, default, attribute, &value.get()?)
     }
 
-    /// Gives a stream the attributes of another.
+    /// Copies a stream's attributes to another.
     fn cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz = cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz [default] (dst: StreamHandle, src: StreamHandle) {
         context()?;
         of_stream(dst)?.copy_stream_attributes(dst, src, default)

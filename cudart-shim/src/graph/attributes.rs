@@ -1,4 +1,4 @@
-//! Attributes of kernel nodes (`cudaGraphKernelNodeSetAttribute`): those of a launch, by the same numbers.
+//! Attributes of kernel nodes (`cudaGraphKernelNodeSetAttribute`), numbered as launch attributes.
 
 use super::handle::NodeHandle;
 use super::node::{Kind, Node};
@@ -10,7 +10,7 @@ use crate::session::operation::Operation;
 use crate::session::simulator::Simulator;
 use std::sync::Arc;
 
-/// The value of an attribute; what it means its number says.
+/// Value of an attribute; the number determines the meaning.
 pub(crate) type Value = [u32; 16];
 
 fn launch_of(node: &Node) -> Result<&Arc<KernelLaunch>> {
@@ -21,7 +21,7 @@ fn launch_of(node: &Node) -> Result<&Arc<KernelLaunch>> {
 }
 
 impl Simulator {
-    /// An attribute of a kernel node; zeros where nothing has been set.
+    /// An attribute of a kernel node; zeros if unset.
     pub(crate) fn kernel_node_attribute(&self, handle: NodeHandle, attribute: u32) -> Result<Value> {
         let graphs = self.graphs.lock();
         let node = graphs.node(handle)?;
@@ -69,7 +69,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Gives a kernel node all attributes of another.
+    /// Copies all attributes of a kernel node to another.
     pub(crate) fn copy_kernel_node_attributes(&self, to: NodeHandle, from: NodeHandle) -> Result<()> {
         let mut graphs = self.graphs.lock();
         let source = graphs.node(from)?;

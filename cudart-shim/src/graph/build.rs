@@ -1,4 +1,4 @@
-//! Calls that build graphs and look at them.
+//! Calls that build and query graphs.
 
 use super::capture::Mode;
 use super::capturing;
@@ -17,11 +17,11 @@ use functional::memory::AllocationKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Edges with their two nodes.
+/// Edges with both nodes.
 pub(crate) type Edges = Vec<(NodeHandle, NodeHandle, Edge)>;
 
 impl Graphs {
-    /// Adds a node if it can be. Graphs that were made for it remain if it cannot.
+    /// Adds a node if valid. On failure, graphs made for it stay.
     pub(crate) fn add_checked(
         &mut self,
         graph: GraphHandle,
@@ -38,7 +38,8 @@ impl Graphs {
         added
     }
 
-    /// Refuses a node that cannot be in a graph: one that frees what no allocation node has made, or what another one frees.
+    /// Rejects an impossible node: one that frees memory of no allocation node, or already freed by
+    /// another node.
     fn check_kind(&self, graph: GraphHandle, kind: &Kind) -> Result<()> {
         let Kind::Free(address) = kind else { return Ok(()) };
         let freed_already =
@@ -46,7 +47,7 @@ impl Graphs {
         if memory::is_reserved(*address) && !freed_already { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
-    /// A graph for a conditional node.
+    /// A graph for the body of a conditional node.
     pub(crate) fn create_body(&mut self) -> GraphHandle {
         self.create(Purpose::Body)
     }
@@ -66,7 +67,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Copies a graph. Graphs with nodes of memory or conditions cannot be copied.
+    /// Clones a graph. Graphs with memory nodes or conditional nodes cannot be cloned.
     pub(crate) fn clone_graph(&self, graph: GraphHandle) -> Result<GraphHandle> {
         let mut graphs = self.graphs.lock();
         if graphs.is_unique(graph) {
@@ -76,7 +77,7 @@ impl Simulator {
         }
     }
 
-    /// The node of a clone that was made from a node of the original.
+    /// The clone's node of an original node.
     pub(crate) fn node_in_clone(&self, original: NodeHandle, graph: GraphHandle) -> Result<NodeHandle> {
         let graphs = self.graphs.lock();
         let nodes = graphs.graph(graph)?.topology.nodes();
@@ -105,12 +106,12 @@ impl Simulator {
         Ok(())
     }
 
-    /// What a node does.
+    /// Kind of a node.
     pub(crate) fn node_kind(&self, node: NodeHandle) -> Result<Kind> {
         Ok(self.graphs.lock().node(node)?.kind.clone())
     }
 
-    /// Gives a node other parameters. Its type stays, and executable graphs stay as they are.
+    /// Changes a node's parameters. The type stays, and so do executable graphs.
     pub(crate) fn set_node(&self, node: NodeHandle, kind: Kind) -> Result<()> {
         let mut graphs = self.graphs.lock();
         let place = graphs.node_mut(node)?;
@@ -124,7 +125,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// What a child node runs: a clone of the graph, or (1) the graph itself.
+    /// Kind of a child node: a clone of the graph, or with ownership 1 the graph itself.
     pub(crate) fn child_kind(&self, graph: GraphHandle, ownership: i32) -> Result<Kind> {
         let mut graphs = self.graphs.lock();
         let is_owned = graphs.graph(graph)?.owner.is_some();
@@ -138,7 +139,7 @@ impl Simulator {
         }
     }
 
-    /// The graph that a child node owns.
+    /// The child graph of a node.
     pub(crate) fn child_graph(&self, node: NodeHandle) -> Result<GraphHandle> {
         match self.graphs.lock().node(node)?.kind {
             Kind::Child(graph) => Ok(graph),
@@ -152,7 +153,7 @@ impl Simulator {
         if adds { graphs.link(graph, edges) } else { graphs.unlink(graph, edges) }
     }
 
-    /// A graph's nodes, or its roots.
+    /// Nodes or root nodes of a graph.
     pub(crate) fn nodes_of(&self, graph: GraphHandle, only_roots: bool) -> Result<Vec<NodeHandle>> {
         let graphs = self.graphs.lock();
         let topology = &graphs.graph(graph)?.topology;
@@ -164,7 +165,7 @@ impl Simulator {
         Ok(self.graphs.lock().graph(graph)?.topology.edges())
     }
 
-    /// What a node depends on, or what depends on it.
+    /// Dependencies or dependents of a node.
     pub(crate) fn neighbours(&self, node: NodeHandle, dependents: bool) -> Result<Vec<(NodeHandle, Edge)>> {
         let graphs = self.graphs.lock();
         let topology = &graphs.graph_of(node)?.topology;
@@ -181,14 +182,14 @@ impl Simulator {
         Ok(self.graphs.lock().executable(executable)?.id)
     }
 
-    /// The graph that a node is part of, its number, and the node's number in it.
+    /// Graph of a node, the graph's number, and the node's number in it.
     pub(crate) fn place_of_node(&self, node: NodeHandle) -> Result<(GraphHandle, u32, u32)> {
         let graphs = self.graphs.lock();
         let found = graphs.node(node)?;
         Ok((found.graph, graphs.graph(found.graph)?.id, found.local))
     }
 
-    /// A condition for a conditional node of a graph; gives its handle.
+    /// Creates a condition for a conditional node of a graph and returns its handle.
     pub(crate) fn create_condition(&self, graph: GraphHandle, default: u32, flags: u32) -> Result<u64> {
         self.graphs.lock().graph(graph)?;
         let address = self.allocate(size_of::<u32>(), AllocationKind::Device, 0)?;
@@ -198,20 +199,20 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// Writes a picture of a graph in the DOT language.
+    /// Writes a DOT drawing of a graph.
     pub(crate) fn draw_graph(&self, graph: GraphHandle, path: &Path, flags: u32) -> Result<()> {
         let text = dot::picture(&self.graphs.lock(), graph, flags)?;
         std::fs::write(path, text).map_err(|_| Error::OperatingSystem)
     }
 
-    /// Forgets all graphs, when the device is reset.
+    /// Removes all graphs at a device reset.
     pub(crate) fn forget_graphs(&self) {
         let before = self.graphs.lock().take();
         drop(before);
         *self.graph_memory.lock() = Account::default();
     }
 
-    /// Replaces what the calling thread lets itself be forbidden while streams are captured.
+    /// Replaces the calling thread's capture mode.
     pub(crate) fn exchange_capture_mode(&self, mode: Mode) -> Mode {
         capturing::exchange_mode(mode)
     }
@@ -219,24 +220,24 @@ impl Simulator {
 
 /// User objects.
 impl Simulator {
-    /// A new object with so many references.
+    /// A new object with a number of references.
     pub(crate) fn create_user_object(&self, destructor: HostCall, references: u32) -> UserObjectHandle {
         self.graphs.lock().user_objects.create(destructor, references)
     }
 
-    /// Adds references of the program's.
+    /// Adds references of the program.
     pub(crate) fn retain_user_object(&self, object: UserObjectHandle, count: u32) -> Result<()> {
         self.graphs.lock().user_objects.retain(object, count)
     }
 
-    /// Removes references of the program's.
+    /// Removes references of the program.
     pub(crate) fn release_user_object(&self, object: UserObjectHandle, count: u32) -> Result<()> {
         let destructor = self.graphs.lock().user_objects.release(object, count)?;
         Remains::of(destructor.into_iter().collect()).bury();
         Ok(())
     }
 
-    /// Gives a graph references: new ones, or those of the caller.
+    /// Gives a graph references: new ones, or the caller's.
     pub(crate) fn give_user_object(
         &self,
         graph: GraphHandle,
@@ -246,14 +247,14 @@ impl Simulator {
     ) -> Result<()> {
         let mut graphs = self.graphs.lock();
         graphs.graph(graph)?;
-        // References that move are there before and after.
+        // Moved references exist before and after.
         graphs.user_objects.retain(object, if moves { 0 } else { count })?;
         let held = graphs.graph_mut(graph)?.user_objects.entry(object).or_default();
         *held = held.saturating_add(count);
         Ok(())
     }
 
-    /// Takes references from a graph and drops them.
+    /// Removes references of a graph.
     pub(crate) fn take_user_object(
         &self,
         graph: GraphHandle,

@@ -1,4 +1,4 @@
-//! Where calls of the API meet the rules of stream capture.
+//! Stream capture in API calls: applies the rules of [`super::capture`].
 
 use super::capture::{CaptureError, Mode, Status, Tail};
 use super::handle::{GraphHandle, NodeHandle};
@@ -14,29 +14,29 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use stream_engine::{EventId, StreamId, StreamKind};
 
-/// Whether there is a capture, or an event that was last recorded in one: else no call has to look.
+/// False without captures and captured events, so that calls can skip the check.
 static CONCERNED: AtomicBool = AtomicBool::new(false);
 
 /// Numbers of threads.
 static THREADS: AtomicU64 = AtomicU64::new(1);
 
-/// Nodes, and what edges from them say.
+/// Nodes and the edge data from them.
 type Answer = (Box<[NodeHandle]>, Box<[Edge]>);
 
 thread_local! {
     static THREAD: u64 = THREADS.fetch_add(1, Ordering::Relaxed);
-    /// What the thread lets itself be forbidden.
+    /// Capture mode of the thread.
     static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
-    /// What the thread's last query of a capture said of dependencies: the API hands out a pointer to them.
+    /// Dependencies of the thread's last capture query; the API returns a pointer to them.
     static ANSWER: RefCell<Answer> = RefCell::default();
 }
 
-/// This thread's number; 0 while it is being torn down.
+/// Number of this thread; 0 during its teardown.
 fn thread() -> u64 {
     THREAD.try_with(|number| *number).unwrap_or(0)
 }
 
-/// Replaces what the calling thread lets itself be forbidden, and gives what it was.
+/// Replaces the calling thread's capture mode and returns the previous one.
 pub(crate) fn exchange_mode(mode: Mode) -> Mode {
     MODE.replace(mode)
 }
@@ -58,18 +58,18 @@ impl From<CaptureError> for Error {
     }
 }
 
-/// What a query of a stream's capture says.
+/// Answer to a capture query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CaptureInfo {
     pub(crate) id: u64,
-    /// 1 is active, 2 is invalid.
+    /// 1 for active, 2 for invalid.
     pub(crate) status: i32,
     pub(crate) graph: GraphHandle,
-    /// Dependencies of the next node, and what their edges say; for as long as the thread makes no other query.
+    /// Dependencies of the next node with edge data, valid until the thread's next query.
     pub(crate) dependencies: *const NodeHandle,
     pub(crate) edges: *const Edge,
     pub(crate) count: usize,
-    /// Whether all edges are plain ones.
+    /// True if all edges are plain.
     pub(crate) is_plain: bool,
 }
 
@@ -83,7 +83,7 @@ impl Simulator {
         Ok(self.engine.stream_info(stream)?.kind != StreamKind::NonBlocking)
     }
 
-    /// Begins a capture. Without a graph to add to it makes a new one.
+    /// Begins a capture into a given graph, or a new one.
     pub(crate) fn begin_capture(
         &self,
         (handle, default): (StreamHandle, DefaultStream),
@@ -115,14 +115,14 @@ impl Simulator {
         Ok(())
     }
 
-    /// Whether a stream is captured into a graph that was there before.
+    /// True if a stream is captured into an existing graph.
     pub(crate) fn captures_into_given(&self, handle: StreamHandle, default: DefaultStream) -> Result<bool> {
         let stream = self.stream(handle, default)?;
         Ok(self.graphs.lock().captures.status(stream).is_some_and(|status| status.is_given))
     }
 
-    /// Ends a capture and gives its graph. A capture that is invalid ends all the same, and its graph goes, unless it was
-    /// there before.
+    /// Ends a capture and returns its graph. An invalid capture ends too, and its graph is
+    /// destroyed unless it existed before.
     pub(crate) fn end_capture(&self, handle: StreamHandle, default: DefaultStream) -> Result<GraphHandle> {
         let stream = self.stream(handle, default)?;
         self.engine.stream_info(stream)?;
@@ -147,7 +147,7 @@ impl Simulator {
         Ok(graph)
     }
 
-    /// What is known of a stream's capture; `None` when it is not captured.
+    /// Capture information of a stream; `None` if it is not captured.
     pub(crate) fn capture_info(
         &self,
         handle: StreamHandle,
@@ -170,13 +170,13 @@ impl Simulator {
         let status = if is_valid { 1 } else { 2 };
         let answer = (nodes.into_boxed_slice(), edges.into_boxed_slice());
         let (dependencies, edges, count) = (answer.0.as_ptr(), answer.1.as_ptr(), answer.0.len());
-        // A thread that is being torn down gets pointers to nothing.
+        // During thread teardown the pointers have no target.
         let kept = ANSWER.try_with(|place| *place.borrow_mut() = answer).is_ok();
         let count = if kept { count } else { 0 };
         Ok(Some(CaptureInfo { id, status, graph, dependencies, edges, count, is_plain }))
     }
 
-    /// Adds to what the next node of a captured stream depends on, or replaces it.
+    /// Adds to or replaces the dependencies of a captured stream's next node.
     pub(crate) fn update_capture_dependencies(
         &self,
         handle: StreamHandle,
@@ -208,9 +208,9 @@ fn nodes_of(tail: &Tail<NodeHandle>) -> impl Iterator<Item = NodeHandle> + '_ {
     tail.iter().map(|(node, _)| *node)
 }
 
-/// What other calls ask.
+/// Capture checks of other calls.
 impl Simulator {
-    /// Adds a node to the graph that a stream is captured into; `None` when the stream is not captured.
+    /// Adds a node to a stream's captured graph; `None` if the stream is not captured.
     pub(crate) fn add_captured(
         &self,
         stream: StreamId,
@@ -237,7 +237,7 @@ impl Simulator {
         added.map(Some)
     }
 
-    /// Adds an operation to the graph that a stream is captured into; false when it is not captured.
+    /// Adds an operation to a stream's captured graph; false if the stream is not captured.
     pub(crate) fn add_if_capturing(
         &self,
         stream: StreamId,
@@ -246,7 +246,7 @@ impl Simulator {
         Ok(self.add_captured(stream, |_| Ok(operation().into()))?.is_some())
     }
 
-    /// Adds an allocation to the graph that a stream is captured into, and gives its address.
+    /// Adds an allocation to a stream's captured graph and returns the address.
     pub(crate) fn allocate_captured(
         &self,
         stream: StreamId,
@@ -264,7 +264,7 @@ impl Simulator {
         Ok(self.add_captured(stream, kind)?.map(|_| address))
     }
 
-    /// For a call on a stream that cannot be captured: waiting for it, asking for its state, a callback.
+    /// Rejects an uncapturable call on a captured stream: a wait, a query, a callback.
     pub(crate) fn forbid_capture(&self, stream: StreamId) -> Result<()> {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(());
@@ -272,7 +272,7 @@ impl Simulator {
         Ok(self.graphs.lock().captures.forbid(stream, Self::is_legacy(stream))?)
     }
 
-    /// For a call that waits for the whole device.
+    /// Rejects a call that waits for the whole device during captures.
     pub(crate) fn forbid_any_capture(&self) -> Result<()> {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(());
@@ -280,8 +280,8 @@ impl Simulator {
         Ok(self.graphs.lock().captures.check_all_streams()?)
     }
 
-    /// For a call that may wait for the device where it is captured: allocating and freeing at once, asking for the
-    /// state of events.
+    /// Rejects a call that may wait for the device during captures: immediate allocation and
+    /// release, event queries.
     pub(crate) fn check_unsafe_call(&self) -> Result<()> {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(());
@@ -290,7 +290,7 @@ impl Simulator {
         Ok(self.graphs.lock().captures.check_unsafe(thread(), mode)?)
     }
 
-    /// For a call that asks for an event's state.
+    /// Rejects a query of a captured event.
     pub(crate) fn check_event_call(&self, event: EventId) -> Result<()> {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(());
@@ -299,7 +299,8 @@ impl Simulator {
         self.check_unsafe_call()
     }
 
-    /// Records an event in a captured stream; false when the stream is not captured. An external record is a node.
+    /// Records an event in a captured stream; false if the stream is not captured. An external
+    /// record is a node.
     pub(crate) fn record_captured(
         &self,
         event: EventHandle,
@@ -309,7 +310,7 @@ impl Simulator {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        // Captures know events of their own device only.
+        // Captures hold events of their own device only.
         let Ok(id) = self.event(event) else { return Ok(false) };
         self.engine.event_flags(id)?;
         if external && self.add_captured(stream, |_| Ok(Kind::EventRecord(event)))?.is_some() {
@@ -320,7 +321,8 @@ impl Simulator {
         Ok(graphs.captures.record(id, stream)?)
     }
 
-    /// Lets a stream wait for an event; false when it is no matter of captures. An external wait is a node.
+    /// Makes a stream wait for an event; false if no capture is concerned. An external wait is a
+    /// node.
     pub(crate) fn wait_captured(&self, stream: StreamId, event: EventHandle, external: bool) -> Result<bool> {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(false);
@@ -335,7 +337,7 @@ impl Simulator {
         Ok(graphs.captures.wait(stream, Self::is_legacy(stream), is_blocking, id)?)
     }
 
-    /// A stream is going to be destroyed.
+    /// Ends the capture of a stream about to be destroyed.
     pub(crate) fn end_capture_of_destroyed(&self, stream: StreamId) {
         if !CONCERNED.load(Ordering::Relaxed) {
             return;
@@ -351,7 +353,7 @@ impl Simulator {
         remains.bury();
     }
 
-    /// An event is going to be destroyed.
+    /// Forgets an event about to be destroyed.
     pub(crate) fn forget_captured_event(&self, event: EventId) {
         if CONCERNED.load(Ordering::Relaxed) {
             let mut graphs = self.graphs.lock();

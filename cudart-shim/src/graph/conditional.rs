@@ -1,4 +1,4 @@
-//! Conditional nodes: graphs that run if, while, or where a value says so. Kernels set the value.
+//! Conditional nodes: graphs run if, while, or selected by a value that kernels set.
 
 use super::handle::GraphHandle;
 use crate::abi::error::{Error, Result};
@@ -10,16 +10,17 @@ use std::sync::Arc;
 /// `cudaGraphCondAssignDefault`.
 const ASSIGN_DEFAULT: u32 = 1;
 
-/// A value that decides; a handle is the address of its word in device memory, which `cudaGraphSetConditional` writes.
+/// A condition. The handle is the device address of its word, which `cudaGraphSetConditional`
+/// writes.
 #[derive(Debug)]
 pub(crate) struct Condition {
     address: u64,
-    /// What a launch of the whole graph sets it to.
+    /// Value that a launch of the whole graph sets.
     pub(crate) default: Option<u32>,
 }
 
 impl Condition {
-    /// A condition whose word lies at this address.
+    /// A condition with its word at an address.
     pub(crate) fn new(address: u64, default: u32, flags: u32) -> Result<Self> {
         let default = match flags {
             0 => None,
@@ -31,19 +32,19 @@ impl Condition {
         Ok(condition)
     }
 
-    /// What the program calls it.
+    /// Handle for the program.
     pub(crate) fn handle(&self) -> u64 {
         self.address
     }
 
-    /// The value.
+    /// Present value.
     pub(crate) fn get(&self) -> u32 {
         // SAFETY: an allocation of four bytes at least that lives as long as the condition; kernels write it, so it is
         // only touched through a raw pointer.
         unsafe { (self.address as *const u32).read_volatile() }
     }
 
-    /// Sets the value to its default, if it has one.
+    /// Sets the value to its default, if there is one.
     pub(crate) fn reset(&self) {
         if let Some(default) = self.default {
             self.set(default);
@@ -58,26 +59,26 @@ impl Condition {
 
 impl Drop for Condition {
     fn drop(&mut self) {
-        // After a reset the memory is gone already.
+        // A device reset has already freed the memory.
         if let Some((owner, _)) = owner_of(self.address) {
             let _ = owner.release(self.address, entry::origin());
         }
     }
 }
 
-/// What a conditional node does with the value, `cudaGraphConditionalNodeType`.
+/// Rule of a conditional node, `cudaGraphConditionalNodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Runs the first graph unless the value is 0, then the second one if there is one.
+    /// Runs the first graph for a non-zero value, else the second one, if any.
     If,
-    /// Runs the graph until the value is 0.
+    /// Repeats the graph until the value is 0.
     While,
-    /// Runs the graph whose number the value is.
+    /// Runs the graph whose index is the value.
     Switch,
 }
 
 impl Form {
-    /// From the API's number, with so many graphs.
+    /// Form by the API's number, for a number of graphs.
     pub(crate) fn new(number: c_int, graphs: u32) -> Result<Self> {
         match (number, graphs) {
             (0, 1 | 2) => Ok(Self::If),
@@ -96,7 +97,7 @@ impl Form {
         }
     }
 
-    /// Which graph a value runs.
+    /// Index of the graph that a value selects.
     pub(crate) fn chosen(self, value: u32) -> Option<usize> {
         match (self, value) {
             (Self::If, 0) => Some(1),
@@ -112,7 +113,7 @@ impl Form {
 pub(crate) struct Conditional {
     pub(crate) condition: Arc<Condition>,
     pub(crate) form: Form,
-    /// The graphs it chooses from, where the program may look for them as long as the node lives.
+    /// Bodies, at an address that the program may read while the node lives.
     pub(crate) bodies: Arc<[GraphHandle]>,
 }
 
@@ -121,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_value_chooses_the_graph() {
+    fn value_selects_the_graph() {
         assert_eq!([0, 1, 7].map(|value| Form::If.chosen(value)), [Some(1), Some(0), Some(0)]);
         assert_eq!([0, 1, 7].map(|value| Form::While.chosen(value)), [None, Some(0), Some(0)]);
         assert_eq!([0, 1, 7].map(|value| Form::Switch.chosen(value)), [Some(0), Some(1), Some(7)]);
     }
 
     #[test]
-    fn each_form_has_so_many_graphs() {
+    fn each_form_fixes_its_number_of_graphs() {
         assert_eq!(Form::new(0, 2), Ok(Form::If));
         assert_eq!(Form::new(0, 3), Err(Error::InvalidValue));
         assert_eq!(Form::new(1, 2), Err(Error::InvalidValue));

@@ -1,4 +1,4 @@
-//! A picture of a graph in the DOT language (`cudaGraphDebugDotPrint`).
+//! DOT drawings of graphs (`cudaGraphDebugDotPrint`).
 
 use super::handle::GraphHandle;
 use super::node::{Kind, Node};
@@ -7,13 +7,13 @@ use crate::abi::error::Result;
 use crate::session::operation::Operation;
 use std::fmt::Write as _;
 
-/// Everything that is known (`cudaGraphDebugDotFlagsVerbose`).
+/// All details (`cudaGraphDebugDotFlagsVerbose`).
 const VERBOSE: u32 = 1;
 const HANDLES: u32 = 1 << 10;
-/// Parameters of the types of nodes.
+/// Flags for parameters of node types.
 const PARAMETERS: u32 = 0b1011_1001_1111_1100;
 
-/// The picture: each graph within is a cluster.
+/// Drawing of a graph; each inner graph is a cluster.
 pub(crate) fn picture(graphs: &Graphs, graph: GraphHandle, flags: u32) -> Result<String> {
     let mut text = String::from("digraph dot {\n");
     draw(graphs, graph, flags, &mut text)?;

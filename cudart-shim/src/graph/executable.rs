@@ -1,4 +1,4 @@
-//! Executable graphs: a graph's nodes in an order in which they can run.
+//! Executable graphs: a graph's nodes in a valid order of execution.
 
 use super::conditional::Condition;
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
@@ -27,16 +27,16 @@ pub(crate) mod flag {
 pub(crate) enum InstantiateResult {
     Success = 0,
     Error = 1,
-    /// There is a cycle.
+    /// The graph has a cycle.
     InvalidStructure = 2,
     ConditionalHandleUnused = 5,
 }
 
-/// Why a graph cannot be instantiated.
+/// Reason why a graph cannot be instantiated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InstantiateFailure {
     pub(crate) result: InstantiateResult,
-    /// The node at fault, 0 if there is none.
+    /// Faulty node, or 0.
     pub(crate) node: NodeHandle,
     pub(crate) error: Error,
 }
@@ -48,7 +48,7 @@ impl InstantiateFailure {
 }
 
 impl InstantiateFailure {
-    /// The failure in words.
+    /// Description of the failure.
     pub(crate) fn text(&self) -> &'static str {
         match self.result {
             InstantiateResult::InvalidStructure => "the graph has a cycle",
@@ -64,35 +64,35 @@ impl From<Error> for InstantiateFailure {
     }
 }
 
-/// A node in an executable graph.
+/// A node of an executable graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) node: NodeHandle,
     pub(crate) kind: Kind,
-    /// How urgent it is, by [`flag::USE_NODE_PRIORITY`].
+    /// Priority under [`flag::USE_NODE_PRIORITY`].
     pub(crate) priority: i32,
-    /// Places of the steps that it follows.
+    /// Indices of preceding steps.
     pub(crate) after: Vec<usize>,
-    /// A step that is not does nothing.
+    /// False for a step without effect.
     pub(crate) enabled: bool,
 }
 
-/// A graph's steps in an order in which they can run.
+/// Steps of a graph in a valid order of execution.
 pub(crate) type Plan = Vec<Step>;
 
-/// The plans of a graph and of all graphs in it.
+/// Plans of a graph and of all graphs inside it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plans {
     plans: Vec<Plan>,
     by_graph: FxHashMap<GraphHandle, usize>,
-    /// Plan and place of each node.
+    /// Plan and index of each node.
     places: FxHashMap<NodeHandle, (usize, usize)>,
-    /// Conditions that a launch sets to their defaults.
+    /// Conditions that a launch resets to their defaults.
     pub(crate) defaults: Vec<Arc<Condition>>,
 }
 
 impl Plans {
-    /// The plans of a graph. The error names a node of a cycle.
+    /// Plans of a graph; the error names a node of a cycle.
     pub(crate) fn of(graphs: &Graphs, root: GraphHandle) -> std::result::Result<Self, InstantiateFailure> {
         let mut plans = Self::default();
         plans.add(graphs, root)?;
@@ -137,12 +137,12 @@ impl Plans {
         Ok(())
     }
 
-    /// The plan of the whole graph.
+    /// Plan of the whole graph.
     pub(crate) fn root(&self) -> &[Step] {
         self.plans.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The plan of a graph that a node owns.
+    /// Plan of a node's inner graph.
     pub(crate) fn plan(&self, graph: GraphHandle) -> &[Step] {
         self.by_graph.get(&graph).and_then(|&number| self.plans.get(number)).map_or(&[], Vec::as_slice)
     }
@@ -152,25 +152,25 @@ impl Plans {
         self.plans.iter().flatten()
     }
 
-    /// The step of a node.
+    /// Step of a node.
     pub(crate) fn step(&self, node: NodeHandle) -> Option<&Step> {
         let (plan, place) = *self.places.get(&node)?;
         self.plans.get(plan)?.get(place)
     }
 
-    /// The step of a node, to be changed.
+    /// Mutable step of a node.
     pub(crate) fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
         let (plan, place) = *self.places.get(&node)?;
         self.plans.get_mut(plan)?.get_mut(place)
     }
 }
 
-/// What changes in an executable graph.
+/// Mutable state of an executable graph.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Launches under way keep the plans they began with.
+    /// Plans; launches in flight keep the plans they began with.
     pub(crate) plans: Arc<Plans>,
-    /// The end of the latest launch: the next one follows it.
+    /// End of the latest launch, which the next one follows.
     pub(crate) last: Option<ItemId>,
 }
 
@@ -178,16 +178,17 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Executable {
     pub(crate) id: u32,
-    /// What it was instantiated with.
+    /// Instantiation flags.
     pub(crate) flags: u64,
-    /// The graph it was made from.
+    /// Source graph.
     source: GraphHandle,
     pub(crate) state: Mutex<State>,
     user_objects: References,
 }
 
 impl Drop for Executable {
-    /// Launches hold the graph, so this may be on a thread of the stream engine. No lock may be held.
+    /// Launches hold the graph, so the drop may run on an engine thread, which requires that no
+    /// lock is held.
     fn drop(&mut self) {
         if !self.user_objects.is_empty()
             && let Ok(simulator) = simulator_of(device_of(self.source.0))
@@ -234,18 +235,18 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// Forgets an executable graph; launches under way go on.
+    /// Destroys an executable graph; launches in flight continue.
     pub(crate) fn destroy_executable(&self, handle: ExecutableHandle) -> Result<()> {
         let executable = self.graphs.lock().executables.remove(&handle);
         executable.map(drop).ok_or(Error::InvalidValue)
     }
 
-    /// Flags that an executable graph was made with.
+    /// Instantiation flags of an executable graph.
     pub(crate) fn executable_flags(&self, handle: ExecutableHandle) -> Result<u64> {
         Ok(self.graphs.lock().executable(handle)?.flags)
     }
 
-    /// Whether a node of an executable graph does anything.
+    /// True if a node of an executable graph is enabled.
     pub(crate) fn is_node_enabled(&self, handle: ExecutableHandle, node: NodeHandle) -> Result<bool> {
         let executable = self.graphs.lock().executable(handle)?;
         let state = executable.state.lock();
@@ -253,7 +254,7 @@ impl Simulator {
         if (0..=2).contains(&step.kind.number()) { Ok(step.enabled) } else { Err(Error::InvalidValue) }
     }
 
-    /// Lets a kernel, copy or fill of later launches do its work or nothing.
+    /// Enables or disables a kernel, copy or fill in later launches.
     pub(crate) fn enable_node(
         &self,
         handle: ExecutableHandle,

@@ -1,4 +1,5 @@
-//! Handles of graphs, their nodes and executable graphs; they lie where no process has memory and are never used twice.
+//! Handles of graphs, nodes and executable graphs, in an address range without memory; never
+//! reused.
 
 pub(crate) use crate::abi::{ExecutableHandle, GraphHandle, NodeHandle};
 use crate::session::simulator::DEVICE_SHIFT;
@@ -7,7 +8,7 @@ const GRAPHS: usize = 0x5c00_0000_0000_0000;
 const NODES: usize = 0x5d00_0000_0000_0000;
 const EXECUTABLES: usize = 0x5e00_0000_0000_0000;
 
-/// Numbers for new handles.
+/// Source of handle numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     last: usize,
@@ -15,7 +16,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Those of a device, which no other device has.
+    /// Numbers of a device, distinct from other devices'.
     pub(crate) fn of_device(ordinal: usize) -> Self {
         Self { last: ordinal << DEVICE_SHIFT, last_graph: 0 }
     }
@@ -25,7 +26,7 @@ impl Numbers {
         base | (self.last << 4)
     }
 
-    /// A number no other graph or executable graph has.
+    /// A unique number for a graph or executable graph.
     pub(crate) fn graph_id(&mut self) -> u32 {
         self.last_graph = self.last_graph.wrapping_add(1);
         self.last_graph

@@ -1,4 +1,4 @@
-//! The structures that describe kernel nodes.
+//! Structures of kernel nodes.
 
 use super::node::Kind;
 use crate::abi::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::session::simulator::Simulator;
 use std::ffi::c_uint;
 use std::sync::Arc;
 
-/// `cudaKernelNodeParams`, `CUDA_KERNEL_NODE_PARAMS_v1`, and the beginnings of all later ones.
+/// `cudaKernelNodeParams`, `CUDA_KERNEL_NODE_PARAMS_v1`, and the start of all later versions.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct KernelParameters1 {
@@ -24,7 +24,8 @@ pub(crate) struct KernelParameters1 {
     extra: Pointers,
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS` of CUDA 12 and 13; in the runtime's structure the last two words are others, and unused here.
+/// `CUDA_KERNEL_NODE_PARAMS` of CUDA 12 and 13; the runtime's structure has two other last words,
+/// unused here.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct KernelParameters {
@@ -46,7 +47,7 @@ impl From<KernelParameters> for KernelParameters1 {
 }
 
 impl KernelParameters {
-    /// The kernel node; `before` is the launch whose attributes it keeps.
+    /// Kernel node; `before` is the launch whose attributes it keeps.
     pub(crate) fn kind(
         &self,
         simulator: &Simulator,
@@ -67,7 +68,7 @@ impl KernelParameters {
         Ok(Kind::Operation(Operation::Kernel(Arc::new(launch))))
     }
 
-    /// Describes a kernel node. The arguments lie in the node.
+    /// Describes a kernel node. The node owns the arguments.
     pub(crate) fn of(api: Api, kind: &Kind) -> Result<Self> {
         let Kind::Operation(Operation::Kernel(launch)) = kind else { return Err(Error::InvalidValue) };
         let (function, context) = match api {

@@ -1,4 +1,4 @@
-//! Launching executable graphs: one unit of their stream, whose independent nodes may overlap.
+//! Launches of executable graphs: one unit of their stream, with independent nodes overlapping.
 
 use super::conditional::{Conditional, Form};
 use super::executable::{Executable, Plans, Step, flag};
@@ -25,7 +25,7 @@ pub(crate) struct ConditionalRun {
 }
 
 impl ConditionalRun {
-    /// Runs the graphs that the condition chooses, node after node.
+    /// Runs the graphs selected by the condition, node by node.
     pub(crate) fn run(
         &self,
         simulator: &'static Simulator,
@@ -70,14 +70,14 @@ fn run_steps(
             Kind::Operation(operation) => operation.run_inside(simulator, context)?,
             Kind::Child(graph) => run_steps(simulator, context, plans, plans.plan(*graph))?,
             Kind::Conditional(conditional) => run_conditional(simulator, context, plans, conditional)?,
-            // The others are not allowed in the graphs of a conditional node.
+            // Other kinds are not allowed in bodies of conditional nodes.
             Kind::Empty | Kind::EventWait(_) | Kind::EventRecord(_) | Kind::Allocate(_) | Kind::Free(_) => {}
         }
     }
     Ok(())
 }
 
-/// The nodes of a launch as they are submitted.
+/// Nodes of a launch as submitted.
 struct Expansion {
     simulator: &'static Simulator,
     plans: Arc<Plans>,
@@ -103,7 +103,7 @@ impl Expansion {
     fn work(&self, operation: Operation) -> stream_engine::Step<Work<DeviceFault>> {
         let kind = operation.work_kind();
         let work = operation.work(self.simulator);
-        // What the graph owns has to be there until its last node is over.
+        // The graph's resources must live until the last node completes.
         let executable = Arc::clone(&self.executable);
         let work: Work<DeviceFault> = Box::new(move |context| {
             let outcome = work(context);
@@ -113,7 +113,7 @@ impl Expansion {
         stream_engine::Step::Work(work, kind.into())
     }
 
-    /// Adds steps, the first of them after `entry`; gives the places of all.
+    /// Adds steps, the first ones after `entry`; returns the indices of all.
     fn add(&mut self, steps: &[Step], entry: &[usize]) -> Result<Vec<usize>> {
         use stream_engine::Step::{Empty, Record, Wait};
         let plans = Arc::clone(&self.plans);
@@ -150,7 +150,7 @@ impl Expansion {
                     self.simulator.forget_captured_event(event);
                     self.push(Record(event), after)
                 }
-                // What memory is allocated is known when the launch is made.
+                // The addresses of allocations are fixed before the launch.
                 Kind::Empty | Kind::Allocate(_) | Kind::Free(_) => self.push(Empty, after),
             };
             places.push(place);
@@ -159,7 +159,8 @@ impl Expansion {
     }
 }
 
-/// Begins and ends the lives of what a launch allocates and frees. Allocations of the launch before must be over.
+/// Starts and ends the lifetimes of a launch's allocations. Allocations of the previous launch must
+/// have ended.
 fn account_for_memory(plans: &Plans, auto_free: bool) -> Result<()> {
     let allocations = || {
         plans.steps().filter_map(|step| match &step.kind {
@@ -217,7 +218,8 @@ impl Executable {
 }
 
 impl Graphs {
-    /// A graph with the steps of plans, for a node that launches them. What exists once only cannot be in it.
+    /// A graph with the steps of plans, for a node that launches them. Unique graphs cannot be
+    /// included.
     fn graph_of_plans(&mut self, plans: &Plans) -> Result<GraphHandle> {
         let is_unique = |step: &Step| step.kind.is_memory() || matches!(step.kind, Kind::Conditional(_));
         if plans.steps().any(is_unique) {
@@ -247,7 +249,8 @@ impl Graphs {
 }
 
 impl Simulator {
-    /// Launches an executable graph in a stream, or adds it as a child to the graph that the stream is captured into.
+    /// Launches an executable graph in a stream, or adds it as a child of the stream's captured
+    /// graph.
     pub(crate) fn launch_graph(&'static self, handle: ExecutableHandle, stream: StreamId) -> Result<()> {
         let executable = self.graphs.lock().executable(handle)?;
         let plans = Arc::clone(&executable.state.lock().plans);

@@ -1,8 +1,9 @@
 //! Memory of allocation nodes.
 //!
-//! The address of an allocation node is fixed when the node is made and kept as long as the node or an executable graph
-//! with it is there. The first launch takes memory for it, which goes back when it is trimmed and not in use. Whether the
-//! program may use it now is an account: a launch of the graph begins the allocation's life, a free ends it.
+//! An allocation node's address is fixed at its creation, as long as the node or an executable
+//! graph with it exists. The first launch reserves memory for it, which is released when trimmed
+//! while unused. A lifetime tracks if the program may use the memory: a launch starts it, a free
+//! ends it.
 
 use crate::abi::error::{Error, Result};
 use crate::api::entry;
@@ -11,37 +12,38 @@ use functional::memory::MemoryError;
 use rustc_hash::FxHashMap;
 use stream_engine::Scope;
 
-/// The life of one reservation.
+/// Lifetime of a reservation.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     bytes: u64,
-    /// The program may use the memory: a launch has allocated it and nothing has freed it.
+    /// The program may use the memory: allocated by a launch and not freed.
     live: bool,
-    /// A launch has used it since memory was trimmed.
+    /// A launch has used the memory since the last trim.
     reserved: bool,
-    /// No node is left; the memory goes back when the program frees it.
+    /// No node is left; the memory is released when the program frees it.
     orphan: bool,
 }
 
-/// The memory of a device's graphs.
+/// Memory of a device's graphs.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     lives: FxHashMap<u64, Life>,
-    /// Bytes of reservations that are gone and were in use since memory was trimmed.
+    /// Bytes of removed reservations that were used since the last trim.
     gone: u64,
     used_high: u64,
     reserved_high: u64,
 }
 
-/// Uses the account of the device whose memory an address is; `None` for no device's.
+/// Applies a function to the account of the device of an address; `None` if there is no such
+/// device.
 fn with_account<T>(address: u64, use_it: impl FnOnce(&mut Account) -> T) -> Option<T> {
     let (owner, _) = owner_of(address)?;
     Some(use_it(&mut owner.graph_memory.lock()))
 }
 
 impl Account {
-    /// Bytes that launches have used since memory was trimmed. They are in use and reserved alike: a real driver's count
-    /// does not fall when the memory is freed, but when it is trimmed.
+    /// Bytes used by launches since the last trim, both as used and as reserved. A real driver's
+    /// count falls at a trim too, not at a free.
     fn held(&self) -> u64 {
         let held = self.lives.values().filter(|life| life.live || life.reserved);
         self.gone + held.map(|life| life.bytes).sum::<u64>()
@@ -56,7 +58,7 @@ impl Account {
     }
 }
 
-/// The memory of an allocation node. Dropping it gives the memory back, at the latest when the program frees it.
+/// Memory of an allocation node. A drop releases it, at the latest when the program frees it.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     pub(crate) address: u64,
@@ -64,10 +66,10 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Takes charge of device memory, which takes no room before a launch.
+    /// Takes over device memory, which counts as free until a launch.
     pub(crate) fn new(address: u64, bytes: u64) -> Self {
         if let Some((owner, _)) = owner_of(address) {
-            // To take room away does not fail.
+            // Releasing room cannot fail.
             let _ = set_room(owner, address, false);
         }
         let life = Life { bytes, live: false, reserved: false, orphan: false };
@@ -75,12 +77,12 @@ impl Reservation {
         Self { address, bytes }
     }
 
-    /// Whether the program may use the memory.
+    /// True if the program may use the memory.
     pub(crate) fn is_live(&self) -> bool {
         is_live(self.address)
     }
 
-    /// A launch allocates the memory, if the device has room for it.
+    /// Allocates the memory for a launch, if the device has room.
     pub(crate) fn begin_life(&self) -> Result<()> {
         let Some((owner, _)) = owner_of(self.address) else { return Err(Error::InvalidValue) };
         let account = &mut *owner.graph_memory.lock();
@@ -111,7 +113,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Lets memory take room on its device or not.
+/// Makes memory count or not count as used on its device.
 fn set_room(owner: &Simulator, address: u64, takes: bool) -> Result<()> {
     match owner.device.memory.set_idle(address, !takes) {
         // Managed memory always has room.
@@ -121,24 +123,25 @@ fn set_room(owner: &Simulator, address: u64, takes: bool) -> Result<()> {
 }
 
 fn give_back(address: u64) {
-    // After a reset the memory is gone already.
+    // A device reset has already freed the memory.
     if let Some((owner, _)) = owner_of(address) {
         let _ = owner.release(address, entry::origin());
     }
 }
 
-/// Whether memory of an allocation node begins at this address.
+/// True if memory of an allocation node begins at this address.
 pub(crate) fn is_reserved(address: u64) -> bool {
     with_account(address, |account| account.lives.contains_key(&address)).unwrap_or(false)
 }
 
-/// Whether the program may use the memory of an allocation node that begins at this address.
+/// True if the program may use the allocation node's memory at this address.
 pub(crate) fn is_live(address: u64) -> bool {
     with_account(address, |account| account.lives.get(&address).is_some_and(|life| life.live))
         .unwrap_or(false)
 }
 
-/// Ends the life of an allocation, if memory of an allocation node begins at this address. An error if it is not live.
+/// Ends the lifetime of an allocation node's memory at this address, if any. An error if it has
+/// ended.
 pub(crate) fn end_life(address: u64) -> Result<()> {
     let ended = with_account(address, |account| -> Result<bool> {
         let life = account.lives.get_mut(&address).filter(|life| life.live).ok_or(Error::InvalidValue)?;
@@ -156,7 +159,7 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
 }
 
 impl Simulator {
-    /// `cudaDeviceGraphMemTrim`: memory of graphs that nothing uses goes back. What is under way may use any.
+    /// `cudaDeviceGraphMemTrim`: releases unused graph memory. Work in flight may use any.
     pub(crate) fn trim_graph_memory(&self) -> Result<()> {
         if !self.engine.is_complete(Scope::Context)? {
             return Ok(());
@@ -171,9 +174,9 @@ impl Simulator {
     }
 }
 
-/// What a device tells of the memory of its graphs.
+/// Attributes of a device's graph memory.
 impl Account {
-    /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.
+    /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes used or reserved, now or at most.
     pub(crate) fn attribute(&self, number: i32) -> Result<u64> {
         match number {
             0 | 2 => Ok(self.held()),
@@ -183,7 +186,7 @@ impl Account {
         }
     }
 
-    /// Starts a high-water mark again; that is the only change there is.
+    /// Resets a high-water mark, the only possible change.
     pub(crate) fn set_attribute(&mut self, number: i32, value: u64) -> Result<()> {
         match (number, value) {
             (1, 0) => self.used_high = self.held(),

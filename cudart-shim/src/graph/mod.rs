@@ -26,7 +26,7 @@ pub(crate) use parameters::edges_of;
 pub(crate) use store::Graphs;
 pub(crate) use topology::Edge;
 
-/// The structures of the API, for the comparison with the originals.
+/// API structures, for comparison with the vendor's.
 #[cfg(test)]
 pub(crate) mod structures {
     pub(crate) use super::kernel_parameters::{KernelParameters, KernelParameters1};

@@ -1,4 +1,4 @@
-//! A node of a graph: what it does, as data.
+//! Graph nodes as data.
 
 use super::conditional::Conditional;
 use super::handle::{GraphHandle, NodeHandle};
@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// What a node does.
+/// Kind of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    /// Work for the device.
+    /// Device work.
     Operation(Operation),
-    /// Runs a graph that the node owns.
+    /// Runs the node's child graph.
     Child(GraphHandle),
-    /// Nothing: holds others together.
+    /// No action; joins dependencies.
     Empty,
     EventWait(EventHandle),
     EventRecord(EventHandle),
     Allocate(Arc<Reservation>),
-    /// Frees what begins at this address.
+    /// Frees the allocation at this address.
     Free(u64),
     Conditional(Conditional),
 }
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// The name of its type.
+    /// Name of the type.
     pub(crate) fn name(&self) -> &'static str {
         match self.number() {
             0 => "KERNEL",
@@ -64,12 +64,12 @@ impl Kind {
         }
     }
 
-    /// Whether it begins or ends the life of memory.
+    /// True if the node starts or ends a memory lifetime.
     pub(crate) fn is_memory(&self) -> bool {
         matches!(self, Self::Allocate(_) | Self::Free(_))
     }
 
-    /// Whether a graph that a conditional node runs may have it.
+    /// True if the node may be in a conditional node's body.
     pub(crate) fn is_allowed_in_body(&self) -> bool {
         matches!(self.number(), 0 | 1 | 2 | 4 | 5 | 13)
     }
@@ -84,7 +84,7 @@ impl From<Operation> for Kind {
     }
 }
 
-/// Attributes of a kernel node that change no launch, by number.
+/// Kernel node attributes without effect on launches, by number.
 pub(crate) type Hints = BTreeMap<u32, [u32; 16]>;
 
 /// A node.
@@ -92,20 +92,20 @@ pub(crate) type Hints = BTreeMap<u32, [u32; 16]>;
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) graph: GraphHandle,
-    /// Its number in the graph.
+    /// Number of the node in its graph.
     pub(crate) local: u32,
-    /// The node that it was cloned from.
+    /// Node that it was cloned from.
     pub(crate) original: Option<NodeHandle>,
     pub(crate) hints: Hints,
 }
 
 impl Node {
-    /// How urgent it is where the executable graph goes by its nodes' priorities.
+    /// Priority, for executable graphs that use node priorities.
     pub(crate) fn priority(&self) -> i32 {
         self.hints.get(&number::PRIORITY).map_or(0, |value| value[0] as i32)
     }
 
-    /// Gives it a priority.
+    /// Sets the priority.
     pub(crate) fn set_priority(&mut self, priority: i32) {
         let mut value = [0; 16];
         value[0] = priority as u32;

@@ -1,4 +1,4 @@
-//! The structures that describe nodes. Both APIs lay most of them out alike; where they do not, [`Api`] tells which.
+//! Structures of nodes. Most are equal in both APIs; [`Api`] selects where they differ.
 
 use super::conditional::{Condition, Conditional, Form};
 use super::handle::{GraphHandle, NodeHandle};
@@ -71,7 +71,7 @@ pub(crate) struct ConditionalParameters {
     handle: u64,
     form: c_int,
     count: c_uint,
-    /// Where the handles of the graphs are, for as long as the node lives.
+    /// Address of the bodies' handles, valid while the node lives.
     bodies: *const GraphHandle,
     context: ContextHandle,
 }
@@ -121,12 +121,12 @@ impl NodeParameters {
         unsafe { self.union.as_mut_ptr().cast::<T>().write_unaligned(value) };
     }
 
-    /// The type of the node.
+    /// Type of the node.
     pub(crate) fn number(&self) -> c_int {
         self.kind
     }
 
-    /// The structure of a kernel node.
+    /// Structure of a kernel node.
     pub(crate) fn kernel(&self) -> Option<KernelParameters> {
         (self.kind == 0).then(|| self.read())
     }
@@ -136,7 +136,7 @@ impl NodeParameters {
         (self.kind == 4).then(|| self.read::<ChildParameters>().graph)
     }
 
-    /// The structures of external semaphores and of batches of copies, which are not simulated.
+    /// Rejects external semaphores and copy batches, which are not simulated.
     fn check_is_simulated(&self) -> Result<()> {
         if matches!(self.kind, 8 | 9 | 14..) {
             log::report(|| format!("graph nodes of type {} are not simulated", self.kind));
@@ -189,7 +189,7 @@ impl HostParameters {
 }
 
 impl AllocationParameters {
-    /// Takes the memory from the device and notes its address.
+    /// Allocates device memory and records its address.
     pub(crate) fn kind(&mut self, simulator: &Simulator) -> Result<Kind> {
         let home = home_of_properties(self.pool)?;
         if home.device != simulator.ordinal {
@@ -235,7 +235,7 @@ impl MemoryOperationParameters {
 }
 
 impl Simulator {
-    /// Memory of an allocation node.
+    /// Kind of an allocation node.
     pub(crate) fn allocation_kind(&self, bytes: usize, home: Home) -> Result<Kind> {
         let address = self.allocate(bytes, home.kind(), 0)?;
         if address == 0 {
@@ -244,7 +244,7 @@ impl Simulator {
         Ok(Kind::Allocate(Arc::new(Reservation::new(address, bytes as u64))))
     }
 
-    /// Checks memory operations.
+    /// Validates memory operations.
     pub(crate) fn memory_operations(
         &self,
         count: c_uint,
@@ -263,7 +263,7 @@ impl Simulator {
         Ok(Operation::MemoryOperations(Arc::new(batch)))
     }
 
-    /// What a node is to do that both APIs describe by one structure. Graphs of conditional nodes are made on the way.
+    /// Kind of a node in the generic structure of both APIs. Creates bodies of conditional nodes.
     pub(crate) fn kind_of_parameters(
         &self,
         api: Api,
@@ -307,7 +307,7 @@ impl Simulator {
         }
     }
 
-    /// A node on an event.
+    /// Kind of an event node.
     pub(crate) fn event_kind(&self, event: EventHandle, kind: impl Fn(EventHandle) -> Kind) -> Result<Kind> {
         self.engine.event_flags(self.event(event)?)?;
         Ok(kind(event))
@@ -376,12 +376,12 @@ impl Simulator {
     }
 }
 
-/// Graphs of a conditional node, at most.
+/// Most bodies of a conditional node.
 const MOST_BODIES: c_uint = 1 << 16;
-/// Operations of a batch, at most (`cuStreamBatchMemOp`).
+/// Most operations of a batch (`cuStreamBatchMemOp`).
 const MOST_MEMORY_OPERATIONS: c_uint = 256;
 
-/// Dependencies with what their edges say; where the caller gives nothing, edges are plain.
+/// Dependencies with edge data; edges are plain by default.
 pub(crate) fn dependencies(
     nodes: In<NodeHandle>,
     edges: In<Edge>,
@@ -392,13 +392,14 @@ pub(crate) fn dependencies(
     Ok(nodes.into_iter().zip(edges).collect())
 }
 
-/// What edges say.
+/// Edge data.
 pub(crate) fn edges_of(edges: In<Edge>, count: usize) -> Result<Vec<Edge>> {
     if edges.address() == 0 {
         return Ok(vec![Edge::default(); count]);
     }
     let edges = edges.list(count)?;
-    // Ports of kernels: at its end, when all CTAs have let dependents go or begun; dependencies: plain, programmatic.
+    // Source ports of kernels: at the end, at programmatic launch, at the CTAs' start. Kinds:
+    // plain, programmatic.
     let is_known =
         |edge: &Edge| edge.from_port <= 2 && edge.to_port == 0 && edge.kind <= 1 && edge.reserved == [0; 5];
     if edges.iter().all(is_known) { Ok(edges) } else { Err(Error::InvalidValue) }
@@ -409,7 +410,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_originals() {
+    fn structures_have_the_original_sizes() {
         assert_eq!(size_of::<NodeParameters>(), 256);
         assert_eq!((size_of::<FillParameters>(), size_of::<HostParameters>()), (40, 16));
         assert_eq!((size_of::<AllocationParameters>(), size_of::<MemoryOperationParameters>()), (120, 32));

@@ -1,4 +1,4 @@
-//! The graphs of the process, their nodes, what is captured and what is executable.
+//! Graphs of the process, their nodes, captures and executable graphs.
 
 use super::capture::Captures;
 use super::conditional::{Condition, Conditional};
@@ -13,10 +13,10 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use stream_engine::{EventId, StreamId};
 
-/// Graphs within graphs, at most.
+/// Deepest nesting of graphs.
 const DEEPEST: u32 = 128;
 
-/// What a graph was made for.
+/// Owner of a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The program.
@@ -34,17 +34,17 @@ pub(crate) struct Graph {
     pub(crate) id: u32,
     pub(crate) topology: Topology<NodeHandle>,
     pub(crate) user_objects: References,
-    /// Conditions made for it.
+    /// Conditions of the graph.
     pub(crate) conditions: Vec<Arc<Condition>>,
-    /// The node that owns it.
+    /// Node that owns the graph.
     pub(crate) owner: Option<NodeHandle>,
     pub(crate) purpose: Purpose,
-    /// How many levels of graphs there are in it.
+    /// Levels of graphs inside.
     depth: u32,
     nodes_made: u32,
 }
 
-/// What is left of things that are gone, to be dropped and called while nothing is locked.
+/// Remains of removed objects, to be dropped and called without locks.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
     destructors: Vec<HostCall>,
@@ -57,14 +57,14 @@ impl Remains {
         Self { destructors, ..Self::default() }
     }
 
-    /// Drops what is left and calls the program's destructors.
+    /// Drops the remains and calls the program's destructors.
     pub(crate) fn bury(self) {
         drop((self.nodes, self.graphs));
         self.destructors.into_iter().for_each(HostCall::call);
     }
 }
 
-/// Everything about graphs.
+/// All state of graphs.
 #[derive(Default)]
 pub(crate) struct Graphs {
     graphs: FxHashMap<GraphHandle, Graph>,
@@ -81,9 +81,9 @@ impl From<TopologyError> for Error {
     }
 }
 
-/// Reading.
+/// Queries.
 impl Graphs {
-    /// Those of a device.
+    /// Graphs of a device.
     pub(crate) fn of_device(ordinal: usize) -> Self {
         Self { numbers: Numbers::of_device(ordinal), ..Self::default() }
     }
@@ -106,7 +106,7 @@ impl Graphs {
         self.nodes.get_mut(&handle).ok_or(Error::InvalidValue)
     }
 
-    /// The graph that a node is part of, with its topology.
+    /// Graph of a node, with the topology.
     pub(crate) fn graph_of(&self, node: NodeHandle) -> Result<&Graph> {
         self.graph(self.node(node)?.graph)
     }
@@ -116,7 +116,7 @@ impl Graphs {
         self.executables.get(&handle).cloned().ok_or(Error::InvalidValue)
     }
 
-    /// The graphs that a node owns.
+    /// Graphs owned by a node.
     pub(crate) fn owned_by(kind: &Kind) -> Vec<GraphHandle> {
         match kind {
             Kind::Child(graph) => vec![*graph],
@@ -125,7 +125,7 @@ impl Graphs {
         }
     }
 
-    /// Whether a node of the graph, or of a graph in it, is of a sort.
+    /// True if a node of the graph, or of a graph inside, satisfies a predicate.
     pub(crate) fn any_node(&self, graph: GraphHandle, is_it: &impl Fn(&Kind) -> bool) -> bool {
         let nodes = self.graphs.get(&graph).map_or(&[][..], |graph| graph.topology.nodes());
         nodes.iter().filter_map(|node| self.nodes.get(node)).any(|node| {
@@ -138,13 +138,13 @@ impl Graphs {
         self.any_node(graph, &Kind::is_memory)
     }
 
-    /// Whether the graph exists once only: it is neither cloned nor used in another one, nor instantiated twice.
+    /// True if the graph is unique: it cannot be cloned, nested or instantiated twice.
     pub(crate) fn is_unique(&self, graph: GraphHandle) -> bool {
         self.any_node(graph, &|kind| kind.is_memory() || matches!(kind, Kind::Conditional(_)))
     }
 }
 
-/// Building.
+/// Construction.
 impl Graphs {
     /// A new graph.
     pub(crate) fn create(&mut self, purpose: Purpose) -> GraphHandle {
@@ -154,7 +154,7 @@ impl Graphs {
         handle
     }
 
-    /// Adds a node. A graph that the node is to own is still without an owner.
+    /// Adds a node. Graphs that it will own have no owner yet.
     pub(crate) fn add(
         &mut self,
         graph: GraphHandle,
@@ -186,7 +186,7 @@ impl Graphs {
         Ok(handle)
     }
 
-    /// Whether a conditional node runs the graph, or one that it is part of.
+    /// True if the graph is in a conditional node's body.
     fn is_in_body(&self, graph: GraphHandle) -> Result<bool> {
         let mut at = self.graph(graph)?;
         while let (Purpose::Program | Purpose::Child, Some(owner)) = (at.purpose, at.owner) {
@@ -195,7 +195,8 @@ impl Graphs {
         Ok(at.purpose == Purpose::Body)
     }
 
-    /// Refuses graphs of `depth` levels in a graph that they would make too deep, or that is one of them or in one.
+    /// Rejects inner graphs of `depth` levels that would nest too deeply or contain the graph
+    /// itself.
     fn check_place(&self, graph: GraphHandle, owned: &[GraphHandle], depth: u32) -> Result<()> {
         let (mut at, mut depth) = (graph, depth);
         loop {
@@ -220,7 +221,7 @@ impl Graphs {
         }
     }
 
-    /// Adds edges; none if one of them cannot be.
+    /// Adds edges; none if one is invalid.
     pub(crate) fn link(
         &mut self,
         graph: GraphHandle,
@@ -238,7 +239,7 @@ impl Graphs {
         Ok(())
     }
 
-    /// Removes edges; none if one of them is not there, or if the graph has nodes of memory.
+    /// Removes edges; none if one is missing or the graph has memory nodes.
     pub(crate) fn unlink(
         &mut self,
         graph: GraphHandle,
@@ -260,7 +261,7 @@ impl Graphs {
         Ok(())
     }
 
-    /// Copies a graph's nodes and edges into a new one. Each new node knows the one it was cloned from.
+    /// Clones a graph's nodes and edges; each new node records its original.
     pub(crate) fn clone_graph(&mut self, graph: GraphHandle, purpose: Purpose) -> Result<GraphHandle> {
         let source = self.graph(graph)?;
         let (topology, references) = (source.topology.clone(), source.user_objects.clone());
@@ -318,7 +319,7 @@ impl Graphs {
         remains.graphs.push(graph);
     }
 
-    /// Forgets those of these graphs that were made for a node which there is not going to be.
+    /// Removes graphs that were made for a node which failed.
     pub(crate) fn forget_made_for_node(&mut self, graphs: &[GraphHandle], remains: &mut Remains) {
         for &graph in graphs {
             if self.graphs.get(&graph).is_some_and(|graph| graph.purpose != Purpose::Program) {
@@ -327,7 +328,7 @@ impl Graphs {
         }
     }
 
-    /// All that there is; numbers go on.
+    /// Takes all state; numbers continue.
     pub(crate) fn take(&mut self) -> Self {
         let numbers = std::mem::take(&mut self.numbers);
         std::mem::replace(self, Self { numbers, ..Self::default() })
@@ -341,7 +342,7 @@ impl Graphs {
         remains.nodes.push(node);
     }
 
-    /// The condition of a graph that a handle of the program stands for; one that no node has yet.
+    /// The unused condition of a graph with this handle.
     pub(crate) fn unused_condition(&self, graph: GraphHandle, handle: u64) -> Result<Arc<Condition>> {
         let of = |graph: &Graph| graph.conditions.iter().find(|one| one.handle() == handle).map(Arc::clone);
         let mut place = Some(graph);
@@ -356,7 +357,7 @@ impl Graphs {
         if self.nodes.values().any(has_it) { Err(Error::InvalidValue) } else { Ok(condition) }
     }
 
-    /// The graph with the conditional node that a graph is a body of.
+    /// Graph that contains the conditional node of a body.
     fn owner_of_body(&self, graph: GraphHandle) -> Option<GraphHandle> {
         let has_it = |node: &&Node| matches!(&node.kind, Kind::Conditional(Conditional { bodies, .. }) if bodies.contains(&graph));
         Some(self.nodes.values().find(has_it)?.graph)
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_has_nodes_of_its_own_that_know_where_they_come_from() {
+    fn clone_has_its_own_nodes_with_their_originals() {
         let mut graphs = Graphs::default();
         let graph = graphs.create(Purpose::Program);
         let first = empty(&mut graphs, graph, &[]);
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_that_a_node_owns_goes_with_the_node_only() {
+    fn owned_graph_is_removed_with_its_node_only() {
         let mut graphs = Graphs::default();
         let (parent, child) = (graphs.create(Purpose::Program), graphs.create(Purpose::Program));
         let inner = empty(&mut graphs, child, &[]);
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_is_not_in_itself() {
+    fn graph_cannot_contain_itself() {
         let mut graphs = Graphs::default();
         let (outer, inner) = (graphs.create(Purpose::Program), graphs.create(Purpose::Program));
         graphs.add(outer, &[], Kind::Child(inner), Hints::new()).unwrap();
@@ -430,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn graphs_nest_so_deep_and_no_deeper() {
+    fn nesting_of_graphs_is_bounded() {
         let mut graphs = Graphs::default();
         let mut inner = graphs.create(Purpose::Program);
         let refused = (1..1000).find(|_| {

@@ -1,24 +1,24 @@
-//! Nodes and edges, whatever the nodes are: what may depend on what, and in which order nodes can run.
+//! Nodes and edges of any kind: dependency rules and orders of execution.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::hash::Hash;
 use thiserror::Error;
 
-/// What an edge says beside its two nodes (`cudaGraphEdgeData`). Whatever it says, an edge orders its nodes in full.
+/// Edge data (`cudaGraphEdgeData`). Any edge orders its nodes completely here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Edge {
-    /// When the first node sets the second one free: 0 is at its end.
+    /// Event of the first node that releases the second: 0 is its end.
     pub(crate) from_port: u8,
-    /// What part of the second node waits: 0 is all of it.
+    /// Waiting part of the second node: 0 is all of it.
     pub(crate) to_port: u8,
-    /// 1 is programmatic dependent launch.
+    /// 1 for programmatic dependent launch.
     pub(crate) kind: u8,
     pub(crate) reserved: [u8; 5],
 }
 
-/// A mistake in what nodes are to depend on.
+/// Invalid dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum TopologyError {
     #[error("a node belongs to another graph")]
@@ -37,7 +37,7 @@ struct Links<N> {
     before: Vec<(N, Edge)>,
 }
 
-/// A directed graph that keeps the order in which its nodes were added. It may have cycles, until it is sorted.
+/// A directed graph that keeps the order of insertion. Cycles are possible until it is sorted.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology<N> {
     order: Vec<N>,
@@ -51,7 +51,7 @@ impl<N> Default for Topology<N> {
 }
 
 impl<N: Copy + Eq + Hash> Topology<N> {
-    /// Adds a node that depends on others. Nothing is added if one of them is not there or named twice.
+    /// Adds a node with dependencies. Nothing is added if one is missing or repeated.
     pub(crate) fn add(&mut self, node: N, after: &[(N, Edge)]) -> Result<(), TopologyError> {
         let mut named = FxHashSet::default();
         for (other, _) in after {
@@ -88,7 +88,7 @@ impl<N: Copy + Eq + Hash> Topology<N> {
         }
     }
 
-    /// Lets `to` depend on `from`.
+    /// Adds an edge from `from` to `to`.
     pub(crate) fn link(&mut self, from: N, to: N, edge: Edge) -> Result<(), TopologyError> {
         if from == to {
             return Err(TopologyError::OnItself);
@@ -107,7 +107,7 @@ impl<N: Copy + Eq + Hash> Topology<N> {
         Ok(())
     }
 
-    /// Removes an edge, which has to say what `edge` says.
+    /// Removes an edge with exactly this data.
     pub(crate) fn unlink(&mut self, from: N, to: N, edge: Edge) -> Result<(), TopologyError> {
         let target = self.links.get_mut(&to).ok_or(TopologyError::UnknownNode)?;
         let place = target.after.iter().position(|found| *found == (from, edge));
@@ -118,39 +118,39 @@ impl<N: Copy + Eq + Hash> Topology<N> {
         Ok(())
     }
 
-    /// Whether the node is there.
+    /// True if the node exists.
     pub(crate) fn contains(&self, node: N) -> bool {
         self.links.contains_key(&node)
     }
 
-    /// All nodes, as they were added.
+    /// All nodes in order of insertion.
     pub(crate) fn nodes(&self) -> &[N] {
         &self.order
     }
 
-    /// Nodes that depend on no other.
+    /// Nodes without dependencies.
     pub(crate) fn roots(&self) -> Vec<N> {
         self.order.iter().copied().filter(|node| self.dependencies(*node).is_empty()).collect()
     }
 
-    /// What a node depends on.
+    /// Dependencies of a node.
     pub(crate) fn dependencies(&self, node: N) -> &[(N, Edge)] {
         self.links.get(&node).map_or(&[], |links| &links.after)
     }
 
-    /// What depends on a node.
+    /// Dependents of a node.
     pub(crate) fn dependents(&self, node: N) -> &[(N, Edge)] {
         self.links.get(&node).map_or(&[], |links| &links.before)
     }
 
-    /// All edges: from, to, what it says.
+    /// All edges: from, to, data.
     pub(crate) fn edges(&self) -> Vec<(N, N, Edge)> {
         let of = |node: N| self.dependents(node).iter().map(move |(to, edge)| (node, *to, *edge));
         self.order.iter().copied().flat_map(of).collect()
     }
 
-    /// The nodes in an order that has each after those it depends on, else as they were added. An error names a node of
-    /// a cycle, or behind one.
+    /// Nodes in dependency order, else in order of insertion. An error names a node in or behind a
+    /// cycle.
     pub(crate) fn sorted(&self) -> Result<Vec<N>, N> {
         let mut missing: FxHashMap<N, usize> =
             self.order.iter().map(|node| (*node, self.dependencies(*node).len())).collect();
@@ -174,7 +174,7 @@ impl<N: Copy + Eq + Hash> Topology<N> {
         }
     }
 
-    /// The nodes given and all that they depend on.
+    /// The given nodes and all their ancestors.
     pub(crate) fn with_ancestors(&self, nodes: impl IntoIterator<Item = N>) -> FxHashSet<N> {
         let mut found = FxHashSet::default();
         let mut open: Vec<N> = nodes.into_iter().collect();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_comes_after_all_it_depends_on() {
+    fn sorted_node_follows_its_dependencies() {
         let mut topology = diamond();
         topology.add(4, &[]).unwrap();
         topology.link(4, 0, PLAIN).unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_found_when_nodes_are_sorted() {
+    fn sort_detects_a_cycle() {
         let mut topology = diamond();
         topology.link(3, 1, PLAIN).unwrap();
         assert_eq!(topology.sorted(), Err(1));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_is_removed_by_what_it_says() {
+    fn edge_is_removed_by_its_data() {
         let mut topology = diamond();
         let programmatic = Edge { from_port: 1, kind: 1, ..PLAIN };
         topology.link(0, 3, programmatic).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_node_takes_its_edges_with_it() {
+    fn removed_node_loses_its_edges() {
         let mut topology = diamond();
         topology.remove(1);
         assert_eq!(topology.edges(), [(0, 2, PLAIN), (2, 3, PLAIN)]);
@@ -247,12 +247,12 @@ mod tests {
     }
 
     #[test]
-    fn a_node_does_not_depend_on_itself() {
+    fn node_cannot_depend_on_itself() {
         assert_eq!(diamond().link(2, 2, PLAIN), Err(TopologyError::OnItself));
     }
 
     #[test]
-    fn ancestors_are_all_that_a_node_depends_on_at_any_distance() {
+    fn ancestors_cover_indirect_dependencies() {
         let ancestors = diamond().with_ancestors([1]);
         assert_eq!(ancestors, FxHashSet::from_iter([0, 1]));
     }

@@ -1,4 +1,4 @@
-//! Changes of executable graphs: one node's parameters, or those of all nodes from a graph of the same shape
+//! Updates of executable graphs: one node's parameters, or all from a graph of the same topology
 //! (`cudaGraphExecUpdate`).
 
 use super::conditional::Conditional;
@@ -11,7 +11,7 @@ use crate::session::operation::Operation;
 use crate::session::simulator::Simulator;
 use std::sync::Arc;
 
-/// Why an executable graph cannot be changed so, `cudaGraphExecUpdateResult`.
+/// Reason why an executable graph cannot be updated, `cudaGraphExecUpdateResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum UpdateFailure {
@@ -37,27 +37,27 @@ impl UpdateResultInfo {
         Self { result: 0, error_node: NodeHandle(0), error_from_node: NodeHandle(0) };
 }
 
-/// A refusal, and the node of the other graph that it is about, if there is one.
+/// A rejection with the concerned node of the other graph, if any.
 type Refusal = (UpdateFailure, NodeHandle);
 
 fn is_linear(extent: Extent, sides: &[&Side]) -> bool {
     extent.height == 1 && extent.depth == 1 && sides.iter().all(|side| side.array.is_none())
 }
 
-/// Copies in one dimension may change their addresses and length, but not between which kinds of memory they go.
+/// One-dimensional copies may change addresses and length, but not the kinds of memory.
 fn may_copy_change(old: &Copy, new: &Copy) -> bool {
     let linear = |copy: &Copy| is_linear(copy.extent, &[&copy.to, &copy.from]);
     old == new || (linear(old) && linear(new) && old.is_same_kind(new))
 }
 
-/// Fills in one dimension may change everything, others their address and value.
+/// One-dimensional fills may change everything, others address and value.
 fn may_fill_change(old: &Fill, new: &Fill) -> bool {
     let same_shape =
         old.extent == new.extent && old.to.pitch == new.to.pitch && old.pattern.size() == new.pattern.size();
     same_shape || (is_linear(old.extent, &[]) && is_linear(new.extent, &[]))
 }
 
-/// Whether a step may become another, apart from the graphs it has.
+/// Checks that a step may become another, apart from its inner graphs.
 fn check_change(old: &Kind, new: &Kind) -> std::result::Result<(), UpdateFailure> {
     if old.number() != new.number() {
         return Err(UpdateFailure::NodeTypeChanged);
@@ -87,7 +87,7 @@ fn check_change(old: &Kind, new: &Kind) -> std::result::Result<(), UpdateFailure
     }
 }
 
-/// What the steps become; `changes` has the nodes of the executable graph.
+/// Compares the steps; `changes` collects new kinds by node of the executable graph.
 fn compare(
     (old_plans, old): (&Plans, &[Step]),
     (new_plans, new): (&Plans, &[Step]),
@@ -133,14 +133,14 @@ fn apply(plans: &mut Plans, changes: Vec<(NodeHandle, Kind)>) {
 }
 
 impl Simulator {
-    /// What a step of an executable graph does.
+    /// Kind of an executable graph's step.
     pub(crate) fn executable_kind(&self, handle: ExecutableHandle, node: NodeHandle) -> Result<Kind> {
         let executable = self.graphs.lock().executable(handle)?;
         let state = executable.state.lock();
         state.plans.step(node).map(|step| step.kind.clone()).ok_or(Error::InvalidValue)
     }
 
-    /// Gives a step of an executable graph other parameters; launches from now on have them.
+    /// Changes the parameters of an executable graph's step for later launches.
     pub(crate) fn set_executable_node(
         &self,
         handle: ExecutableHandle,
@@ -155,7 +155,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Gives the steps of a child graph the parameters of a graph of the same shape.
+    /// Updates a child graph's steps from a graph of the same topology.
     pub(crate) fn set_executable_child(
         &self,
         handle: ExecutableHandle,
@@ -176,7 +176,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Gives all steps the parameters of a graph of the same shape, whose nodes were added in the same order.
+    /// Updates all steps from a graph of the same topology with the same order of insertion.
     pub(crate) fn update_executable(
         &self,
         handle: ExecutableHandle,

@@ -1,14 +1,14 @@
-//! User objects: things of the program that graphs keep alive (`cudaUserObject_t`).
+//! User objects: objects of the program that graphs keep alive (`cudaUserObject_t`).
 
 use crate::abi::UserObjectHandle;
 use crate::abi::error::{Error, Result};
 use crate::session::streams::HostCall;
 use rustc_hash::FxHashMap;
 
-/// Handles lie where no process has memory.
+/// Handles lie in an address range without memory.
 const USER_OBJECTS: usize = 0x5f00_0000_0000_0000;
 
-/// The references that a graph holds.
+/// References held by a graph.
 pub(crate) type References = FxHashMap<UserObjectHandle, u32>;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ struct UserObject {
     destructor: HostCall,
 }
 
-/// All user objects, with the number of references to each.
+/// All user objects with their reference counts.
 #[derive(Debug, Default)]
 pub(crate) struct UserObjects {
     live: FxHashMap<UserObjectHandle, UserObject>,
@@ -25,7 +25,7 @@ pub(crate) struct UserObjects {
 }
 
 impl UserObjects {
-    /// A new object with so many references.
+    /// A new object with a number of references.
     pub(crate) fn create(&mut self, destructor: HostCall, references: u32) -> UserObjectHandle {
         self.created += 1;
         let handle = UserObjectHandle(USER_OBJECTS | (self.created << 4));
@@ -40,7 +40,7 @@ impl UserObjects {
         Ok(())
     }
 
-    /// Removes references; with the last one the object goes, and its destructor is to be called.
+    /// Removes references. The last one removes the object and returns its destructor.
     pub(crate) fn release(&mut self, handle: UserObjectHandle, count: u32) -> Result<Option<HostCall>> {
         let object = self.live.get_mut(&handle).ok_or(Error::InvalidValue)?;
         object.references = object.references.checked_sub(count.into()).ok_or(Error::InvalidValue)?;
@@ -50,16 +50,16 @@ impl UserObjects {
         Ok(self.live.remove(&handle).map(|object| object.destructor))
     }
 
-    /// Another holder of the same references.
+    /// Adds another holder of the same references.
     pub(crate) fn share(&mut self, references: &References) -> References {
         for (handle, count) in references {
-            // What a graph refers to is alive.
+            // Objects referenced by a graph are alive.
             let _ = self.retain(*handle, *count);
         }
         references.clone()
     }
 
-    /// A holder is gone; gives the destructors to be called.
+    /// Removes a holder; returns the destructors to call.
     pub(crate) fn release_all(&mut self, references: References) -> Vec<HostCall> {
         references
             .into_iter()
@@ -75,7 +75,7 @@ mod tests {
     unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
 
     #[test]
-    fn an_object_goes_with_its_last_reference() {
+    fn object_is_removed_with_its_last_reference() {
         let destructor = HostCall::new(Some(nothing), std::ptr::null_mut()).unwrap();
         let mut objects = UserObjects::default();
         let handle = objects.create(destructor, 1);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn more_references_than_there_are_cannot_be_released() {
+    fn release_beyond_the_count_is_an_error() {
         let destructor = HostCall::new(Some(nothing), std::ptr::null_mut()).unwrap();
         let mut objects = UserObjects::default();
         let handle = objects.create(destructor, 1);

@@ -93,18 +93,18 @@ api! { Driver;
         })
     }
 
-    /// The file that a process runs.
+    /// Executable of a process.
     fn nvmlSystemGetProcessName(pid: c_uint, name: *mut c_char, length: c_uint) -> c_int = UNKNOWN; {
         initialized(|_| {
             let file = std::fs::read_link(format!("/proc/{pid}/exe")).map_err(|_| Failure::NotFound)?;
-            // What does not fit is cut off.
+            // Truncates to the caller's buffer.
             let text = file.to_string_lossy();
             let end = text.floor_char_boundary((length as usize).saturating_sub(1));
             store_text(name, length, text.get(..end).unwrap_or_default())
         })
     }
 
-    /// Version of NVML: that of CUDA before that of the driver.
+    /// NVML version: CUDA version, then driver version.
     fn nvmlSystemGetNVMLVersion(version: *mut c_char, length: c_uint) -> c_int = UNKNOWN; {
         initialized(|profile| {
             let cuda = profile.driver_version;

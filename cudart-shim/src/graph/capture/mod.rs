@@ -1,9 +1,10 @@
-//! The rules of stream capture (CUDA C++ programming guide, "Creating a Graph Using Stream Capture"; runtime API,
-//! `cudaStreamBeginCapture`, `cudaThreadExchangeStreamCaptureMode`), free of any simulator type.
+//! Rules of stream capture (CUDA C++ programming guide, "Creating a Graph Using Stream Capture";
+//! runtime API, `cudaStreamBeginCapture`, `cudaThreadExchangeStreamCaptureMode`), independent of
+//! the simulator.
 //!
-//! A stream that is captured has a set of nodes that its next one will depend on. An event recorded in it is that set; a
-//! stream that waits for the event joins the capture. An operation that must not be is refused, and the captures that
-//! forbid it are invalid from then on.
+//! A captured stream has a set of nodes on which its next node depends. An event recorded in the
+//! stream holds that set; a stream that waits for the event joins the capture. A forbidden
+//! operation is rejected and invalidates the captures that forbid it.
 
 use super::handle::GraphHandle;
 use super::topology::Edge;
@@ -13,7 +14,7 @@ use std::ffi::c_int;
 use std::hash::Hash;
 use thiserror::Error;
 
-/// Why something is refused while streams are captured.
+/// Reason of a rejection during capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum CaptureError {
     #[error("the operation is not permitted while the stream is captured")]
@@ -38,14 +39,14 @@ pub(crate) enum CaptureError {
     IllegalState,
 }
 
-/// Which calls a capture forbids to whom, `cudaStreamCaptureMode`.
+/// Calls that a capture forbids, by thread, `cudaStreamCaptureMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Potentially unsafe calls, to every thread.
+    /// Potentially unsafe calls of every thread.
     Global,
-    /// Potentially unsafe calls, to the thread that began the capture.
+    /// Potentially unsafe calls of the thread that began the capture.
     ThreadLocal,
-    /// Nothing.
+    /// None.
     Relaxed,
 }
 
@@ -61,10 +62,10 @@ impl Mode {
     }
 }
 
-/// A number no other capture has.
+/// Unique number of a capture.
 pub(crate) type CaptureId = u64;
 
-/// Nodes that the next one depends on.
+/// Dependencies of the next node.
 pub(crate) type Tail<N> = Vec<(N, Edge)>;
 
 #[derive(Debug)]
@@ -73,40 +74,40 @@ struct Capture<S, N> {
     mode: Mode,
     thread: u64,
     graph: GraphHandle,
-    /// Whether the graph was there before.
+    /// True for a capture into an existing graph.
     is_given: bool,
     is_valid: bool,
-    /// The captured streams, the origin among them.
+    /// Captured streams, the origin included.
     tails: FxHashMap<S, Tail<N>>,
-    /// Which of them the legacy default stream waits for.
+    /// True if the legacy default stream waits for one of them.
     has_blocking: bool,
 }
 
-/// What a capture leaves behind when it ends.
+/// Result of a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ended<N> {
     pub(crate) graph: GraphHandle,
-    /// Whether the graph was there before, and stays if it is not whole.
+    /// True for an existing graph, which stays even if incomplete.
     pub(crate) is_given: bool,
-    /// Whether the graph is whole; else why not.
+    /// Success, or the reason why the graph is incomplete.
     pub(crate) outcome: Result<(), CaptureError>,
-    /// What the streams end with: the origin, and the others.
+    /// Tails of the origin and of the other streams.
     pub(crate) origin: Tail<N>,
     pub(crate) others: Vec<Tail<N>>,
 }
 
-/// What a query says.
+/// Status of a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Status<'a, N> {
     pub(crate) id: CaptureId,
     pub(crate) graph: GraphHandle,
-    /// Whether the graph was there before.
+    /// True for a capture into an existing graph.
     pub(crate) is_given: bool,
     pub(crate) is_valid: bool,
     pub(crate) tail: &'a Tail<N>,
 }
 
-/// All captures under way.
+/// Captures in progress.
 #[derive(Debug)]
 pub(crate) struct Captures<S, E, N> {
     captures: BTreeMap<CaptureId, Capture<S, N>>,
@@ -127,16 +128,16 @@ impl<S, E, N> Default for Captures<S, E, N> {
     }
 }
 
-/// An answer, or the rule that is against it.
+/// A result, or the rule that forbids it.
 type Ruling<T> = Result<T, CaptureError>;
 
 impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
-    /// Whether nothing is captured, nor any event of a capture remembered.
+    /// True without captures and captured events.
     pub(crate) fn is_empty(&self) -> bool {
         self.captures.is_empty() && self.events.is_empty()
     }
 
-    /// Begins a capture in a stream, whose first nodes will depend on `tail`.
+    /// Begins a capture in a stream; its first nodes depend on `tail`.
     pub(crate) fn begin(
         &mut self,
         stream: S,
@@ -158,7 +159,8 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Ok(self.begun)
     }
 
-    /// Ends the capture that began in a stream. Whether other streams have been joined the caller judges by the tails.
+    /// Ends the capture that began in a stream. The caller judges by the tails if other streams
+    /// were joined.
     pub(crate) fn end(&mut self, stream: S, thread: u64) -> Ruling<Ended<N>> {
         let id = *self.streams.get(&stream).ok_or(CaptureError::IllegalState)?;
         let capture = self.captures.get_mut(&id).ok_or(CaptureError::IllegalState)?;
@@ -182,18 +184,19 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Some(Ended { graph, is_given, outcome, origin, others })
     }
 
-    /// A stream is destroyed: the capture that began in it is over. Of another its work stays, and has to be joined.
+    /// Handles a stream's destruction: ends the capture that began in it. In another capture its
+    /// work stays and must be joined.
     pub(crate) fn forget_stream(&mut self, stream: S) -> Option<Ended<N>> {
         let id = self.streams.remove(&stream)?;
         if self.captures.get(&id)?.origin == stream { self.remove(id) } else { None }
     }
 
-    /// An event is destroyed or recorded outside of captures.
+    /// Forgets an event that is destroyed or recorded outside captures.
     pub(crate) fn forget_event(&mut self, event: E) {
         self.events.remove(&event);
     }
 
-    /// The capture that a stream is part of.
+    /// Capture of a stream.
     pub(crate) fn status(&self, stream: S) -> Option<Status<'_, N>> {
         let id = *self.streams.get(&stream)?;
         let capture = self.captures.get(&id)?;
@@ -202,7 +205,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Some(Status { id, graph, is_given, is_valid, tail })
     }
 
-    /// The graph and the tail that new work of a stream goes behind; `None` when the stream is not captured.
+    /// Graph and tail for new work of a stream; `None` if the stream is not captured.
     pub(crate) fn place(&self, stream: S) -> Ruling<Option<(GraphHandle, Tail<N>)>> {
         match self.status(stream) {
             None => Ok(None),
@@ -211,7 +214,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         }
     }
 
-    /// Replaces what a captured stream's next node depends on.
+    /// Replaces the dependencies of a captured stream's next node.
     pub(crate) fn set_tail(&mut self, stream: S, tail: Tail<N>) {
         let capture = self.streams.get(&stream).and_then(|id| self.captures.get_mut(id));
         if let Some(place) = capture.and_then(|capture| capture.tails.get_mut(&stream)) {
@@ -219,7 +222,8 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         }
     }
 
-    /// Records an event in a stream; false when the stream is not captured, and the event is an ordinary one then.
+    /// Records an event in a stream; false if the stream is not captured, so the record is an
+    /// ordinary one.
     pub(crate) fn record(&mut self, event: E, stream: S) -> Ruling<bool> {
         let Some((_, tail)) = self.place(stream)? else {
             self.events.remove(&event);
@@ -231,7 +235,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Ok(true)
     }
 
-    /// Lets a stream wait for an event; false when neither has to do with a capture.
+    /// Makes a stream wait for an event; false if no capture is concerned.
     pub(crate) fn wait(&mut self, stream: S, is_legacy: bool, is_blocking: bool, event: E) -> Ruling<bool> {
         let of_stream = self.streams.get(&stream).copied();
         let captured = self.events.get(&event);
@@ -267,14 +271,14 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Ok(true)
     }
 
-    /// A call that asks for an event's state, which captured work has not got.
+    /// Rejects a query of a captured event, which has no state.
     pub(crate) fn check_event(&mut self, event: E) -> Ruling<()> {
         let Some((id, _)) = self.events.get(&event) else { return Ok(()) };
         self.invalidate(*id);
         Err(CaptureError::CapturedEvent)
     }
 
-    /// A call that cannot be captured and is made on a stream: `is_legacy` that it is the legacy default stream, which
+    /// Handles an uncapturable call on a stream. `is_legacy` marks the legacy default stream, which
     /// waits for every blocking one.
     pub(crate) fn forbid(&mut self, stream: S, is_legacy: bool) -> Ruling<()> {
         self.check_legacy(is_legacy)?;
@@ -284,7 +288,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Err(CaptureError::Unsupported)
     }
 
-    /// Refuses work in the legacy default stream while a blocking stream is captured.
+    /// Rejects work in the legacy default stream while a blocking stream is captured.
     pub(crate) fn check_legacy(&mut self, is_legacy: bool) -> Ruling<()> {
         let mut blocking =
             self.captures.values_mut().filter(|capture| is_legacy && capture.has_blocking).peekable();
@@ -295,12 +299,13 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Err(CaptureError::Implicit)
     }
 
-    /// Whether a query of the legacy default stream has no answer, as a blocking stream is captured. Nothing is invalid by it.
+    /// True if a query of the legacy default stream has no answer, since a blocking stream is
+    /// captured. The query invalidates nothing.
     pub(crate) fn has_blocking(&self) -> bool {
         self.captures.values().any(|capture| capture.has_blocking)
     }
 
-    /// A call that would wait for every stream.
+    /// Handles a call that waits for every stream.
     pub(crate) fn check_all_streams(&mut self) -> Ruling<()> {
         if self.captures.is_empty() {
             return Ok(());
@@ -309,7 +314,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Err(CaptureError::Unsupported)
     }
 
-    /// A potentially unsafe call by a thread of the mode `allowed`.
+    /// Handles a potentially unsafe call by a thread in mode `allowed`.
     pub(crate) fn check_unsafe(&mut self, thread: u64, allowed: Mode) -> Ruling<()> {
         let forbids = |capture: &Capture<S, N>| match (allowed, capture.mode) {
             (Mode::Relaxed, _) | (_, Mode::Relaxed) => false,

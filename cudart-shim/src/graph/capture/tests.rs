@@ -1,4 +1,4 @@
-//! The rules, one claim each.
+//! Rules of stream capture, one claim each.
 
 use super::*;
 use CaptureError::*;
@@ -6,7 +6,7 @@ use CaptureError::*;
 type TestCaptures = Captures<u32, char, u32>;
 
 const GRAPH: GraphHandle = GraphHandle(16);
-/// The thread that captures, and another.
+/// The capturing thread, and another one.
 const HERE: u64 = 1;
 const THERE: u64 = 2;
 
@@ -18,7 +18,7 @@ fn begun_in(streams: &[u32], mode: Mode) -> TestCaptures {
     captures
 }
 
-/// Adds a node to a captured stream, as a call of the API does.
+/// Adds a node to a captured stream, as an API call does.
 fn work(captures: &mut TestCaptures, stream: u32, node: u32) -> Vec<u32> {
     let (_, tail) = captures.place(stream).unwrap().unwrap();
     captures.set_tail(stream, vec![(node, Edge::default())]);
@@ -54,7 +54,7 @@ fn a_stream_is_captured_once_at_a_time() {
 }
 
 #[test]
-fn a_capture_ends_in_the_stream_and_the_thread_it_began_in() {
+fn capture_ends_in_its_stream_and_thread() {
     let mut captures = begun_in(&[1], Mode::ThreadLocal);
     assert_eq!(captures.end(1, THERE), Err(WrongThread));
     fork(&mut captures, 1, 2, 'f');
@@ -64,7 +64,7 @@ fn a_capture_ends_in_the_stream_and_the_thread_it_began_in() {
 }
 
 #[test]
-fn two_captures_do_not_become_one() {
+fn captures_never_merge() {
     let mut captures = begun_in(&[1, 2], Mode::Global);
     captures.record('e', 1).unwrap();
     assert_eq!(captures.wait(2, false, true, 'e'), Err(Merge));
@@ -73,7 +73,7 @@ fn two_captures_do_not_become_one() {
 }
 
 #[test]
-fn captured_work_does_not_wait_for_an_event_recorded_outside() {
+fn captured_work_cannot_wait_for_an_outside_event() {
     let mut captures = begun_in(&[1], Mode::Global);
     assert_eq!(captures.record('e', 7), Ok(false));
     assert_eq!(captures.wait(1, false, true, 'e'), Err(Isolation));
@@ -81,7 +81,7 @@ fn captured_work_does_not_wait_for_an_event_recorded_outside() {
 }
 
 #[test]
-fn nobody_waits_for_an_event_of_a_capture_that_is_over() {
+fn event_of_an_ended_capture_cannot_be_awaited() {
     let mut captures = begun_in(&[1], Mode::Global);
     captures.record('e', 1).unwrap();
     captures.end(1, HERE).unwrap();
@@ -91,7 +91,7 @@ fn nobody_waits_for_an_event_of_a_capture_that_is_over() {
 }
 
 #[test]
-fn the_state_of_a_captured_event_cannot_be_asked_for() {
+fn captured_event_cannot_be_queried() {
     let mut captures = begun_in(&[1], Mode::Relaxed);
     captures.record('e', 1).unwrap();
     assert_eq!(captures.check_event('e'), Err(CapturedEvent));
@@ -100,7 +100,7 @@ fn the_state_of_a_captured_event_cannot_be_asked_for() {
 }
 
 #[test]
-fn the_legacy_default_stream_does_not_join_a_capture() {
+fn legacy_default_stream_cannot_join_a_capture() {
     let mut captures = begun_in(&[1], Mode::Relaxed);
     captures.record('e', 1).unwrap();
     assert_eq!(captures.wait(0, true, true, 'e'), Err(Implicit));
@@ -108,7 +108,7 @@ fn the_legacy_default_stream_does_not_join_a_capture() {
 }
 
 #[test]
-fn the_legacy_default_stream_is_free_while_only_others_are_captured() {
+fn legacy_stream_is_free_beside_non_blocking_captures() {
     let mut captures = TestCaptures::default();
     captures.begin(1, false, (Mode::Global, HERE), (GRAPH, false), Vec::new()).unwrap();
     assert_eq!(captures.check_legacy(true), Ok(()));
@@ -118,7 +118,7 @@ fn the_legacy_default_stream_is_free_while_only_others_are_captured() {
 }
 
 #[test]
-fn waiting_for_a_captured_stream_makes_the_capture_invalid() {
+fn wait_for_a_captured_stream_invalidates_the_capture() {
     let mut captures = begun_in(&[1], Mode::Relaxed);
     assert_eq!(captures.forbid(2, false), Ok(()));
     assert_eq!(captures.forbid(1, false), Err(Unsupported));
@@ -127,7 +127,7 @@ fn waiting_for_a_captured_stream_makes_the_capture_invalid() {
 }
 
 #[test]
-fn the_modes_say_which_threads_may_make_unsafe_calls() {
+fn mode_decides_which_threads_may_call_unsafely() {
     let is_refused = |mode, thread, allowed| begun_in(&[1], mode).check_unsafe(thread, allowed).is_err();
     use Mode::{Global, Relaxed, ThreadLocal};
     assert!(is_refused(Global, HERE, Global) && is_refused(Global, THERE, Global));
@@ -138,7 +138,7 @@ fn the_modes_say_which_threads_may_make_unsafe_calls() {
 }
 
 #[test]
-fn a_destroyed_stream_takes_its_capture_with_it() {
+fn destroyed_stream_ends_its_capture() {
     let mut captures = begun_in(&[1], Mode::Global);
     fork(&mut captures, 1, 2, 'f');
     assert!(captures.forget_stream(1).is_some());
@@ -146,7 +146,7 @@ fn a_destroyed_stream_takes_its_capture_with_it() {
 }
 
 #[test]
-fn the_work_of_a_destroyed_stream_that_had_joined_a_capture_stays() {
+fn work_of_a_destroyed_joined_stream_stays() {
     let mut captures = begun_in(&[1], Mode::Global);
     fork(&mut captures, 1, 2, 'f');
     captures.set_tail(2, vec![(9, Edge::default())]);

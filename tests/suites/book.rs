@@ -23,6 +23,8 @@ fn main() -> ExitCode {
     let root = catalogue::checkout();
     let mut trials = vec![
         Trial::test("links_lead_somewhere", links_lead_somewhere),
+        Trial::test("model_diffs_apply", model_diffs_apply),
+        Trial::test("architecture_counts_the_places_of_extensions", architecture_counts_places),
         Trial::test("fences_are_read_as_examples", fences_are_read_as_examples),
     ];
     match book::examples(&root) {
@@ -38,6 +40,44 @@ fn main() -> ExitCode {
 fn links_lead_somewhere() -> Result<(), Failed> {
     let broken = book::broken_links(&catalogue::checkout())?;
     if broken.is_empty() { Ok(()) } else { Err(Failed::from(broken.join("\n"))) }
+}
+
+/// Every model diff fits the sources. `cargo xtask docs --extending` compiles them.
+fn model_diffs_apply() -> Result<(), Failed> {
+    let root = catalogue::checkout();
+    let patches = book::patches(&root)?;
+    if patches.is_empty() {
+        return Err(Failed::from("the book has no model diff"));
+    }
+    for patch in patches {
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), &patch.text)?;
+        let mut check = Command::new("git");
+        check.args(["apply", "--check", "-p0"]).arg(file.path()).current_dir(&root);
+        let output = check.output()?;
+        if !output.status.success() {
+            let reason = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(Failed::from(format!("{}:{}: {reason}", patch.page.display(), patch.line)));
+        }
+    }
+    Ok(())
+}
+
+/// Rows `| [NAME](PAGE) | PLACES |` of ARCHITECTURE.md hold the numbers of files that the model diffs touch.
+fn architecture_counts_places() -> Result<(), Failed> {
+    let root = catalogue::checkout();
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    for patch in book::patches(&root)? {
+        let (page, places) = (patch.page.display().to_string(), patch.files().len());
+        let row = text.lines().find(|line| line.starts_with('|') && line.contains(&format!("({page})")));
+        let told = row.and_then(|row| row.split('|').nth(2)?.trim().parse().ok());
+        if told != Some(places) {
+            return Err(Failed::from(format!(
+                "{page}: the diff touches {places} files, ARCHITECTURE.md says {told:?}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn fences_are_read_as_examples() -> Result<(), Failed> {

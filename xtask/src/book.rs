@@ -1,8 +1,8 @@
 //! `cargo xtask docs`: the book under `docs/`, its generated pages and its links.
 
 use crate::error::{Error, Result};
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{extending, process};
 use std::path::PathBuf;
 use std::process::Command;
 use voltsim_tests::book;
@@ -20,6 +20,12 @@ pub(crate) struct Arguments {
     /// Check the links, and build nothing
     #[arg(long)]
     check: bool,
+    /// Compile the model diffs of the pages about extending, each in a copy of the tree
+    #[arg(long, conflicts_with_all = ["check", "generate"])]
+    extending: bool,
+    /// Build the documentation of the crates with warnings as errors, and nothing else
+    #[arg(long, conflicts_with_all = ["check", "generate", "extending"])]
+    api: bool,
 }
 
 /// Builds the book into `target/book`, after a check of its links.
@@ -28,6 +34,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.generate {
         let mut test = workspace.cargo(&["test", "--workspace", "--test", "reference"]);
         return process::quiet(test.env(WRITE, "1")).map(drop);
+    }
+    if arguments.extending {
+        return extending::check(&workspace);
+    }
+    if arguments.api {
+        let mut document = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
+        return process::quiet(document.env("RUSTDOCFLAGS", "-D warnings")).map(drop);
     }
     let broken = book::broken_links(&workspace.root)?;
     if !broken.is_empty() {

@@ -12,9 +12,11 @@ mod clients;
 mod correlate;
 mod debian;
 mod error;
+mod extending;
 mod files;
 mod guided;
 mod micro;
+mod miri;
 mod process;
 mod programs;
 mod python;
@@ -40,6 +42,10 @@ enum Task {
         /// Run only tests whose name contains this, and leave the style checks out; `pytorch` and
         /// `pytorch-2.6` are suites of their own, which set PyTorch up, and so is `slurm`, which installs Slurm.
         filter: Option<String>,
+        /// Run the fast lane: format, unit tests, and suites without CUDA programs; under five minutes on a warm
+        /// build.
+        #[arg(long, conflicts_with = "filter")]
+        fast: bool,
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
     Programs {
@@ -64,6 +70,9 @@ enum Task {
     Correlate(correlate::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
     Micro(micro::Arguments),
+    /// Interpret tests of crates with `unsafe` or threads by Miri; needs `rustup toolchain install nightly` with the
+    /// components miri and rust-src.
+    Miri,
     /// Check the links of all pages and build the book into target/book.
     Docs(book::Arguments),
     /// List the places that break rules of STYLE.md.
@@ -87,8 +96,9 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
-        Task::Test { filter } if filter.as_deref() == Some("slurm") => slurm::run(),
-        Task::Test { filter } => {
+        Task::Test { fast: true, .. } => test::fast(),
+        Task::Test { filter, .. } if filter.as_deref() == Some("slurm") => slurm::run(),
+        Task::Test { filter, .. } => {
             let suite = filter.as_deref().and_then(clients::run_by_name);
             suite.unwrap_or_else(|| test::run(filter.as_deref()))
         }
@@ -100,6 +110,7 @@ fn main() -> ExitCode {
         Task::Bench { subject, rows, guided, json } => {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())
         }
+        Task::Miri => miri::run(),
         Task::Docs(arguments) => book::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Micro(arguments) => micro::run(&arguments),

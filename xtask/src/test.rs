@@ -18,6 +18,41 @@ const ENGINE_TESTS: [&str; 10] =
 const MODEL_COST: [&str; 8] =
     ["test", "--release", "--workspace", "--test", "gpu", "--", "--ignored", "no_tenth_more"];
 
+/// Suites of the fast lane: they need no CUDA program and no release build.
+const FAST: [&str; 17] = [
+    "tidy",
+    "book",
+    "reference",
+    "dependency_rule",
+    "module_cycles",
+    "ptx",
+    "errors",
+    "forms",
+    "link",
+    "lower",
+    "shape",
+    "engine",
+    "atomics",
+    "sm",
+    "sm_memory",
+    "memory_side",
+    "import",
+];
+
+/// Runs the fast lane: format, unit tests, and the suites of [`FAST`].
+pub(crate) fn fast() -> Result<()> {
+    let workspace = Workspace::find();
+    let mut report = Report::default();
+    let mut counts = Counts::default();
+    report.step("cargo fmt", || process::shown(&mut workspace.cargo(&["fmt", "--all", "--check"])));
+    report.step("fast lane", || {
+        let mut command = workspace.cargo(&["test", "--workspace", "--no-fail-fast", "--lib", "--bins"]);
+        command.args(FAST.iter().flat_map(|suite| ["--test", suite]));
+        process::seen(&mut command, |line| counts.add(line))
+    });
+    report.close(&counts, &[])
+}
+
 /// Runs every step. A failed step does not stop later ones, so one run shows every failure.
 pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let workspace = Workspace::find();

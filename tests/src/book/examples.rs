@@ -45,20 +45,28 @@ pub fn examples(root: &Path) -> Result<Vec<(PathBuf, Vec<Example>)>, Error> {
 
 /// The examples of a page.
 pub fn of_page(text: &str) -> Vec<Example> {
+    let examples = blocks(text)
+        .into_iter()
+        .map(|(info, line, text)| opened(info, line).map(|it| Example { text, ..it }));
+    examples.flatten().collect()
+}
+
+/// Code blocks of a page: information of the fence, its line from 1, and the code without the fence's indentation.
+pub(super) fn blocks(text: &str) -> Vec<(&str, usize, String)> {
     let mut found = Vec::new();
-    let mut open: Option<(Example, usize)> = None;
+    let mut open: Option<((&str, usize, String), usize)> = None;
     for (index, line) in text.lines().enumerate() {
         let trimmed = line.trim_start();
         let Some(info) = trimmed.strip_prefix("```") else {
-            if let Some((example, indent)) = &mut open {
-                example.text.push_str(line.get(*indent..).unwrap_or_default());
-                example.text.push('\n');
+            if let Some(((.., code), indent)) = &mut open {
+                code.push_str(line.get(*indent..).unwrap_or_default());
+                code.push('\n');
             }
             continue;
         };
         match open.take() {
-            Some((example, _)) => found.push(example),
-            None => open = opened(info, index + 1).map(|example| (example, line.len() - trimmed.len())),
+            Some((block, _)) => found.push(block),
+            None => open = Some(((info.trim(), index + 1, String::new()), line.len() - trimmed.len())),
         }
     }
     found

@@ -18,24 +18,25 @@ use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, Memor
 use saved_run::Registration;
 use stream_engine::{Scope, StreamId};
 
-/// Kinds of memory that streams free; only pools have the second.
+/// Kinds of memory that a stream frees. Managed memory is freed in a stream only if it comes from a
+/// pool.
 const STREAM_KINDS: [AllocationKind; 2] = [AllocationKind::Device, AllocationKind::Managed];
 /// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
 pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
 /// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
 pub(crate) const HOST_REGISTER_FLAGS: u32 = 15;
-/// The device only reads the memory, which no profile says that it supports
+/// The device only reads the memory. No profile supports this flag
 /// (`ReadOnlyHostRegisterSupported`).
 const HOST_REGISTER_READ_ONLY: u32 = 8;
 
-/// Ends the registrations of host memory that the program has unmapped, and tells the user:
-/// kernels, copies and fills then find no memory there.
+/// Ends the registration of host memory that the program has unmapped, and warns the user. Kernels,
+/// copies and fills then find no memory there.
 pub(crate) fn end_unmapped() {
     for ended in started().flat_map(|simulator| simulator.device.memory.end_unmapped()) {
         log::report(|| {
             let Allocation { address, size, .. } = ended;
             format!(
-                "registered host memory of {size} bytes at {address:#x} has been unmapped: its registration ends. \
+                "registered host memory of {size} bytes at {address:#x} has been unmapped, which ends its registration. \
                  Call cudaHostUnregister before munmap or free"
             )
         });
@@ -43,12 +44,12 @@ pub(crate) fn end_unmapped() {
 }
 
 impl Simulator {
-    /// Allocates memory of a kind; 0 bytes are no allocation and the address 0.
+    /// Allocates memory of a kind. A size of 0 allocates nothing and returns the address 0.
     pub(crate) fn allocate(&self, size: usize, kind: AllocationKind, flags: u32) -> Result<u64> {
         if size == 0 {
             return Ok(0);
         }
-        // Every allocation can be a texture.
+        // Any allocation may be bound to a texture.
         let alignment = ALLOCATION_ALIGNMENT.max(self.texture_alignment() as u64);
         let address = self.device.memory.allocate(size as u64, alignment, kind)?;
         if let Some(checker) = self.device.checker() {
@@ -60,7 +61,8 @@ impl Simulator {
         Ok(address)
     }
 
-    /// Rows of `width` bytes, each starting at a multiple of the texture alignment: the address and the pitch.
+    /// Allocates rows of `width` bytes, each aligned for textures. Returns the address and the
+    /// pitch.
     pub(crate) fn allocate_rows(&self, width: usize, rows: usize) -> Result<(u64, usize)> {
         self.check_unsafe_call()?;
         let alignment = self.profile.amount(Attribute::TextureAlignment).max(1) as usize;
@@ -71,7 +73,8 @@ impl Simulator {
         Ok((address, pitch))
     }
 
-    /// Waits for the device, then frees an allocation of one of these kinds. The address 0 is nothing to free.
+    /// Waits for the device, then frees an allocation of one of these kinds. Freeing the address 0
+    /// does nothing.
     pub(crate) fn free(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
         self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
@@ -89,20 +92,21 @@ impl Simulator {
         owner.release(address, entry::origin())
     }
 
-    /// The device whose memory an address is; this one if it is nobody's.
+    /// The device that owns the memory at an address; this device if no device owns it.
     pub(crate) fn owner(&self, address: u64) -> &Self {
         owner_of(address).map_or(self, |(owner, _)| owner)
     }
 
-    /// Frees device memory at its turn in a stream.
+    /// Frees device memory in stream order.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
-        // Managed memory of a pool too.
+        // Pools may hold managed memory too.
         let is_of_pool = pool::pool_of(address).is_some() || graph::memory::is_reserved(address);
         let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
         self.owner(address).check_start(address, kinds)?;
         let operation = || Operation::Free { address, by: entry::origin() };
         if graph::memory::is_reserved(address) {
-            // The memory stays where it is; what follows in the stream does not matter to it.
+            // The addresses remain valid, and later operations of the stream do not depend on the
+            // free.
             return if self.add_if_capturing(stream, operation)? {
                 Ok(())
             } else {
@@ -114,7 +118,8 @@ impl Simulator {
 
     fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
         let allocation = self.device.memory.allocation_of(address);
-        // Imported memory is freed like one's own, but for what has been opened and is to be closed.
+        // Imported memory is freed like local memory. Memory opened by handle must be closed
+        // instead.
         let is_kind = |kind| {
             kinds.contains(&kind)
                 || (kind == AllocationKind::Imported
@@ -125,7 +130,7 @@ impl Simulator {
         if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
-    /// Frees an allocation at once.
+    /// Frees an allocation immediately.
     pub(crate) fn release(&self, address: u64, by: Origin) -> Result<()> {
         let freed = self.device.memory.free(address)?;
         ownership::disown(Object::Memory(address));
@@ -139,7 +144,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Makes memory of the program reachable by kernels.
+    /// Maps memory of the program for kernels.
     pub(crate) fn register_host(&self, address: u64, size: usize, flags: u32) -> Result<()> {
         self.check_unsafe_call()?;
         if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
@@ -159,7 +164,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Refuses host memory that is not mapped, or that the program itself must not write.
+    /// Rejects host memory that is unmapped, or that the program itself may not write.
     fn check_registrable(&self, address: u64, size: u64, flags: u32) -> Result<()> {
         if started().any(|simulator| simulator.device.memory.owns(address)) {
             return Err(Error::InvalidValue);
@@ -200,7 +205,7 @@ impl Simulator {
             .ok_or(Error::InvalidValue)
     }
 
-    /// Flags the allocation that starts here was made with.
+    /// Flags with which the allocation at this start address was made.
     pub(crate) fn allocation_flags(&self, address: u64) -> u32 {
         process().allocation_flags.lock().get(&address).copied().unwrap_or(0)
     }
@@ -211,7 +216,7 @@ impl Simulator {
         (total.saturating_sub(self.device.memory.used()), total)
     }
 
-    /// Refuses a range that is not managed memory.
+    /// Rejects a range outside managed memory.
     pub(crate) fn check_managed(&self, address: u64, size: usize) -> Result<()> {
         let memory = &self.owner(address).device.memory;
         memory.check_range(address, size as u64)?;

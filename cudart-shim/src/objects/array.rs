@@ -1,4 +1,5 @@
-//! Arrays (`cudaArray_t`, `CUarray`) and mipmapped ones: images in device memory that programs reach by handle.
+//! Arrays (`cudaArray_t`, `CUarray`) and mipmapped arrays: images in device memory, named by
+//! handle.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{ArrayHandle, MipmappedArrayHandle};
@@ -13,7 +14,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use stream_engine::Scope;
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const ARRAYS: usize = 0x5600_0000_0000_0000;
 const MIPMAPPED_ARRAYS: usize = 0x5700_0000_0000_0000;
 
@@ -28,15 +29,15 @@ const COLOR_ATTACHMENT: u32 = 0x20;
 #[derive(Debug)]
 pub(crate) struct Array {
     handle: ArrayHandle,
-    /// Its texels: one level.
+    /// One level of texels.
     pub(crate) image: Image,
-    /// Width, height, and depth or layers, as the program gave them.
+    /// Width, height, and depth or layers, as the program passed them.
     pub(crate) size: [usize; 3],
-    /// Flags it was made with.
+    /// Creation flags.
     pub(crate) flags: u32,
-    /// Start of its memory, if that is given back with it.
+    /// Start of its memory, if the array owns it.
     allocation: Option<u64>,
-    /// Whether it is a level of a mipmapped array, with which it goes.
+    /// Set for a level of a mipmapped array, which owns it.
     is_level: bool,
 }
 
@@ -45,13 +46,13 @@ pub(crate) struct Array {
 pub(crate) struct MipmappedArray {
     /// Its texels.
     pub(crate) image: Image,
-    /// The arrays that are its levels.
+    /// The array of each level.
     levels: Vec<ArrayHandle>,
-    /// Start of its memory, if that is given back with it.
+    /// Start of its memory, if the mipmapped array owns it.
     allocation: Option<u64>,
 }
 
-/// The arrays there are.
+/// All arrays of a device.
 #[derive(Default)]
 pub(crate) struct Arrays {
     arrays: FxHashMap<ArrayHandle, Arc<Array>>,
@@ -59,18 +60,17 @@ pub(crate) struct Arrays {
     created: usize,
 }
 
-/// What an array is made from.
+/// Creation parameters of an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrayShape {
     /// Format of a texel.
     pub(crate) format: Format,
     /// Width, height (0 for one dimension), and depth or layers (0 for fewer than three dimensions).
     pub(crate) size: [usize; 3],
-    /// Flags.
     pub(crate) flags: u32,
 }
 
-/// A shape, understood.
+/// A checked shape.
 struct Sorted {
     extent: Extent,
     layers: u32,
@@ -78,7 +78,7 @@ struct Sorted {
 }
 
 impl Arrays {
-    /// Those of a device, whose handles no other device has.
+    /// The table of one device. Handles are unique across devices.
     pub(crate) fn of_device(ordinal: usize) -> Self {
         Self { created: ordinal << DEVICE_SHIFT, ..Self::default() }
     }
@@ -90,7 +90,7 @@ impl Arrays {
 }
 
 impl Array {
-    /// Its level.
+    /// The only level of its image.
     pub(crate) fn level(&self) -> Result<Level> {
         self.image.level(0).copied().ok_or(Error::InvalidValue)
     }
@@ -105,7 +105,7 @@ impl Array {
         Ok(self.level()?.width as usize * self.texel_bytes())
     }
 
-    /// The box of `extent` (bytes, rows, slices) at byte, row and slice `place`.
+    /// The box of `extent` (bytes, rows, slices) at the byte, row and slice in `place`.
     pub(crate) fn side(&self, [x, y, z]: [usize; 3], extent: CopyExtent) -> Result<Side> {
         let level = self.level()?;
         let slices = (level.depth * self.image.layers) as usize;
@@ -123,7 +123,7 @@ impl Array {
 }
 
 impl Simulator {
-    /// Sorts a shape out, and checks it against the device's limits.
+    /// Parses a shape and checks it against the device's limits.
     fn sort(&self, shape: &ArrayShape, levels: u32) -> Result<Sorted> {
         let ArrayShape { size: [width, height, depth], flags, .. } = *shape;
         let known = LAYERED | SURFACE_LOAD_STORE | CUBEMAP | TEXTURE_GATHER | COLOR_ATTACHMENT;
@@ -174,7 +174,8 @@ impl Simulator {
         Ok(Sorted { extent, layers, cube })
     }
 
-    /// Makes an image of a shape: what was allocated for it, if it has no place in memory that is there, and the image.
+    /// Allocates an image of a shape. Returns the allocation, if the image owns its memory, and the
+    /// image.
     fn allocate_image(&self, shape: &ArrayShape, levels: u32) -> Result<(Option<u64>, Image)> {
         self.check_unsafe_call()?;
         let sorted = self.sort(shape, levels)?;
@@ -188,7 +189,7 @@ impl Simulator {
         Ok((Some(address), image.moved(address)))
     }
 
-    /// Makes an array.
+    /// Creates an array.
     pub(crate) fn create_array(&self, shape: &ArrayShape) -> Result<ArrayHandle> {
         let (allocation, image) = self.allocate_image(shape, 1)?;
         let mut arrays = self.arrays.lock();
@@ -200,7 +201,7 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// Makes a mipmapped array of at most as many levels as halving its size gives.
+    /// Creates a mipmapped array. Halving the size to one texel limits the number of levels.
     pub(crate) fn create_mipmapped_array(
         &self,
         shape: &ArrayShape,
@@ -236,35 +237,36 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// The array of a handle.
+    /// The array with a handle.
     pub(crate) fn array(&self, handle: ArrayHandle) -> Result<Arc<Array>> {
         self.arrays.lock().arrays.get(&handle).cloned().ok_or(Error::InvalidResourceHandle)
     }
 
-    /// The mipmapped array of a handle.
+    /// The mipmapped array with a handle.
     pub(crate) fn mipmapped_array(&self, handle: MipmappedArrayHandle) -> Result<Arc<MipmappedArray>> {
         self.arrays.lock().mipmapped.get(&handle).cloned().ok_or(Error::InvalidResourceHandle)
     }
 
-    /// The array that is a level of a mipmapped one.
+    /// The array for one level of a mipmapped array.
     pub(crate) fn level_of(&self, handle: MipmappedArrayHandle, level: u32) -> Result<ArrayHandle> {
         let mipmapped = self.mipmapped_array(handle)?;
         mipmapped.levels.get(level as usize).copied().ok_or(Error::InvalidValue)
     }
 
-    /// For questions that only arrays of special kinds answer, which there are none of: planes, memory mapped later, tiles.
+    /// Answers queries about planes, sparse arrays and deferred mapping: no array here supports
+    /// them.
     pub(crate) fn special_array(&self, handle: ArrayHandle) -> Result<()> {
         self.array(handle)?;
         Err(Error::InvalidValue)
     }
 
-    /// As [`Simulator::special_array`].
+    /// [`Simulator::special_array`] for mipmapped arrays.
     pub(crate) fn special_mipmapped_array(&self, handle: MipmappedArrayHandle) -> Result<()> {
         self.mipmapped_array(handle)?;
         Err(Error::InvalidValue)
     }
 
-    /// Frees an array, after the device's work. A level goes with its mipmapped array.
+    /// Frees an array after the device's work. A level is freed with its mipmapped array.
     pub(crate) fn free_array(&self, handle: ArrayHandle) -> Result<()> {
         self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
@@ -277,7 +279,7 @@ impl Simulator {
         self.give_back(array.allocation)
     }
 
-    /// Frees a mipmapped array with its levels, after the device's work.
+    /// Frees a mipmapped array and its levels after the device's work.
     pub(crate) fn free_mipmapped_array(&self, handle: MipmappedArrayHandle) -> Result<()> {
         self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
@@ -298,8 +300,8 @@ impl Simulator {
     }
 }
 
-/// A stretch of an array's bytes, rows following one another without gaps, as boxes: what begins within a row, whole
-/// rows, what ends within a row. Each with the bytes before it.
+/// Splits a range of an array's bytes, rows without gaps, into boxes: a partial first row, whole
+/// rows, a partial last row. Each box comes with the number of bytes before it.
 pub(crate) fn stretch(array: &Array, start: usize, count: usize) -> Result<Vec<(Side, CopyExtent, usize)>> {
     let row = array.row_bytes()?;
     let end = start.checked_add(count).ok_or(Error::InvalidValue)?;

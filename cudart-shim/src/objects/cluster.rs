@@ -1,5 +1,5 @@
-//! Clusters: which CTAs a launch puts together, whether the device can, and how many of them fit (CUDA programming
-//! guide, "Thread Block Clusters").
+//! Thread block clusters: the clusters of a launch, the device's support, and the number of
+//! resident clusters (CUDA programming guide, "Thread Block Clusters").
 
 use crate::abi::error::{Error, Result};
 use crate::objects::module::Kernel;
@@ -10,17 +10,17 @@ use functional::bind::KernelResources;
 use functional::engine::cluster::MAXIMUM_CTAS;
 use ptx_frontend::ir::LaunchBounds;
 
-/// CTAs of the largest cluster that every device with clusters has.
+/// Portable cluster size: CTAs of the largest cluster that every device with clusters supports.
 const PORTABLE_CTAS: u32 = 8;
 
-/// What a program has said of a kernel's clusters.
+/// Cluster attributes that a program set on a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterSettings {
-    /// CTAs of a cluster along x, y, z; zeros where the program has not said.
+    /// Required cluster size along x, y, z; zeros if not set.
     pub(crate) required: [u32; 3],
-    /// Clusters larger than portable ones are allowed.
+    /// Allows cluster sizes above the portable one.
     pub(crate) non_portable: bool,
-    /// `cudaClusterSchedulingPolicy`: a preference.
+    /// `cudaClusterSchedulingPolicy`: a hint.
     pub(crate) policy: i32,
 }
 
@@ -31,8 +31,8 @@ impl ClusterSettings {
 }
 
 impl Simulator {
-    /// The clusters of a launch: those that it names, or that the kernel requires. An error for those that the kernel or
-    /// the device does not allow.
+    /// The clusters of a launch: the launch's own size, else the kernel's required size. An error
+    /// if the kernel or the device does not allow it.
     pub(crate) fn clusters(
         &self,
         kernel: &Kernel,
@@ -61,8 +61,8 @@ impl Simulator {
         Ok(Some(cluster))
     }
 
-    /// Clusters of a launch that are resident at once. A device is taken for one group of multiprocessors, on all of which
-    /// a cluster may lie.
+    /// Resident clusters of a launch. The device counts as one group of multiprocessors, and a
+    /// cluster may span all of them.
     pub(crate) fn active_clusters(
         &self,
         kernel: &Kernel,
@@ -74,7 +74,8 @@ impl Simulator {
         Ok(u32::try_from(resident / product(cluster)).unwrap_or(u32::MAX))
     }
 
-    /// CTAs of the largest cluster that a launch can have, whatever clusters it names; 0 if its CTAs do not fit.
+    /// CTAs of the largest cluster for a launch, ignoring the launch's own cluster size; 0 if one
+    /// CTA does not fit.
     pub(crate) fn largest_cluster(&self, kernel: &Kernel, resources: &KernelResources, sizes: &Sizes) -> u32 {
         if self.profile.attribute(Attribute::ClusterLaunch) == 0 {
             return 0;

@@ -1,4 +1,4 @@
-//! Decoded functions kept on disk between runs, in the folder that `VOLTSIM_CACHE` names (`off`: nowhere).
+//! On-disk cache of decoded functions, in the directory `VOLTSIM_CACHE` (`off`: no cache).
 
 use crate::host::log;
 use ptx_frontend::cache::FunctionCache;
@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Once, OnceLock};
 
-/// Bytes that the folder may hold.
+/// Capacity of the directory in bytes.
 const CAPACITY: u64 = 512 << 20;
 
-/// The cache of this process. It touches no file before a function is wanted.
+/// The process's cache. It opens no file before the first lookup.
 pub(crate) fn code_cache() -> Option<Arc<FunctionCache>> {
     static CACHE: OnceLock<Option<Arc<FunctionCache>>> = OnceLock::new();
     CACHE
@@ -19,7 +19,7 @@ pub(crate) fn code_cache() -> Option<Arc<FunctionCache>> {
         .clone()
 }
 
-/// Writes the first thing that went wrong with the cache to the log, once.
+/// Logs the cache's first error, once.
 pub(crate) fn log_problem() {
     static LOGGED: Once = Once::new();
     if let Some(problem) = code_cache().and_then(|cache| cache.problem()) {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_the_one_named_or_in_the_users_cache() {
+    fn cache_directory_is_the_variable_or_the_users_cache() {
         assert_eq!(folder_with(&[("VOLTSIM_CACHE", "/c"), ("HOME", "/h")]), Some("/c".into()));
         assert_eq!(folder_with(&[("HOME", "/h")]), Some("/h/.cache/voltsim/functions".into()));
         assert_eq!(
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_folder_nothing_is_cached() {
+    fn no_directory_means_no_cache() {
         assert_eq!(folder_with(&[("VOLTSIM_CACHE", "off"), ("HOME", "/h")]), None);
         assert_eq!(folder_with(&[]), None);
         assert_eq!(folder_with(&[("HOME", "relative")]), None);

@@ -1,7 +1,7 @@
-//! Memory that something outside of CUDA has made, by file descriptor.
+//! Memory created outside CUDA and imported by file descriptor.
 //!
-//! A descriptor is opaque to CUDA's programs; here it is a file that can be mapped, such as one of memfd_create(2) or an
-//! export of `cuMemExportToShareableHandle`.
+//! CUDA treats the descriptor as opaque. Here it must be a mappable file, such as one from
+//! memfd_create(2) or `cuMemExportToShareableHandle`.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, Out};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// `cudaExternalMemoryHandleTypeOpaqueFd`.
 const OPAQUE_DESCRIPTOR: c_int = 1;
-/// The last kind of handle there is.
+/// Largest handle type of the API.
 const LAST_KIND: c_int = 9;
 
 /// Start of `cudaExternalMemoryHandleDesc`, `CUDA_EXTERNAL_MEMORY_HANDLE_DESC`.
@@ -25,7 +25,7 @@ const LAST_KIND: c_int = 9;
 pub(crate) struct HandleDescription {
     kind: c_int,
     padding: c_int,
-    /// A descriptor, or what other systems have: up to 16 bytes.
+    /// A descriptor; other handle types use up to 16 bytes.
     descriptor: c_int,
     other: [c_int; 3],
     size: c_ulonglong,
@@ -34,11 +34,11 @@ pub(crate) struct HandleDescription {
 
 #[cfg(test)]
 impl HandleDescription {
-    /// Bytes to the descriptor.
+    /// Offset of the descriptor in bytes.
     pub(crate) const DESCRIPTOR: usize = std::mem::offset_of!(HandleDescription, descriptor);
-    /// Bytes to the size.
+    /// Offset of the size in bytes.
     pub(crate) const SIZE: usize = std::mem::offset_of!(HandleDescription, size);
-    /// Bytes to the flags.
+    /// Offset of the flags in bytes.
     pub(crate) const FLAGS: usize = std::mem::offset_of!(HandleDescription, flags);
 }
 
@@ -54,21 +54,21 @@ pub(crate) struct BufferDescription {
 struct External {
     pages: Arc<Pages>,
     size: u64,
-    /// The device it was imported for.
+    /// The importing device.
     device: usize,
 }
 
-/// What has been imported.
+/// All imported memory.
 #[derive(Default)]
 pub(crate) struct Table {
     live: FxHashMap<u64, External>,
     created: u64,
 }
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const HANDLES: u64 = 0x6100_0000_0000_0000;
 
-/// Takes over memory behind a descriptor, which is ours from then on.
+/// Imports the memory behind a descriptor and takes ownership of the descriptor.
 pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Result<()> {
     result.check()?;
     let HandleDescription { kind, descriptor, size, flags, .. } = description.get()?;
@@ -77,18 +77,18 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
         2..=LAST_KIND => return Err(Error::NotSupported),
         _ => return Err(Error::InvalidValue),
     }
-    // Flag 1 says that the memory is a resource's own, which makes no difference here.
+    // Flag 1 marks dedicated memory of a resource, which makes no difference here.
     if descriptor < 0 || size == 0 || flags > 1 {
         return Err(Error::InvalidValue);
     }
-    // SAFETY: the number is only used to be duplicated, which fails for one that is no open descriptor.
+    // SAFETY: the number is only duplicated, which fails unless it is an open descriptor.
     let own = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
     let pages = Pages::from_descriptor(own.map_err(|_| Error::InvalidValue)?);
     let pages = pages.map_err(|_| Error::OperatingSystem)?;
     if size > pages.size() {
         return Err(Error::InvalidValue);
     }
-    // SAFETY: an open descriptor that the program hands over with a call that succeeds.
+    // SAFETY: a successful call takes ownership of the program's open descriptor.
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
     let mut table = process().external.lock();
     table.created += 1;
@@ -97,18 +97,18 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
     result.set(handle)
 }
 
-/// Lets go of imported memory; buffers of it stay until they are freed.
+/// Releases imported memory. Its mapped buffers remain until they are freed.
 pub(crate) fn destroy(handle: u64) -> Result<()> {
     process().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
 }
 
-/// A device has been reset.
+/// Removes the imports of a device that is being reset.
 pub(crate) fn forget(device: usize) {
     process().external.lock().live.retain(|_, external| external.device != device);
 }
 
 impl Simulator {
-    /// Maps a part of imported memory, which is freed like memory of one's own.
+    /// Maps a part of imported memory. The result is freed like local memory.
     pub(crate) fn map_external(
         &self,
         result: Out<Address>,

@@ -28,33 +28,33 @@ mod attribute {
     pub(crate) const REQUIRED_CLUSTER_DEPTH: i32 = 13;
     pub(crate) const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
     pub(crate) const CLUSTER_SCHEDULING_POLICY: i32 = 15;
-    /// `cudaClusterSchedulingPolicyLoadBalancing`, the last of them.
+    /// `cudaClusterSchedulingPolicyLoadBalancing`, the largest policy.
     pub(crate) const LAST_POLICY: i32 = 2;
 }
 
-/// What a program can ask of a kernel.
+/// Attributes of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KernelAttributes {
-    /// Static shared memory, bytes.
+    /// Static shared memory in bytes.
     pub(crate) shared: usize,
-    /// Constant memory of its module, bytes.
+    /// Constant memory of its module in bytes.
     pub(crate) constant: usize,
-    /// Local memory of a thread, bytes.
+    /// Local memory per thread in bytes.
     pub(crate) local: usize,
-    /// Largest CTA.
+    /// Most threads of a CTA.
     pub(crate) max_threads: c_int,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub(crate) registers: c_int,
-    /// Ten times the compute capability the PTX was made for.
+    /// Ten times the target compute capability of the PTX.
     pub(crate) ptx_version: c_int,
-    /// Ten times the compute capability of the device.
+    /// Ten times the device's compute capability.
     pub(crate) binary_version: c_int,
-    /// Dynamic shared memory a launch may ask for, bytes.
+    /// Most dynamic shared memory of a launch in bytes.
     pub(crate) max_dynamic_shared: c_int,
-    /// Preferred share of shared memory, percent; -1 is no preference.
+    /// Preferred shared memory carveout in percent; -1 for no preference.
     pub(crate) carveout: c_int,
-    /// Attributes 10 to 15: a launch has to name its clusters; their required width, height and depth; they may be larger
-    /// than portable; scheduling policy.
+    /// Attributes 10 to 15: cluster size required at launch; required width, height and depth;
+    /// non-portable sizes allowed; scheduling policy.
     pub(crate) clusters: [c_int; 6],
 }
 
@@ -63,7 +63,7 @@ fn int(value: impl TryInto<c_int>) -> c_int {
 }
 
 impl Simulator {
-    /// What a program can ask of a kernel.
+    /// All attributes of a kernel.
     pub(crate) fn kernel_attributes(&self, kernel: &Kernel) -> Result<KernelAttributes> {
         let resources = kernel.resources()?;
         let target = kernel.module.target;
@@ -103,13 +103,14 @@ impl Simulator {
         })
     }
 
-    /// Sets one of the attributes that can be set.
+    /// Sets a writable attribute.
     pub(crate) fn set_kernel_attribute(&self, kernel: &Kernel, number: c_int, value: c_int) -> Result<()> {
         match number {
             attribute::MAX_DYNAMIC_SHARED_SIZE => {
                 let shared = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
                 let most = self.profile.amount(Attribute::MaxSharedMemoryPerBlockOptin);
-                // Libraries set up all their kernels when they are loaded, machine code too.
+                // Libraries set attributes on all kernels at load, including kernels that exist
+                // only as machine code.
                 let own = if kernel.is_executable() { kernel.resources()?.static_shared } else { 0 };
                 if shared > most.saturating_sub(own) {
                     return Err(Error::InvalidValue);
@@ -149,13 +150,14 @@ fn cluster_attributes(bounds: &LaunchBounds, settings: ClusterSettings) -> [c_in
     [bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
 }
 
-/// A device by its number, and what a kernel is there.
+/// The simulator of a device and the kernel loaded there.
 pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'static Simulator, Arc<Kernel>)> {
     let simulator = simulator_of(ordinal(device)?)?;
     Ok((simulator, simulator.kernel(kernel)?))
 }
 
-/// Offset and size in bytes of a kernel's parameter; past the last one is an invalid value.
+/// Offset and size in bytes of a kernel parameter. An index past the last parameter is an invalid
+/// value.
 pub(crate) fn parameter(kernel: &Kernel, index: usize, offset: Out<usize>, size: Out<usize>) -> Result<()> {
     let resources = kernel.resources()?;
     let parameter = resources.source.parameters.get(index).ok_or(Error::InvalidValue)?;

@@ -1,5 +1,5 @@
-//! From what a program hands over as device code to PTX modules: fat binaries in its data, module images without a
-//! length, files, and the blobs that our linker makes.
+//! Parses device code into PTX modules. Sources are registered fat binaries, module images of
+//! unknown length, files, and images that this library linked.
 
 use crate::abi::error::Error;
 use crate::host::mapped::{file_at, readable_from};
@@ -24,31 +24,32 @@ use std::sync::Arc;
 
 const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
 const ELF_HEADER_SIZE: usize = 64;
-/// Containers of relocatable code in one program, at most.
+/// Most containers of relocatable code in one program.
 const MAX_RELOCATABLE: usize = 1 << 16;
 
-/// The architectures that each kernel exists for as machine code. It takes long to find out and is only named in messages.
+/// The architectures of each kernel's machine code. Finding them is slow, and only messages name
+/// them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MachineCode {
     listed: BTreeMap<String, BTreeSet<Architecture>>,
-    /// The wrapper of the registered fat binary that has more, which is read when it is asked for.
+    /// Wrapper of the registered fat binary, scanned for more architectures on demand.
     wrapper: Option<usize>,
-    /// The file of what is listed.
+    /// File that the listed architectures come from.
     file: Option<String>,
-    /// The file in the process's memory that the image lies in.
+    /// Mapped file that contains the image.
     holder: Option<String>,
 }
 
 impl MachineCode {
-    /// The architectures that a kernel exists for.
+    /// The architectures with machine code for a kernel.
     ///
     /// # Safety
-    /// What the code was taken from by [`Code::of_registered`] is still registered.
+    /// The fat binary given to [`Code::of_registered`] must still be registered.
     pub(crate) unsafe fn architectures(&self, kernel: &str) -> BTreeSet<Architecture> {
         let mut found = self.listed.get(kernel).cloned().unwrap_or_default();
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller upholds the contract.
         let containers = self.wrapper.and_then(|wrapper| unsafe { containers(wrapper) }.ok());
-        // Machine code that cannot be read leaves less to say.
+        // Unreadable machine code only shortens the message.
         for container in containers.into_iter().flatten().flatten() {
             let kernels = entries(&container).ok().and_then(|entries| sass_kernels(&entries).ok());
             found.extend(kernels.unwrap_or_default().remove(kernel).unwrap_or_default());
@@ -56,36 +57,37 @@ impl MachineCode {
         found
     }
 
-    /// The file that it is in, where it is in one.
+    /// The file of the code, if it is in a file.
     pub(crate) fn place(&self) -> Option<String> {
         self.wrapper.and_then(file_at).or_else(|| self.file.clone())
     }
 
-    /// The file in the process's memory that holds the code; `None` for an image that the program made or read itself.
+    /// The mapped file that contains the code; `None` for an image that the program built or read
+    /// itself.
     pub(crate) fn holder(&self) -> Option<String> {
         self.wrapper.and_then(file_at).or_else(|| self.holder.clone())
     }
 }
 
-/// Device code ready to be loaded.
+/// Parsed device code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
-    /// PTX modules that are loaded as one.
+    /// PTX modules, linked as one program.
     pub(crate) modules: Vec<Arc<PtxModule>>,
-    /// Kernels that exist as machine code.
+    /// Kernels with machine code.
     pub(crate) machine_code: MachineCode,
-    /// Registers a thread may use, where the program has said so when it made or loaded the code.
+    /// Register limit per thread, if the program set one when it linked or loaded the code.
     pub(crate) max_registers: Option<u32>,
 }
 
-/// Why an image cannot be used.
+/// Reasons to reject an image.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageError {
     #[error(transparent)]
     Container(#[from] ContainerError),
     #[error(transparent)]
     Ptx(#[from] ptx_frontend::Error),
-    /// PTX that no driver loads; the message is the assembler's log.
+    /// PTX that no driver loads. The message is the assembler's log.
     #[error("{log}")]
     Illegal { log: String },
     #[error("the image holds machine code for {0} and no PTX")]
@@ -114,7 +116,7 @@ impl From<&ImageError> for Error {
 }
 
 impl ImageError {
-    /// The error in the words of the log that a program's JIT options ask for; `input` names the text.
+    /// The error as text for the program's JIT log buffer. `input` names the source.
     pub(crate) fn log(&self, input: &str) -> String {
         match self {
             ImageError::Ptx(error) => error.log(input),
@@ -123,37 +125,38 @@ impl ImageError {
     }
 }
 
-/// Name of a text in logs, where the program gives none.
+/// Default source name in logs.
 pub(crate) const INPUT: &str = "application ptx input";
 
-/// When functions of a text are judged.
+/// When the functions of a source are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judged {
-    /// When the text is loaded: the program has made it.
+    /// At load: the program generated the source.
     AtLoad,
-    /// Each when it is launched: an assembler has judged the text before, and a library has thousands of kernels.
+    /// At the function's launch: an assembler already checked the source, and a library may have
+    /// thousands of kernels.
     AtLaunch,
 }
 
 type Images<T> = Result<T, ImageError>;
 
-/// Bytes of the program's memory; fewer where it ends before.
+/// Bytes of the program's memory; fewer if the mapping ends early.
 ///
 /// # Safety
-/// The bytes stay unchanged and mapped while the slice is used.
+/// The bytes must stay unchanged and mapped while the slice is used.
 unsafe fn memory<'a>(address: usize, length: usize) -> &'a [u8] {
     let length = length.min(readable_from(address));
     if address == 0 || length == 0 {
         return &[];
     }
-    // SAFETY: the bytes can be read, and stay by the caller's promise.
+    // SAFETY: the bytes are readable, and the caller keeps them mapped.
     unsafe { std::slice::from_raw_parts(address as *const u8, length) }
 }
 
-/// A header of the program's memory.
+/// A header in the program's memory.
 ///
 /// # Safety
-/// As for [`memory`].
+/// See [`memory`].
 unsafe fn header<'a, const SIZE: usize>(address: usize) -> Images<&'a [u8; SIZE]> {
     // SAFETY: passed on from the caller.
     unsafe { memory(address, SIZE) }.try_into().map_err(|_| ImageError::NoMemory { address })
@@ -162,24 +165,25 @@ unsafe fn header<'a, const SIZE: usize>(address: usize) -> Images<&'a [u8; SIZE]
 /// The container at an address.
 ///
 /// # Safety
-/// A container lies at `address` and stays there while it is used.
+/// A container must lie at `address` and remain there while it is used.
 unsafe fn container<'a>(address: usize, origin: Origin) -> Images<Container<'a>> {
-    // SAFETY: passed on from the caller.
+    // SAFETY: the caller upholds the contract.
     let start = unsafe { header::<CONTAINER_HEADER_SIZE>(address) }?;
     let size = usize::try_from(container_size(start, origin.clone())?).unwrap_or(usize::MAX);
-    // SAFETY: passed on from the caller; a length that is not so leads to a shorter slice, which is an error.
+    // SAFETY: the caller upholds the contract. A wrong length gives a shorter slice, which is an
+    // error.
     Ok(Container::parse(unsafe { memory(address, size) }, origin)?)
 }
 
 /// The containers of a registered fat binary.
 ///
 /// # Safety
-/// As for [`Code::of_registered`].
+/// See [`Code::of_registered`].
 unsafe fn containers<'a>(wrapper: usize) -> Images<impl Iterator<Item = Images<Container<'a>>>> {
     let origin = || Origin::RegisteredImage;
-    // SAFETY: the record stays while it is registered.
+    // SAFETY: the wrapper remains mapped while it is registered.
     let record = Wrapper::parse(unsafe { header::<WRAPPER_SIZE>(wrapper) }?, origin())?;
-    // SAFETY: the record's addresses are those of the program's containers.
+    // SAFETY: the wrapper holds the addresses of the program's containers.
     let addresses =
         std::iter::once(record.container as usize).chain(unsafe { relocatable(record.relocatable) });
     let present = addresses.filter(|address| *address != 0);
@@ -191,12 +195,12 @@ fn entries<'a>(container: &Container<'a>) -> Images<Vec<Entry<'a>>> {
     Ok(container.entries().collect::<std::result::Result<_, _>>()?)
 }
 
-/// The architecture of the newest PTX of a registered fat binary. Damaged containers count for nothing.
+/// The architecture of the newest PTX in a registered fat binary. Damaged containers are skipped.
 ///
 /// # Safety
-/// As for [`Code::of_registered`].
+/// See [`Code::of_registered`].
 pub(crate) unsafe fn newest_ptx(wrapper: usize) -> Option<Architecture> {
-    // SAFETY: passed on from the caller.
+    // SAFETY: the caller upholds the contract.
     let containers = unsafe { containers(wrapper) }.ok()?.filter_map(Images::ok);
     let entries = containers.filter_map(|container| entries(&container).ok()).flatten();
     let architectures = entries.filter(|entry| entry.kind == EntryKind::Ptx).map(|entry| entry.architecture);
@@ -204,20 +208,21 @@ pub(crate) unsafe fn newest_ptx(wrapper: usize) -> Option<Architecture> {
 }
 
 impl Code {
-    /// The code, if every name that it uses is defined.
+    /// Returns the code if all its names are defined.
     pub(crate) fn resolved(self, stage: Stage) -> Images<Self> {
         unresolved::check(&self.modules, stage)?;
         Ok(self)
     }
 
-    /// The code of a registered fat binary. A container that cannot be read leaves the others usable.
+    /// The code of a registered fat binary. An unreadable container does not affect the others.
     ///
     /// # Safety
-    /// `wrapper` is what nvcc's stub passes to `__cudaRegisterFatBinary`, still registered.
+    /// `wrapper` must be the argument that nvcc's stub passed to `__cudaRegisterFatBinary`, and
+    /// still be registered.
     pub(crate) unsafe fn of_registered(wrapper: usize, capability: u32) -> Images<Self> {
         let mut code = Self::default();
         let mut failure = None;
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller upholds the contract.
         for found in unsafe { containers(wrapper) }? {
             let added = found.and_then(|found| {
                 code.machine_code.wrapper = Some(wrapper);
@@ -231,39 +236,41 @@ impl Code {
         }
     }
 
-    /// The code of an image passed to `cuModuleLoadData` and its like, which tell no length.
+    /// The code of an image passed to `cuModuleLoadData` and similar calls, which pass no length.
     ///
     /// # Safety
-    /// `image` points to PTX text closed by a NUL, a fat binary or its wrapper, a cubin, or a blob of ours.
+    /// `image` must point to NUL-terminated PTX, a fat binary or its wrapper, a cubin, or an image
+    /// linked by this library.
     pub(crate) unsafe fn of_image(image: usize, capability: u32) -> Images<Self> {
         let origin = || Origin::ModuleImage;
-        // SAFETY: each kind has at least four bytes; the longer headers are read once the first bytes tell the kind.
+        // SAFETY: every kind has at least four bytes. Longer headers are read once the magic number
+        // identifies the kind.
         let start = *unsafe { header::<4>(image) }?;
         let magic = u32::from_le_bytes(start);
         if magic == WRAPPER_MAGIC {
-            // SAFETY: the magic says that it is a wrapper.
+            // SAFETY: the magic number identifies a wrapper.
             return unsafe { Self::of_registered(image, capability) };
         }
         let mut code = Self::default();
         code.machine_code.file = file_at(image);
         code.machine_code.holder.clone_from(&code.machine_code.file);
         if magic == CONTAINER_MAGIC {
-            // SAFETY: the magic says that it is a container.
+            // SAFETY: the magic number identifies a container.
             code.add(&unsafe { container(image, origin()) }?, capability)?;
             return Ok(code);
         }
         let length = if LINKED_MAGIC.starts_with(&start) {
-            // SAFETY: an image of ours starts with its magic and its length.
+            // SAFETY: a linked image starts with its magic number and length.
             linked_size(unsafe { header::<LINKED_HEADER_SIZE>(image) }?)
         } else if start == *ELF_MAGIC {
             // SAFETY: an ELF file starts with its header.
             elf_size(unsafe { header::<ELF_HEADER_SIZE>(image) }?, origin())?
         } else {
-            // SAFETY: everything else is text closed by a NUL.
+            // SAFETY: any other image is NUL-terminated text.
             unsafe { CStr::from_ptr(image as *const _) }.to_bytes().len() as u64
         };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        // SAFETY: the image stays while it is read.
+        // SAFETY: the image remains mapped while it is read.
         code.add_bytes(unsafe { memory(image, length) }, origin(), capability)?;
         Ok(code)
     }
@@ -305,13 +312,13 @@ impl Code {
     fn add(&mut self, container: &Container<'_>, capability: u32) -> Images<()> {
         let entries = entries(container)?;
         if !self.add_ptx_of(&entries, capability)? {
-            // Machine code that cannot be read leaves less to say.
+            // Unreadable machine code only shortens messages.
             self.machine_code.listed.extend(sass_kernels(&entries).unwrap_or_default());
         }
         Ok(())
     }
 
-    /// Adds the PTX among entries; is there any, or nothing at all?
+    /// Adds the PTX of fat binary entries. Returns false if all entries are machine code.
     fn add_ptx_of(&mut self, entries: &[Entry<'_>], capability: u32) -> Images<bool> {
         let Some(entry) = choose_ptx(entries, capability) else { return Ok(entries.is_empty()) };
         let name = entry.identifier.as_deref().unwrap_or("registered PTX");
@@ -335,13 +342,13 @@ impl Code {
     }
 }
 
-/// The containers of relocatable code that a wrapper of version 2 lists.
+/// The containers of relocatable code listed by a version 2 wrapper.
 ///
 /// # Safety
-/// `array` is an array of the program closed by a null pointer.
+/// `array` must be null-terminated and belong to the program.
 unsafe fn relocatable(array: Option<u64>) -> Vec<usize> {
     let Some(array) = array else { return Vec::new() };
-    // SAFETY: the array stays as long as the program's registration.
+    // SAFETY: the array lives as long as the program's registration.
     let words = unsafe { memory(array as usize, MAX_RELOCATABLE * size_of::<usize>()) }
         .chunks_exact(size_of::<usize>());
     words.map(|bytes| word(bytes) as usize).take_while(|address| *address != 0).collect()
@@ -351,15 +358,15 @@ fn word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk))
 }
 
-/// What is added for the part of `libcudadevrt.a` that is done: synchronisation of groups.
+/// Substitute for the supported part of `libcudadevrt.a`: group synchronisation.
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
-/// The member of `libcudadevrt.a` that has the device runtime.
+/// Member of `libcudadevrt.a` with the device runtime.
 const DEVICE_RUNTIME_MEMBER: &str = "cuda_device_runtime.o";
 
 /// Object files and libraries, for the linker.
 impl Code {
-    /// Adds the device code of a host object file. Machine code in it is left out: what is missing without it is reported
-    /// when the image is loaded.
+    /// Adds the device code of a host object file. Machine code is skipped; loading the image
+    /// reports the kernels that need it.
     pub(crate) fn add_object(&mut self, bytes: &[u8], origin: Origin, capability: u32) -> Images<()> {
         HostFile::parse(bytes, origin)?.containers().try_for_each(|found| self.add(&found?, capability))
     }
@@ -368,7 +375,7 @@ impl Code {
     pub(crate) fn add_library(&mut self, bytes: &[u8], origin: Origin, capability: u32) -> Images<()> {
         for member in members(bytes, origin.clone())? {
             if member.name == DEVICE_RUNTIME_MEMBER {
-                // The vendor's calls into a driver that is not there.
+                // The original calls into a driver that does not exist here.
                 self.add_ptx(DEVICE_RUNTIME, "device runtime", Judged::AtLaunch)?;
             } else {
                 self.add_object(member.bytes, origin.clone(), capability)?;
@@ -405,28 +412,28 @@ mod tests {
     }
 
     #[test]
-    fn linked_texts_come_back_as_one_module_each_with_their_register_limit() {
+    fn linked_images_keep_modules_and_register_limits() {
         let code = of_image(&linked(&[PTX, &PTX.replace(" k(", " l(")])).unwrap();
         assert_eq!(kernels(&code), ["k", "l"]);
         assert_eq!(code.max_registers, Some(40));
     }
 
     #[test]
-    fn a_damaged_linked_image_is_an_error() {
+    fn damaged_linked_image_is_an_error() {
         let mut blob = linked(&[PTX]);
         blob[24] = 0xff;
         assert!(matches!(of_image(&blob), Err(ImageError::Container(_))));
     }
 
     #[test]
-    fn our_device_runtime_can_be_taken_apart() {
+    fn device_runtime_parses() {
         let mut code = Code::default();
         code.add_ptx(DEVICE_RUNTIME, "device runtime", Judged::AtLoad).unwrap();
         assert_eq!(code.modules.len(), 1);
     }
 
     #[test]
-    fn an_illegal_body_is_an_error_of_its_module() {
+    fn illegal_function_body_fails_its_module() {
         for (body, word) in [
             ("frobnicate.u32 a, a;", "frobnicate"),
             (".reg .b32 a; add.s32 a, a, nowhere;", "nowhere"),
@@ -446,14 +453,14 @@ mod tests {
     }
 
     #[test]
-    fn a_module_loads_with_an_instruction_that_does_not_run_here() {
+    fn module_with_unsupported_instruction_loads() {
         let text = PTX.replace("7.0", "8.6").replace("sm_70", "sm_100a");
         let text = text.replace(" ret;", " tcgen05.wait::ld.sync.aligned; ret;");
         assert_eq!(kernels(&of_image(text.as_bytes()).unwrap()), ["k"]);
     }
 
     #[test]
-    fn a_version_of_ptx_that_is_not_known_has_its_own_error() {
+    fn unknown_ptx_version_has_its_own_error() {
         let error = of_image(PTX.replace("7.0", "99.9").as_bytes()).unwrap_err();
         assert_eq!(Error::from(&error), Error::UnsupportedPtxVersion);
         assert!(
@@ -467,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_ptx_is_an_invalid_image() {
+    fn text_other_than_ptx_is_an_invalid_image() {
         let error = of_image(b"hello\0").unwrap_err();
         assert_eq!(Error::from(&error), Error::InvalidKernelImage);
     }

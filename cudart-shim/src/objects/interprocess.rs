@@ -1,8 +1,8 @@
-//! What processes share: memory and events by handles, and pools by file descriptors.
+//! Interprocess sharing: memory and events by handle, pools by file descriptor.
 //!
-//! A handle names an open file of its maker: the process, the descriptor, and which file it is, so that a handle whose
-//! file is gone is told from one that is good. Whoever opens a handle opens that file (`/proc/PID/fd`, proc(5)), which the
-//! system lets processes of the same user do while the maker lives.
+//! A handle names an open file of its creator: process, descriptor and file identity. The identity
+//! detects a handle whose file has been closed. The importer opens the file through `/proc/PID/fd`
+//! (proc(5)), which the system allows to processes of one user while the creator lives.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, EventHandle, Out, PoolHandle, StreamHandle};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use stream_engine::{Context, Scope, Submission};
 
-/// What a handle names.
+/// Kinds of handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 enum Kind {
@@ -28,7 +28,8 @@ enum Kind {
     PoolMemory = u64::from_le_bytes(*b"vs-poolm"),
 }
 
-/// The 64 bytes of `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t` and `cudaMemPoolPtrExportData`, and of the driver's.
+/// The 64 bytes of `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t`, `cudaMemPoolPtrExportData` and
+/// their driver API counterparts.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Handle {
@@ -37,10 +38,10 @@ pub(crate) struct Handle {
     descriptor: u64,
     device: u64,
     inode: u64,
-    /// Where the memory starts in the file, and its bytes.
+    /// Offset and size of the memory in the file, in bytes.
     offset: u64,
     size: u64,
-    /// The pool's file, for memory of a pool.
+    /// Identity of the pool's file, for pool memory.
     pool: u64,
 }
 
@@ -90,14 +91,14 @@ impl Handle {
     }
 }
 
-/// Memory of another process that is mapped here: how often it has been opened, and where it lies.
+/// Memory of another process, mapped here: its open count and address.
 #[derive(Default)]
 pub(crate) struct Opened {
     addresses: FxHashMap<(FileIdentity, u64), u64>,
     users: FxHashMap<u64, usize>,
 }
 
-/// A device has been reset.
+/// Unmaps the opened memory of a device that is being reset.
 pub(crate) fn forget(simulator: &Simulator) {
     let stays = |address: &u64| !simulator.device.memory.owns(*address);
     let mut opened = process().opened.lock();
@@ -106,7 +107,7 @@ pub(crate) fn forget(simulator: &Simulator) {
     process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
 }
 
-/// Has memory at this address been opened by handle?
+/// Tells whether the memory at this address was opened by handle.
 pub(crate) fn is_opened(address: u64) -> bool {
     process().opened.lock().users.contains_key(&address)
 }
@@ -118,13 +119,13 @@ impl Simulator {
         if found.kind != AllocationKind::Device {
             return Err(Error::InvalidValue);
         }
-        // No work may write to the memory while it becomes shareable.
+        // No kernel or copy may write the memory while it becomes shareable.
         self.engine.synchronize(Scope::Context)?;
         owner.engine.synchronize(Scope::Context)?;
         Ok((owner.device.memory.share(found.address)?, found.size))
     }
 
-    /// A handle for the device memory that an address lies in.
+    /// A handle for the allocation that contains an address.
     pub(crate) fn memory_handle(&self, address: u64) -> Result<Handle> {
         if pool::pool_of(address).is_some() {
             return Err(Error::InvalidValue);
@@ -159,7 +160,7 @@ impl Simulator {
         Ok(address)
     }
 
-    /// Unmaps memory of another process when it has been closed as often as opened.
+    /// Drops one reference to memory of another process; the last one unmaps it.
     pub(crate) fn close_memory_handle(&self, address: u64) -> Result<()> {
         self.engine.synchronize(Scope::Context)?;
         let opened = &mut *process().opened.lock();
@@ -174,7 +175,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// What another process needs to reach memory of an exportable pool.
+    /// Export data for memory of an exportable pool.
     pub(crate) fn export_pool_pointer(&self, address: u64) -> Result<Handle> {
         let pool = pool::pool_of(address).ok_or(Error::InvalidValue)?;
         let identity = pool::exported_identity(pool)?;
@@ -182,7 +183,7 @@ impl Simulator {
         Handle::new(Kind::PoolMemory, &mapping.pages, mapping.offset, size, identity.inode)
     }
 
-    /// Maps memory of a pool that has been imported.
+    /// Maps memory of an imported pool.
     pub(crate) fn import_pool_pointer(&self, pool: PoolHandle, handle: &Handle) -> Result<u64> {
         handle.check(Kind::PoolMemory)?;
         if pool::imported_identity(pool)?.inode != handle.pool {
@@ -196,21 +197,22 @@ impl Simulator {
     }
 }
 
-/// An event that several processes know: how often it has been recorded, and which record the device has reached last.
+/// An event shared between processes: the number of records, and the last record that the device
+/// reached.
 pub(crate) struct SharedEvent {
     pages: Pages,
     words: *const [AtomicU64; 2],
 }
 
-// SAFETY: the words are atomic and stay mapped as long as the event lives.
+// SAFETY: the words are atomic and remain mapped for the event's lifetime.
 unsafe impl Send for SharedEvent {}
 // SAFETY: as above.
 unsafe impl Sync for SharedEvent {}
 
-/// Bytes of the file behind an event.
+/// Size in bytes of an event's file.
 const EVENT_BYTES: u64 = 4096;
 
-/// Pause of a host thread between two looks at an event of another process.
+/// Polling interval of a host thread that waits for an event of another process.
 const PAUSE: Duration = Duration::from_micros(50);
 
 impl SharedEvent {
@@ -255,7 +257,7 @@ impl SharedEvent {
 
 impl Drop for SharedEvent {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and nothing refers to it any more.
+        // SAFETY: mapped by `new`, and no reference remains.
         unsafe { libc::munmap(self.words.cast_mut().cast(), EVENT_BYTES as usize) };
     }
 }
@@ -264,28 +266,28 @@ fn shared_event(event: EventHandle) -> Option<Arc<SharedEvent>> {
     process().shared_events.lock().get(&event).cloned()
 }
 
-/// Events. Those that are shared have an event of the engine for their handle's sake only.
+/// Events. A shared event also has an engine event, but only for its handle.
 impl Simulator {
-    /// Makes a new event one that other processes can open.
+    /// Turns a new event into an interprocess event.
     pub(crate) fn share_event(&self, event: EventHandle) -> Result<()> {
         let pages = Pages::anonymous(EVENT_BYTES).map_err(|_| Error::OperatingSystem)?;
         process().shared_events.lock().insert(event, Arc::new(SharedEvent::new(pages)?));
         Ok(())
     }
 
-    /// The event is destroyed.
+    /// Removes a destroyed event.
     pub(crate) fn forget_shared_event(&self, event: EventHandle) {
         process().shared_events.lock().remove(&event);
     }
 
-    /// A handle for an event that was made for several processes.
+    /// A handle for an interprocess event.
     pub(crate) fn event_handle(&self, event: EventHandle) -> Result<Handle> {
         self.engine.event_flags(self.event(event)?)?;
         let shared = shared_event(event).ok_or(Error::InvalidResourceHandle)?;
         Handle::new(Kind::Event, &shared.pages, 0, EVENT_BYTES, 0)
     }
 
-    /// An event of another process.
+    /// Opens an event of another process.
     pub(crate) fn open_event_handle(&self, result: Out<EventHandle>, handle: &Handle) -> Result<()> {
         result.check()?;
         handle.check(Kind::Event)?;
@@ -295,7 +297,7 @@ impl Simulator {
         result.set(event)
     }
 
-    /// Records an event that is shared; `false` if it is not.
+    /// Records a shared event. Returns false if the event is not shared.
     pub(crate) fn record_shared_event(
         &self,
         event: EventHandle,
@@ -315,7 +317,7 @@ impl Simulator {
         Ok(true)
     }
 
-    /// Lets a stream wait for an event that is shared; `false` if it is not.
+    /// Makes a stream wait for a shared event. Returns false if the event is not shared.
     pub(crate) fn wait_shared_event(
         &self,
         stream: StreamHandle,
@@ -332,17 +334,17 @@ impl Simulator {
         Ok(true)
     }
 
-    /// Whether an event that is shared has been reached; `None` if it is not shared.
+    /// Tells whether a shared event has completed; `None` if the event is not shared.
     pub(crate) fn query_shared_event(&self, event: EventHandle) -> Option<bool> {
         shared_event(event).map(|shared| shared.has_reached(shared.recorded()))
     }
 
-    /// Waits for an event that is shared; `false` if it is not.
+    /// Waits for a shared event. Returns false if the event is not shared.
     pub(crate) fn synchronize_shared_event(&self, event: EventHandle) -> Result<bool> {
         let Some(shared) = shared_event(event) else { return Ok(false) };
         let record = shared.recorded();
         while !shared.has_reached(record) {
-            // A fault of this device is an answer too.
+            // A fault of this device ends the wait.
             self.engine.is_complete(Scope::Context)?;
             self.engine.step()?;
             std::thread::sleep(PAUSE);

@@ -1,5 +1,5 @@
-//! Options of module loading and linking (`CUjit_option`): log buffers and time taken. The options
-//! that steer code generation have nothing to steer here.
+//! Options of module loading and linking (`CUjit_option`): log buffers and elapsed time. Options
+//! for code generation have no effect.
 
 use crate::abi::In;
 use crate::abi::error::{Error, Result};
@@ -17,25 +17,25 @@ const ERROR_LOG_BUFFER: c_int = 5;
 const ERROR_LOG_BUFFER_SIZE: c_int = 6;
 const LOG_VERBOSE: c_int = 12;
 
-/// A buffer of the caller's for text, and where it wants to read how much was used.
+/// A log buffer of the caller and the location for its used size.
 #[derive(Clone, Copy, Debug, Default)]
 struct LogBuffer {
     start: usize,
     size: usize,
-    /// Address of the option's value that holds the size.
+    /// Address of the size option's value.
     size_value: usize,
 }
 
-/// What the caller wants to know about loading or linking.
+/// JIT options of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JitOptions {
     information: LogBuffer,
     errors: LogBuffer,
-    /// Address of the option's value for the milliseconds taken.
+    /// Address of the wall time option's value in milliseconds.
     wall_time: usize,
-    /// Registers a thread may use; 0 for no limit.
+    /// Register limit per thread; 0 for no limit.
     max_registers: u32,
-    /// The information log says what each kernel uses.
+    /// Adds each kernel's resource usage to the information log.
     is_verbose: bool,
     started: Instant,
 }
@@ -54,8 +54,10 @@ impl JitOptions {
         }
     }
 
-    /// The options of a call: numbers, and values of pointer size, which numbers are stored in
-    /// directly.
+    /// Parses option numbers and pointer-sized values. A numeric option is stored in the value
+    /// itself.
+    ///
+    /// Keeps the addresses of the caller's arrays, since results are written to them later.
     ///
     /// The addresses of the caller's arrays are kept, as their values are written when the work is
     /// done.
@@ -70,7 +72,7 @@ impl JitOptions {
             // SAFETY: by the API's contract there are as many values as options.
             let value = unsafe { place.read_unaligned() } as usize;
             match option {
-                // Numbers of 32 bits lie in the low half of the value.
+                // 32-bit numbers are in the low half of the value.
                 MAX_REGISTERS => read.max_registers = value as u32,
                 WALL_TIME => read.wall_time = place as usize,
                 INFO_LOG_BUFFER => read.information.start = value,
@@ -84,18 +86,18 @@ impl JitOptions {
         Ok(read)
     }
 
-    /// Registers a thread may use, if the caller limits them.
+    /// The register limit per thread, if any.
     pub(crate) fn max_registers(&self) -> Option<u32> {
         Some(self.max_registers).filter(|most| *most > 0)
     }
 
-    /// Are there buffers for logs?
+    /// Tells whether the caller passed a log buffer.
     pub(crate) fn has_logs(&self) -> bool {
         self.errors.start != 0 || self.information.start != 0
     }
 
-    /// Unwraps loaded code; writes the logs and the time taken where the caller wants them.
-    /// `capability` is ten times the device's.
+    /// Unwraps loaded code and writes the logs and the elapsed time to the caller. `capability` is
+    /// ten times the device's compute capability.
     pub(crate) fn finish(
         &self,
         code: std::result::Result<Code, ImageError>,
@@ -113,7 +115,7 @@ impl JitOptions {
         self.errors.write(&message);
         if self.wall_time != 0 {
             let milliseconds = self.started.elapsed().as_secs_f32() * 1e3;
-            // SAFETY: the address of the option's value, which has room for a pointer.
+            // SAFETY: the address is the option's value, which has the size of a pointer.
             unsafe { (self.wall_time as *mut f32).write_unaligned(milliseconds) };
         }
         let mut code = code.map_err(|error| image_error(&error))?;
@@ -129,7 +131,7 @@ impl LogBuffer {
         self.size_value = place;
     }
 
-    /// Stores as much of the text as fits, closed by a NUL, and how many bytes of text that is.
+    /// Stores the text, truncated to the buffer and NUL-terminated, and its length in bytes.
     fn write(&self, text: &str) {
         let mut length = 0;
         if self.start != 0 && self.size > 0 {
@@ -142,7 +144,7 @@ impl LogBuffer {
             }
         }
         if self.size_value != 0 {
-            // SAFETY: the address of the option's value, which has room for a pointer.
+            // SAFETY: the address is the option's value, which has the size of a pointer.
             unsafe { (self.size_value as *mut usize).write_unaligned(length) };
         }
     }

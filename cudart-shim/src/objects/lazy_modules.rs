@@ -1,8 +1,9 @@
-//! Modules and kernels that nothing has used yet.
+//! Lazy loading of modules and kernels.
 //!
-//! The runtime of CUDA 10 and before has the driver load every fat binary of the process at its first call and asks for every
-//! kernel and variable, tens of thousands of them, of which a run uses a few. A module is read when a kernel of it is used;
-//! for the address of a variable it is read and put away again, but for its variables.
+//! Up to CUDA 10, the runtime passes every fat binary of the process to the driver at its first
+//! call. It then looks up every kernel and variable: tens of thousands, of which a run uses few. A
+//! module is therefore loaded when one of its kernels is used. For the address of a variable, the
+//! module is parsed, its variables are placed, and the code is dropped.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, ModuleHandle};
@@ -16,27 +17,27 @@ use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-/// A module that has been handed over.
+/// A deferred module.
 struct Module {
-    /// Where its fat binary's wrapper lies.
+    /// Address of its fat binary's wrapper.
     wrapper: usize,
-    /// Handles given for its kernels.
+    /// Handles returned for its kernels.
     kernels: Vec<FunctionHandle>,
     state: Arc<Mutex<State>>,
 }
 
-/// How much of a module has been read.
+/// Load state of a module.
 #[derive(Default)]
 enum State {
     #[default]
     Nothing,
-    /// Its variables are in device memory; the code has been put away again.
+    /// Its variables are in device memory, and its code is not loaded.
     Variables(PlacedVariables),
     All(Arc<LoadedModule>),
     Failed(Error),
 }
 
-/// What has been handed over and not been used.
+/// All deferred modules.
 #[derive(Default)]
 pub(crate) struct Deferred {
     modules: FxHashMap<ModuleHandle, Module>,
@@ -50,7 +51,7 @@ impl State {
 }
 
 impl Deferred {
-    /// Forgets a module and its kernels; was it one of these?
+    /// Removes a module and its kernels. Returns false if the module was not deferred.
     pub(crate) fn forget(&mut self, module: ModuleHandle, device: &Device) -> bool {
         let Some(module) = self.modules.remove(&module) else { return false };
         for kernel in module.kernels {
@@ -64,7 +65,7 @@ impl Deferred {
 }
 
 impl Simulator {
-    /// Takes a fat binary over by its wrapper, which stays where it is until the module is unloaded.
+    /// Adds a fat binary by its wrapper, which must remain mapped until the module is unloaded.
     pub(crate) fn defer_module(&self, wrapper: usize) -> Result<ModuleHandle> {
         if wrapper == 0 {
             return Err(Error::InvalidValue);
@@ -78,8 +79,8 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// The handle of a kernel of a module. Whether there is such a kernel in a module that nothing has used is told when
-    /// the handle is used.
+    /// The handle of a kernel. For a module that is not loaded yet, a missing kernel is reported at
+    /// the handle's first use.
     pub(crate) fn kernel_handle(&self, module: ModuleHandle, name: &CStr) -> Result<FunctionHandle> {
         {
             let modules = &mut *self.modules.lock();
@@ -99,7 +100,7 @@ impl Simulator {
         modules.deferred.modules.get(&handle).map(|module| (module.wrapper, Arc::clone(&module.state)))
     }
 
-    /// The module of a handle that was handed over, read at the first call.
+    /// The module of a deferred handle, loaded at the first call.
     pub(crate) fn deferred_module(&self, handle: ModuleHandle) -> Result<Arc<LoadedModule>> {
         let (wrapper, state) = self.deferred_state(handle).ok_or(Error::InvalidResourceHandle)?;
         let state = &mut *state.lock();
@@ -124,7 +125,7 @@ impl Simulator {
         module
     }
 
-    /// The variable of a module that was handed over and has not been loaded; `None` for any other module.
+    /// A variable of a deferred module that is not loaded; `None` for any other module.
     pub(crate) fn deferred_variable(
         &self,
         handle: ModuleHandle,
@@ -145,17 +146,17 @@ impl Simulator {
     }
 
     fn read(&self, wrapper: usize) -> Result<Code> {
-        // SAFETY: whoever handed the wrapper over keeps it until the module is unloaded.
+        // SAFETY: the program keeps the wrapper mapped until the module is unloaded.
         unsafe { Code::of_registered(wrapper, self.capability()) }.map_err(|error| image_error(&error))
     }
 
-    /// The name of a kernel whose handle was given before its module was read.
+    /// The name of a kernel whose handle was created before its module was loaded.
     pub(crate) fn deferred_name(&self, handle: FunctionHandle) -> Option<String> {
         let modules = self.modules.lock();
         modules.deferred.kernels.get(&handle).map(|(_, name)| name.to_string_lossy().into_owned())
     }
 
-    /// The kernel of a handle that was given before its module was read.
+    /// The kernel of a handle that was created before its module was loaded.
     pub(crate) fn deferred_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
         let Some((module, name)) = self.modules.lock().deferred.kernels.get(&handle).cloned() else {
             return Ok(None);

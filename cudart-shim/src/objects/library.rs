@@ -1,4 +1,5 @@
-//! Libraries: code that belongs to no device. Each device loads it when something of it is first used there.
+//! Libraries (`CUlibrary`): code that belongs to no device. Each device loads a library at its
+//! first use there.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, LibraryHandle, Out};
@@ -9,11 +10,11 @@ use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString, c_uint};
 use std::sync::Arc;
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const LIBRARIES: usize = 0x4e00_0000_0000_0000;
 const KERNELS: usize = 0x4f00_0000_0000_0000;
 
-/// The libraries there are, and the kernels of them that the program has asked for.
+/// All libraries and the kernel handles created for them.
 #[derive(Default)]
 pub(crate) struct Libraries {
     live: FxHashMap<LibraryHandle, Arc<Code>>,
@@ -33,12 +34,12 @@ impl Libraries {
         self.live.get(&library).cloned().ok_or(Error::InvalidResourceHandle)
     }
 
-    /// The library and the name of a kernel.
+    /// The library and name of a kernel handle.
     pub(crate) fn kernel(&self, kernel: FunctionHandle) -> Option<(LibraryHandle, CString)> {
         self.kernels.get(&kernel).cloned()
     }
 
-    /// The handle of a kernel that a library has.
+    /// The handle for a kernel of a library.
     fn handle_of(&mut self, library: LibraryHandle, name: &CStr) -> FunctionHandle {
         let key = (library, name.to_owned());
         if let Some(known) = self.by_name.get(&key) {
@@ -58,9 +59,9 @@ impl Libraries {
     }
 }
 
-/// Libraries, from the device that is current.
+/// Libraries, as used by the current device.
 impl Simulator {
-    /// Adds a library. This device loads it at once, so that its mistakes are found.
+    /// Adds a library and loads it on this device, to report errors immediately.
     pub(crate) fn add_library(&self, code: Code) -> Result<LibraryHandle> {
         let library = {
             let mut libraries = process().libraries.lock();
@@ -77,23 +78,23 @@ impl Simulator {
         }
     }
 
-    /// The handle of a library's kernel, the same on all devices.
+    /// The handle of a library's kernel, valid on all devices.
     pub(crate) fn find_library_kernel(&self, library: LibraryHandle, name: &CStr) -> Result<FunctionHandle> {
         self.find_kernel(self.library_module(library)?, name)?;
         Ok(process().libraries.lock().handle_of(library, name))
     }
 
-    /// Names of a library's kernels.
+    /// Kernel names of a library.
     fn library_kernels(&self, library: LibraryHandle) -> Result<Vec<CString>> {
         Ok(self.module(self.library_module(library)?)?.kernel_names())
     }
 
-    /// How many kernels a library has.
+    /// Number of kernels of a library.
     pub(crate) fn library_kernel_count(&self, library: LibraryHandle) -> Result<c_uint> {
         c_uint::try_from(self.library_kernels(library)?.len()).map_err(|_| Error::InvalidValue)
     }
 
-    /// Stores handles of up to `room` kernels of a library.
+    /// Stores up to `room` kernel handles of a library.
     pub(crate) fn enumerate_library_kernels(
         &self,
         result: Out<FunctionHandle>,
@@ -109,7 +110,8 @@ impl Simulator {
     }
 }
 
-/// Forgets a library and its variables, on every device, after their work. The first device's error is told.
+/// Unloads a library and its variables on every device after the devices' work. Returns the first
+/// error.
 pub(crate) fn unload(library: LibraryHandle) -> Result<()> {
     process().libraries.lock().remove(library)?;
     let mut outcome = Ok(());

@@ -1,4 +1,4 @@
-//! Limits of the device: stack, heap, print buffer (`cudaLimit`, `CUlimit`; the numbers agree).
+//! Device limits (`cudaLimit`, `CUlimit`, with equal numbers): stack, heap, print buffer.
 
 use crate::abi::error::{Error, Result};
 use crate::session::simulator::Simulator;
@@ -7,11 +7,11 @@ use std::ffi::c_int;
 const STACK_SIZE: usize = 0;
 const PRINTF_FIFO_SIZE: usize = 1;
 const MALLOC_HEAP_SIZE: usize = 2;
-/// Largest number with a meaning here; persisting L2 (6) needs compute capability 8.0.
+/// Number of limits supported here. Persisting L2 (6) needs compute capability 8.0.
 const COUNT: usize = 6;
 
-/// Stack of a thread, print buffer, device heap (bytes), depth of device-side synchronisation, pending device-side
-/// launches, L2 fetch granularity (bytes).
+/// Limits by number: stack of a thread, print buffer, device heap (bytes), depth of device-side
+/// synchronisation, pending device-side launches, L2 fetch granularity (bytes).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits([u64; COUNT]);
 
@@ -22,7 +22,7 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of stack a thread of compute capability 7.0 can have.
+/// Largest stack of a thread for compute capability 7.0, in bytes.
 const MAX_STACK: u64 = 512 << 10;
 
 fn index(limit: c_int) -> Result<usize> {

@@ -1,7 +1,7 @@
-//! What the program has said of its managed memory: advice and prefetches.
+//! Advice and prefetches for managed memory.
 //!
-//! Host and device share memory here, so all of it changes nothing but the answers of `cuMemRangeGetAttribute` and
-//! `cuMemGetLocationInfo`.
+//! Host and device share memory here. Advice therefore affects only the answers of
+//! `cuMemRangeGetAttribute` and `cuMemGetLocationInfo`.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, MemoryLocation, Out};
@@ -11,7 +11,7 @@ use crate::session::simulator::Simulator;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
-/// Advice and prefetches are for pages of this size, bytes.
+/// Granularity of advice and prefetches in bytes.
 const PAGE: u64 = 4096;
 
 /// `cudaCpuDeviceId`, `CU_DEVICE_CPU`.
@@ -19,27 +19,27 @@ const CPU: c_int = -1;
 /// `cudaInvalidDeviceId`, `CU_DEVICE_INVALID`.
 const NO_DEVICE: c_int = -2;
 
-/// `CU_MEM_LOCATION_TYPE_…`: none, device; the others are parts of the host.
+/// `CU_MEM_LOCATION_TYPE_…`: none, device; the other types are parts of the host.
 const LOCATION_NONE: c_int = 0;
 const LOCATION_DEVICE: c_int = 1;
 const LOCATION_HOST: c_int = 2;
 const LOCATION_LAST: c_int = 4;
 
-/// Where memory is that nobody has touched.
+/// Location of untouched memory.
 const NOWHERE: MemoryLocation = MemoryLocation { kind: LOCATION_NONE, id: NO_DEVICE };
 
-/// Where memory is to be, or who accesses it.
+/// A preferred or accessing location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(MemoryLocation);
 
 impl Place {
-    /// From a device's ordinal, or that of the host.
+    /// From a device ordinal, or the ordinal of the host.
     pub(crate) fn from_ordinal(ordinal: c_int) -> Result<Self> {
         let kind = if ordinal == CPU { LOCATION_HOST } else { LOCATION_DEVICE };
         Self::from_location(MemoryLocation { kind, id: if ordinal == CPU { 0 } else { ordinal } })
     }
 
-    /// From a location: a device or a part of the host.
+    /// From a location, either a device or a part of the host.
     pub(crate) fn from_location(location: MemoryLocation) -> Result<Self> {
         match location.kind {
             LOCATION_DEVICE => check_device(location.id)?,
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// What has been said of some pages.
+/// Advice for a range of pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     read_mostly: bool,
@@ -63,10 +63,10 @@ pub(crate) struct Said {
     prefetched: Option<Place>,
 }
 
-/// Pages of which something has been said: the start, and the end with what it is.
+/// Ranges with advice: start, end and advice.
 pub(crate) type Ranges = BTreeMap<u64, (u64, Said)>;
 
-/// Parts ranges at an address.
+/// Splits the range that contains an address.
 fn part(ranges: &mut Ranges, at: u64) {
     let Some((_, (end, said))) = ranges.range_mut(..at).next_back() else { return };
     if *end > at {
@@ -93,7 +93,7 @@ fn change(ranges: &mut Ranges, start: u64, end: u64, change: impl Fn(&mut Said))
     }
 }
 
-/// What has been said of the parts of a range.
+/// The advice for each part of a range.
 fn parts(ranges: &Ranges, start: u64, end: u64) -> Vec<Said> {
     let mut found = Vec::new();
     let before = ranges.range(..=start).next_back().map_or(start, |(from, _)| *from);
@@ -115,7 +115,7 @@ fn pages(address: u64, count: usize) -> (u64, u64) {
     (address / PAGE * PAGE, (address + count as u64).next_multiple_of(PAGE))
 }
 
-/// An allocation is gone.
+/// Removes the advice for a freed allocation.
 pub(crate) fn forget(address: u64, size: u64) {
     let ranges = &mut *process().managed.lock();
     let (start, end) = pages(address, size as usize);
@@ -148,13 +148,13 @@ mod attribute {
     pub(crate) const LAST_PREFETCH_LOCATION_ID: i32 = 8;
 }
 
-/// What all parts agree on.
+/// The value on which all parts agree.
 fn common<T: Copy + PartialEq>(parts: &[Said], of: impl Fn(&Said) -> Option<T>) -> Option<T> {
     let first = parts.first().and_then(&of)?;
     parts.iter().all(|part| of(part) == Some(first)).then_some(first)
 }
 
-/// The numbers an attribute has, of which there are `count`.
+/// The first `count` values of an attribute.
 fn attribute_values(parts: &[Said], attribute: c_int, count: usize) -> Result<Vec<c_int>> {
     let preferred = common(parts, |part| part.preferred);
     let prefetched = common(parts, |part| part.prefetched);
@@ -192,7 +192,7 @@ impl Simulator {
         Ok(pages(address.0 as u64, count))
     }
 
-    /// `cudaMemAdvise`. Read-mostly advice and the end of a preference are for no place.
+    /// `cudaMemAdvise`. Read-mostly advice and unsetting a preference need no location.
     pub(crate) fn advise(
         &self,
         address: Address,
@@ -217,7 +217,7 @@ impl Simulator {
                     said.accessed_by.retain(|one| *one != place);
                     if advice == advice::SET_ACCESSED_BY {
                         said.accessed_by.push(place);
-                        // Devices, then the processor, whose ordinal is -1.
+                        // Devices first, then the host, whose ordinal is -1.
                         said.accessed_by.sort_by_key(|one| one.ordinal() as u32);
                     }
                 });
@@ -234,7 +234,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Ranges of a batch, each checked.
+    /// The ranges of a batch, each checked.
     pub(crate) fn managed_ranges(
         &self,
         addresses: In<Address>,
@@ -296,7 +296,8 @@ impl Simulator {
         })
     }
 
-    /// `cudaMemGetLocationInfo`: for each part of the range, where most of the sampled pages are.
+    /// `cudaMemGetLocationInfo`: the majority location of the sampled pages in each part of the
+    /// range.
     pub(crate) fn location_info(
         &self,
         address: Address,
@@ -328,7 +329,7 @@ impl Simulator {
     }
 }
 
-/// A page is where it was last prefetched to, else on the host if somebody has touched it.
+/// The location of a page: its last prefetch, else the host if the page was touched.
 fn location_of(ranges: &Ranges, address: u64) -> MemoryLocation {
     let (start, end) = pages(address, 1);
     if let Some(place) = common(&parts(ranges, start, end), |part| part.prefetched) {
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_what_all_its_parts_have() {
+    fn range_attribute_is_common_to_all_parts() {
         let mut ranges = Ranges::new();
         let host = Place(MemoryLocation { kind: LOCATION_HOST, id: 0 });
         change(&mut ranges, 100, 200, |said| said.prefetched = Some(host));
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_middle_leaves_the_sides_as_they_are() {
+    fn advice_in_the_middle_keeps_both_sides() {
         let mut ranges = Ranges::new();
         change(&mut ranges, 0, 300, |said| said.read_mostly = true);
         change(&mut ranges, 100, 200, |said| said.read_mostly = false);

@@ -1,4 +1,5 @@
-//! The objects that a program makes: memory, arrays, textures, pools, modules, libraries, and what they are made of.
+//! Objects that a program creates: memory, arrays, textures, pools, modules, libraries, and their
+//! parts.
 
 pub(crate) mod allocation;
 pub(crate) mod array;

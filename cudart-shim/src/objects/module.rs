@@ -1,5 +1,5 @@
-//! Loaded modules and their kernels: those of registered fat binaries, loaded at first use, and those a program loads
-//! itself.
+//! Loaded modules and their kernels. Registered fat binaries load at first use, other modules when
+//! the program loads them.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle};
@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const MODULES: usize = 0x5400_0000_0000_0000;
 const FUNCTIONS: usize = 0x5500_0000_0000_0000;
 
@@ -37,20 +37,20 @@ const FUNCTIONS: usize = 0x5500_0000_0000_0000;
 #[derive(Debug)]
 pub(crate) struct LoadedModule {
     module: Module,
-    /// Kernels that exist as machine code only.
+    /// Kernels with machine code.
     machine_code: MachineCode,
-    /// Ten times the compute capability its PTX was made for; 0 when the text does not say.
+    /// Ten times the target compute capability of its PTX; 0 if unspecified.
     pub(crate) target: u32,
-    /// Registers a thread may use, where the program has said so.
+    /// Register limit per thread, if the program set one.
     pub(crate) max_registers: Option<u32>,
-    /// Bytes of its constant variables.
+    /// Size in bytes of its constant variables.
     pub(crate) constant_bytes: u64,
 }
 
 /// A kernel of a loaded module.
 #[derive(Debug)]
 pub(crate) struct Kernel {
-    /// Its name in the PTX.
+    /// The kernel's name in the PTX.
     pub(crate) name: CString,
     pub(crate) module: Arc<LoadedModule>,
     handle: FunctionHandle,
@@ -61,7 +61,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Of the PTX it is defined in.
+    /// Digest of the PTX that defines it.
     pub(crate) fn code(&self) -> Digest {
         *self.code.get_or_init(|| {
             let sources = self.module.sources_of(&self.name.to_string_lossy());
@@ -70,54 +70,53 @@ impl Kernel {
         })
     }
 
-    /// What the kernel reads of its parameters, as far as its code says.
+    /// The parameter bytes that the kernel's code reads.
     pub(crate) fn parameters_read(&self, program: &Program) -> &ParametersRead {
         self.parameters_read.get_or_init(|| ParametersRead::of(&program.kernel().source))
     }
 }
 
-/// What a program sets on a kernel.
+/// Attributes that a program sets on a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KernelSettings {
-    /// Dynamic shared memory allowed beyond the usual limit, bytes.
+    /// Dynamic shared memory allowed beyond the default limit, in bytes.
     pub(crate) max_dynamic_shared: Option<u32>,
-    /// Preferred share of shared memory, percent; -1 is no preference.
+    /// Preferred shared memory carveout in percent; -1 for no preference.
     pub(crate) carveout: i32,
-    /// Clusters.
+    /// Cluster attributes.
     pub(crate) clusters: ClusterSettings,
 }
 
 type Registration = Arc<OnceLock<Result<Arc<LoadedModule>>>>;
 type LoadedLibrary = Arc<OnceLock<Result<ModuleHandle>>>;
 
-/// Everything loaded.
+/// All modules of a device.
 #[derive(Default)]
 pub(crate) struct Modules {
     registered: FxHashMap<FatBinaryHandle, Registration>,
     /// Kernels by the host address of their stub.
     by_stub: FxHashMap<usize, Arc<Kernel>>,
-    /// Modules of the libraries that are used on this device.
+    /// Modules of the libraries in use on this device.
     libraries: FxHashMap<LibraryHandle, LoadedLibrary>,
     loaded: FxHashMap<ModuleHandle, Arc<LoadedModule>>,
     kernels: FxHashMap<FunctionHandle, Arc<Kernel>>,
-    /// Names already looked up in a loaded module.
+    /// Cache of name lookups in loaded modules.
     by_name: FxHashMap<(usize, CString), Arc<Kernel>>,
     pub(crate) deferred: Deferred,
     created: usize,
 }
 
 impl Kernel {
-    /// Its handle.
     pub(crate) fn handle(&self) -> FunctionHandle {
         self.handle
     }
 
-    /// Whether it exists as PTX, and not as machine code only.
+    /// Tells whether the kernel exists as PTX, not only as machine code.
     pub(crate) fn is_executable(&self) -> bool {
         self.module.has_kernel(&self.name.to_string_lossy())
     }
 
-    /// Its code, bound at the first call.
+    /// The kernel's program, bound at the first call.
     pub(crate) fn program(&self) -> Result<Arc<Program>> {
         let name = self.name.to_string_lossy();
         self.module.check_executable(&name)?;
@@ -126,7 +125,7 @@ impl Kernel {
         program.map_err(|error| self.refused(&error))
     }
 
-    /// Memory and registers that it takes, for which it is not bound.
+    /// The kernel's registers and memory. They need no binding.
     pub(crate) fn resources(&self) -> Result<Arc<KernelResources>> {
         let name = self.name.to_string_lossy();
         self.module.check_executable(&name)?;
@@ -135,7 +134,7 @@ impl Kernel {
         resources.map_err(|error| self.refused(&error))
     }
 
-    /// Names the kernel, which cannot be bound, and gives the program's error.
+    /// Reports a kernel that cannot be bound and returns the API error.
     fn refused(&self, error: &BindError) -> Error {
         let name = self.name.to_string_lossy();
         let (code, remedy) = match error {
@@ -163,7 +162,7 @@ impl LoadedModule {
         Self::load_around(simulator, code, PlacedVariables::default())
     }
 
-    /// The same for code whose variables are in device memory already.
+    /// Loads code whose variables are already in device memory.
     pub(crate) fn load_around(simulator: &Simulator, code: Code, placed: PlacedVariables) -> Result<Self> {
         let Code { max_registers, .. } = code;
         let target = code.modules.first().map_or(0, |module| {
@@ -172,7 +171,7 @@ impl LoadedModule {
             let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
             digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
         });
-        tell_of_target(simulator, target, code.machine_code.place());
+        warn_of_target(simulator, target, code.machine_code.place());
         let module = place(simulator, code.modules, placed)?;
         let constants = module
             .variables()
@@ -182,28 +181,28 @@ impl LoadedModule {
         Ok(Self { module, machine_code: code.machine_code, target, max_registers, constant_bytes })
     }
 
-    /// The kernel whose function has this address, as kernels name it in launches of their own.
+    /// The kernel whose function has this address, as device-side launches name it.
     pub(crate) fn kernel_at(&self, address: u64) -> Option<std::result::Result<Arc<Program>, BindError>> {
         self.module.kernel_at(address)
     }
 
-    /// Gives machine code a place in memory: that of a program, and of the kernels that it may launch.
+    /// Assigns memory to the machine code of a program and of the kernels that it may launch.
     pub(crate) fn place_code(&self, program: &Arc<Program>) {
         self.module.place_code(program);
     }
 
-    /// Whether the module has this kernel, as PTX.
+    /// Tells whether the module has PTX for this kernel.
     pub(crate) fn has_kernel(&self, name: &str) -> bool {
         self.module.has_kernel(name)
     }
 
-    /// Refuses a kernel that the module has not got, neither as PTX nor as machine code.
+    /// Rejects a kernel that the module has neither as PTX nor as machine code.
     pub(crate) fn check_kernel(&self, name: &str) -> Result<()> {
         let exists = self.has_kernel(name) || !self.architectures(name).is_empty();
         if exists { Ok(()) } else { Err(Error::InvalidDeviceFunction) }
     }
 
-    /// Refuses a kernel that the module has not got as PTX, and tells why.
+    /// Rejects a kernel without PTX and reports the reason.
     fn check_executable(&self, name: &str) -> Result<()> {
         if self.has_kernel(name) {
             return Ok(());
@@ -221,23 +220,24 @@ impl LoadedModule {
         Err(sass_only::report(&what, sass_only::MACHINE_CODE, Error::NoKernelImageForDevice))
     }
 
-    /// The file that the module's code is in, where it is in one.
+    /// The file of the module's code, if it is in a file.
     fn place(&self) -> Option<String> {
         self.machine_code.place()
     }
 
-    /// The file in the process's memory that holds the code; `None` for an image that the program made or read itself.
+    /// The mapped file that contains the code; `None` for an image that the program built or read
+    /// itself.
     pub(crate) fn holder(&self) -> Option<String> {
         self.machine_code.holder()
     }
 
-    /// The architectures for which a kernel exists as machine code.
+    /// The architectures with machine code for a kernel.
     fn architectures(&self, name: &str) -> BTreeSet<Architecture> {
-        // SAFETY: kernels of a module are looked for while its fat binary is registered.
+        // SAFETY: the module's fat binary is registered while its kernels are looked up.
         unsafe { self.machine_code.architectures(name) }
     }
 
-    /// Names of the kernels.
+    /// Names of all kernels.
     pub(crate) fn kernel_names(&self) -> Vec<CString> {
         self.module.kernels().filter_map(|name| CString::new(name).ok()).collect()
     }
@@ -247,31 +247,31 @@ impl LoadedModule {
         self.module.variable(name)
     }
 
-    /// Refuses a name that is no managed variable's.
+    /// Rejects a name other than that of a managed variable.
     pub(crate) fn check_managed(&self, name: &CStr) -> Result<()> {
         let is_managed = name.to_str().is_ok_and(|name| self.module.managed().has(name));
         if is_managed { Ok(()) } else { Err(Error::SymbolNotFound) }
     }
 
-    /// Variables in device memory, by name.
+    /// All variables in device memory, by name.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, LoadedVariable)> {
         self.module.variables()
     }
 
-    /// The PTX that a kernel needs; its own text comes first.
+    /// The PTX that a kernel needs, its own source first.
     pub(crate) fn sources_of(&self, kernel: &str) -> Vec<Arc<PtxModule>> {
         self.module.sources_of(kernel)
     }
 }
 
-/// First target whose code is said to be too young for a device below it. Compilers of CUDA 13 make no code for earlier
-/// ones than `sm_75`, which has hardly an instruction that 7.0 lacks.
-const FIRST_TOLD: u32 = 80;
+/// First target that causes a warning on an older device. CUDA 13 compiles for `sm_75` at the
+/// earliest, which adds hardly any instruction to 7.0.
+const FIRST_WARNED: u32 = 80;
 
-/// Says once for each target that its PTX is for a later device than this one.
-fn tell_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
+/// Warns once per target that its PTX is for a newer device.
+fn warn_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
     let capability = simulator.capability();
-    if target < FIRST_TOLD || target <= capability || !process().told_targets.lock().insert(target) {
+    if target < FIRST_WARNED || target <= capability || !process().told_targets.lock().insert(target) {
         return;
     }
     log::report(|| {
@@ -279,13 +279,13 @@ fn tell_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
         let device = format!("{} ({}.{})", simulator.profile.name, capability / 10, capability % 10);
         let fitting = fitting(target).map_or_else(String::new, |name| format!("--device {name}, or "));
         format!(
-            "PTX{place} is for sm_{target}, but the device is {device}, where a real driver refuses it and instructions \
+            "PTX{place} targets sm_{target}, but the device is {device}. A real driver rejects it, and instructions \
              may be missing; remedy: voltsim run {fitting}--device auto"
         )
     });
 }
 
-/// Loads PTX modules as one, around what is in device memory of them already.
+/// Links PTX modules into one program around the variables already in device memory.
 pub(crate) fn place(
     simulator: &Simulator,
     sources: Vec<Arc<PtxModule>>,
@@ -304,7 +304,7 @@ pub(crate) fn place(
     })
 }
 
-/// Reports why an image cannot be used.
+/// Reports an unusable image.
 pub(crate) fn image_error(error: &ImageError) -> Error {
     if let ImageError::MachineCodeOnly(_) = error {
         let what = format!("{error}; Voltsim executes PTX only");
@@ -314,7 +314,6 @@ pub(crate) fn image_error(error: &ImageError) -> Error {
     error.into()
 }
 
-/// Modules.
 impl Simulator {
     /// Ten times the compute capability.
     pub(crate) fn capability(&self) -> u32 {
@@ -339,8 +338,8 @@ impl Simulator {
         Ok(module)
     }
 
-    /// Loads code that every device may load, each for itself: its managed variables are those of the device that was
-    /// first, of whose modules `same` finds that of the code.
+    /// Loads code that other devices may load too. Managed variables belong to the device that
+    /// loaded the code first; `same` finds its module.
     fn load_for_all(
         &self,
         code: Code,
@@ -353,25 +352,25 @@ impl Simulator {
         LoadedModule::load_around(self, code, managed.unwrap_or_default()).map(Arc::new)
     }
 
-    /// Stores the addresses of a fat binary's managed variables where its host code reads them.
+    /// Stores the addresses of a fat binary's managed variables where the host code reads them.
     fn set_managed_pointers(&self, fat_binary: FatBinaryHandle, module: &LoadedModule) {
         let registry = registry().lock();
         for place in registry.addresses_of(fat_binary, |kind| matches!(kind, Kind::ManagedVariable { .. })) {
             let Some(found) = registry.find(place) else { continue };
             let Some(variable) = module.variable(&found.name) else { continue };
-            // SAFETY: the stub registered the address of a pointer variable of the program.
+            // SAFETY: the stub registered the address of a pointer variable in the program.
             unsafe { (place as *mut usize).write_unaligned(variable.address as usize) };
         }
     }
 
-    /// Addresses of this device's memory that other devices' modules have managed variables at.
+    /// Addresses in this device's memory where other devices' modules have managed variables.
     pub(crate) fn managed_for_others(&self) -> FxHashSet<u64> {
         let others = started().filter(|other| other.ordinal != self.ordinal);
         let managed = others.flat_map(|other| other.modules.lock().managed());
         managed.flat_map(|managed| managed.addresses().collect::<Vec<_>>()).collect()
     }
 
-    /// The module that a library is on this device, loaded at the first call.
+    /// A library's module on this device, loaded at the first call.
     pub(crate) fn library_module(&self, library: LibraryHandle) -> Result<ModuleHandle> {
         let code = process().libraries.lock().code(library)?;
         let loaded = Arc::clone(self.modules.lock().libraries.entry(library).or_default());
@@ -389,7 +388,7 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// Forgets what this device has of a library, after its work.
+    /// Unloads a library from this device after the device's work.
     pub(crate) fn unload_library(&self, library: LibraryHandle) -> Result<()> {
         let loaded = self.modules.lock().libraries.remove(&library);
         match loaded.as_ref().and_then(|loaded| loaded.get()) {
@@ -398,7 +397,7 @@ impl Simulator {
         }
     }
 
-    /// The kernel of a library, as this device has it.
+    /// A library's kernel on this device.
     fn library_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
         let Some((library, name)) = process().libraries.lock().kernel(handle) else { return Ok(None) };
         let kernel = self.find_kernel(self.library_module(library)?, &name)?;
@@ -406,7 +405,7 @@ impl Simulator {
         Ok(Some(kernel))
     }
 
-    /// The kernel that a host address (its stub) or a kernel handle stands for.
+    /// The kernel for a stub's host address or a kernel handle.
     pub(crate) fn kernel_of(&self, function: usize) -> Result<Arc<Kernel>> {
         {
             let modules = self.modules.lock();
@@ -432,7 +431,8 @@ impl Simulator {
         Ok(kernel)
     }
 
-    /// [`Simulator::kernel_of`] for a launch, which is refused where the kernel's module cannot be loaded.
+    /// [`Simulator::kernel_of`] for a launch. A module that cannot be loaded is an error of the
+    /// launch.
     pub(crate) fn kernel_to_launch(&self, function: usize) -> Result<Arc<Kernel>> {
         self.kernel_of(function).inspect_err(|error| {
             let registered = registry().lock().find(function);
@@ -444,7 +444,7 @@ impl Simulator {
         })
     }
 
-    /// The kernel of a module by name, with what the program has set on it.
+    /// A module's kernel by name, with the attributes that the program set.
     pub(crate) fn kernel_in(&self, module: &Arc<LoadedModule>, name: &str) -> Result<Arc<Kernel>> {
         let name = CString::new(name).map_err(|_| Error::InvalidDeviceFunction)?;
         let mut modules = self.modules.lock();
@@ -453,13 +453,13 @@ impl Simulator {
         Ok(known.unwrap_or_else(|| modules.add_kernel(name, Arc::clone(module))))
     }
 
-    /// The kernel of a handle.
+    /// The kernel with a handle.
     pub(crate) fn kernel(&self, handle: FunctionHandle) -> Result<Arc<Kernel>> {
         self.kernel_of(handle.0).map_err(Error::of_handle)
     }
 
-    /// The handle of a stub's kernel: the stub's own address, since stubs keep the handle and a reset of the device
-    /// must not make it stale. The kernel is loaded when the handle is used.
+    /// The handle of a stub's kernel: the stub's own address. Stubs keep the handle, so a device
+    /// reset must not invalidate it. The handle's first use loads the kernel.
     pub(crate) fn handle_of_stub(&self, stub: usize) -> Result<FunctionHandle> {
         match registry().lock().find(stub) {
             Some(Registered { kind: Kind::Kernel, .. }) => Ok(FunctionHandle(stub)),
@@ -467,7 +467,7 @@ impl Simulator {
         }
     }
 
-    /// The variable whose host shadow lies at this address.
+    /// The variable whose host shadow has this address.
     pub(crate) fn symbol(&self, shadow: usize) -> Result<LoadedVariable> {
         let found = registry().lock().find(shadow);
         match found {
@@ -480,7 +480,7 @@ impl Simulator {
         }
     }
 
-    /// Adds a module the program loads.
+    /// Adds a module that the program loaded.
     pub(crate) fn add_module(&self, code: Code) -> Result<ModuleHandle> {
         let module = LoadedModule::load(self, code)?;
         let mut modules = self.modules.lock();
@@ -490,7 +490,7 @@ impl Simulator {
         Ok(handle)
     }
 
-    /// The module of a handle.
+    /// The module with a handle.
     pub(crate) fn module(&self, handle: ModuleHandle) -> Result<Arc<LoadedModule>> {
         let loaded = self.modules.lock().loaded.get(&handle).cloned();
         if let Some(module) = loaded {
@@ -501,13 +501,13 @@ impl Simulator {
         Ok(module)
     }
 
-    /// The handle of a loaded module that a kernel belongs to.
+    /// The handle of a kernel's module.
     pub(crate) fn module_handle(&self, module: &Arc<LoadedModule>) -> Option<ModuleHandle> {
         let modules = self.modules.lock();
         modules.loaded.iter().find(|(_, loaded)| Arc::ptr_eq(loaded, module)).map(|(handle, _)| *handle)
     }
 
-    /// A kernel of a loaded module by name. Binding it waits for its first use.
+    /// A loaded module's kernel by name, bound at its first use.
     pub(crate) fn find_kernel(&self, handle: ModuleHandle, name: &CStr) -> Result<Arc<Kernel>> {
         let module = self.module(handle)?;
         let key = (handle.0, name.to_owned());
@@ -525,7 +525,7 @@ impl Simulator {
         Ok(kernel)
     }
 
-    /// A variable of a module of a handle.
+    /// A variable of the module with a handle.
     pub(crate) fn module_variable(&self, handle: ModuleHandle, name: &str) -> Result<LoadedVariable> {
         let variable = match self.deferred_variable(handle, name)? {
             Some(unread) => unread,
@@ -534,7 +534,7 @@ impl Simulator {
         variable.ok_or(Error::SymbolNotFound)
     }
 
-    /// Forgets a module the program loaded, after the device's work.
+    /// Unloads a module after the device's work.
     pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
         self.synchronize(stream_engine::Scope::Context)?;
         ownership::disown(Object::Module(handle));
@@ -548,8 +548,9 @@ impl Simulator {
         Ok(())
     }
 
-    /// Forgets the module of a fat binary that is being unregistered. Launches that are under way keep it: to wait for them
-    /// here could be for ever, as `dlclose` holds a lock that new threads need.
+    /// Unloads the module of a fat binary that is being unregistered. Running launches keep it
+    /// alive. Waiting for them here could deadlock, because `dlclose` holds a lock that new threads
+    /// need.
     pub(crate) fn unload_registered(&self, fat_binary: FatBinaryHandle) {
         let mut modules = self.modules.lock();
         let registration = modules.registered.remove(&fat_binary);
@@ -558,14 +559,14 @@ impl Simulator {
         }
     }
 
-    /// Forgets all modules; those of registered fat binaries are loaded again at their next use.
+    /// Unloads all modules. Registered fat binaries are loaded again at their next use.
     pub(crate) fn unload_everything(&self) {
         *self.modules.lock() = Modules::of_device(self.ordinal);
     }
 }
 
 impl Modules {
-    /// Those of a device, whose handles no other device has.
+    /// The table of one device. Handles are unique across devices.
     pub(crate) fn of_device(ordinal: usize) -> Self {
         Self { created: ordinal << DEVICE_SHIFT, ..Self::default() }
     }
@@ -594,7 +595,7 @@ impl Modules {
         self.add_kernel_as(handle, name, module)
     }
 
-    /// Adds a kernel under a handle that it already has, unless another thread has done so.
+    /// Adds a kernel under an existing handle, unless another thread did so first.
     pub(crate) fn add_kernel_as(
         &mut self,
         handle: FunctionHandle,

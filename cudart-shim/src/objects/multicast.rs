@@ -1,7 +1,7 @@
-//! Multicast objects: addresses that stand for memory of several devices, for the `multimem` instructions.
+//! Multicast objects: addresses that map to memory of several devices, for `multimem` instructions.
 //!
-//! An object is an allocation without memory of its own, mapped like any other (`virtual_memory.rs`), but no mapping of it
-//! is ever live: only the instructions made for it reach what is bound there.
+//! An object is an allocation without memory, mapped like any other (`virtual_memory.rs`). Ordinary
+//! accesses to the mapping fail; only `multimem` instructions reach the bound memory.
 
 use crate::abi::error::{Error, Result};
 use crate::objects::virtual_memory::GRANULARITY;
@@ -20,7 +20,7 @@ pub(crate) struct MulticastProperties {
 }
 
 impl MulticastProperties {
-    /// Refuses what there cannot be: more devices than there are, sizes that are none of whole pages.
+    /// Rejects a device count above the number of devices, and sizes other than whole pages.
     pub(crate) fn check(&self) -> Result<()> {
         let is_granular = self.size > 0 && (self.size as u64).is_multiple_of(GRANULARITY);
         let exist = self.devices > 0 && self.devices as usize <= device_count();
@@ -28,36 +28,36 @@ impl MulticastProperties {
     }
 }
 
-/// Memory of a device that stands behind a part of an object.
+/// Memory of one device, bound to a part of an object.
 #[derive(Debug)]
 struct Binding {
     device: usize,
     offset: u64,
     size: u64,
-    /// In the device's memory.
+    /// Address in the device's memory.
     address: u64,
-    /// The address was made for the binding.
+    /// Set if the address was reserved for the binding.
     own: bool,
 }
 
 impl Drop for Binding {
     fn drop(&mut self) {
         if self.own {
-            // What cannot be freed stays taken.
+            // A failed free leaks the memory.
             let _ = memory_of(self.device).map(|memory| memory.free(self.address));
         }
     }
 }
 
-/// An object.
+/// A multicast object.
 #[derive(Debug)]
 pub(crate) struct Multicast {
-    /// Devices it is for.
+    /// Number of devices to add.
     wanted: usize,
     size: u64,
-    /// Those that have been added, by number.
+    /// Added devices, by number.
     devices: Vec<usize>,
-    /// By device.
+    /// Bindings of all devices.
     bindings: Vec<Binding>,
 }
 
@@ -76,12 +76,12 @@ impl Multicast {
         Ok(())
     }
 
-    /// Has each device been added? Before, nothing is mapped or bound.
+    /// Tells whether all devices were added. Mapping and binding require it.
     pub(crate) fn is_complete(&self) -> bool {
         self.devices.len() == self.wanted
     }
 
-    /// Checks that a device may bind memory to a range of which it has bound nothing.
+    /// Checks that a device may bind memory to a range: the device has no binding there yet.
     fn check(&self, device: usize, offset: u64, size: u64) -> Result<()> {
         let end = offset.checked_add(size).ok_or(Error::InvalidValue)?;
         let is_granular = size > 0 && (offset | size).is_multiple_of(GRANULARITY) && end <= self.size;
@@ -102,7 +102,7 @@ impl Multicast {
         self.bindings.insert(place, binding);
     }
 
-    /// Binds pages of a device from `from` on.
+    /// Binds pages of a device, starting at `from`.
     pub(crate) fn bind_pages(
         &mut self,
         device: usize,
@@ -120,7 +120,7 @@ impl Multicast {
         Ok(())
     }
 
-    /// Binds what lies at an address for a device.
+    /// Binds memory of a device by address.
     pub(crate) fn bind_address(
         &mut self,
         device: usize,
@@ -135,7 +135,7 @@ impl Multicast {
         Ok(())
     }
 
-    /// Unbinds what a device has bound in a range.
+    /// Removes a device's bindings in a range.
     pub(crate) fn unbind(&mut self, device: usize, offset: u64, size: u64) -> Result<()> {
         let end = offset.checked_add(size).ok_or(Error::InvalidValue)?;
         let bound = self.bindings.len();
@@ -143,12 +143,12 @@ impl Multicast {
         if self.bindings.len() < bound { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
-    /// A device has been reset.
+    /// Removes the bindings of a device that is being reset.
     pub(crate) fn forget(&mut self, device: usize) {
         self.bindings.retain(|it| it.device != device);
     }
 
-    /// The devices and the addresses that bytes from an offset on stand for; nothing unless each device has bound them.
+    /// The device addresses behind a range; empty unless every device has bound the whole range.
     pub(crate) fn places(&self, offset: u64, bytes: u64) -> Vec<(usize, u64)> {
         let holds = |it: &&Binding| offset >= it.offset && offset + bytes <= it.offset + it.size;
         let place = |it: &Binding| (it.device, it.address + (offset - it.offset));
@@ -157,12 +157,12 @@ impl Multicast {
     }
 }
 
-/// The memory of a device that has been started.
+/// The memory of a started device.
 fn memory_of(device: usize) -> Option<&'static Memory> {
     started().find(|simulator| simulator.ordinal == device).map(|simulator| &simulator.device.memory)
 }
 
-/// May a device's kernels access so many bytes at an address?
+/// Tells whether a device's kernels may access a range of its memory.
 pub(crate) fn is_in_memory(device: usize, address: u64, bytes: u64) -> bool {
     let around = memory_of(device).and_then(|memory| memory.accessible_around(address));
     around.is_some_and(|(start, end)| {

@@ -1,22 +1,23 @@
-//! Functions of the program to be called on asynchronous notifications. The only kind there is tells of a memory budget that
-//! has been exceeded; allocations beyond the device's memory fail instead, so none is ever called.
+//! Callbacks for asynchronous notifications. The only notification reports an exceeded memory
+//! budget. Here an allocation beyond the device's memory fails instead, so no callback is ever
+//! called.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, Out};
 use crate::session::process::process;
 use std::collections::BTreeSet;
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const HANDLES: u64 = 0x6200_0000_0000_0000;
 
-/// Functions that are registered.
+/// Registered callbacks.
 #[derive(Default)]
 pub(crate) struct Registered {
     handles: BTreeSet<u64>,
     created: u64,
 }
 
-/// Registers a function.
+/// Registers a callback.
 pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
     handle.check()?;
     if function.0 == 0 {
@@ -29,7 +30,7 @@ pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
     handle.set(new)
 }
 
-/// Undoes [`register`].
+/// Unregisters a callback.
 pub(crate) fn unregister(handle: u64) -> Result<()> {
     if process().notifications.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
 }

@@ -1,5 +1,5 @@
-//! How many CTAs of a kernel fit on a multiprocessor (CUDA programming guide, "Multiprocessor Level"; the allocation units
-//! are the profile's).
+//! Occupancy: the number of CTAs of a kernel that fit on a multiprocessor (CUDA programming guide,
+//! "Multiprocessor Level"). Allocation units come from the profile.
 
 use crate::objects::module::Kernel;
 use crate::profile::Attribute;
@@ -8,8 +8,8 @@ use functional::bind::KernelResources;
 use ptx_frontend::ir::LaunchBounds;
 
 impl Simulator {
-    /// Registers a thread of the kernel has, of 32 bits. An estimate of what an assembler for the device would allot, within the
-    /// kernel's launch bounds and what the program has asked for.
+    /// Registers per thread (32 bits each): an estimate of the assembler's allocation, within the
+    /// kernel's launch bounds and the program's limit.
     pub(crate) fn registers(&self, kernel: &Kernel, resources: &KernelResources) -> u32 {
         let most = self.profile.occupancy.max_registers_per_thread;
         let asked = kernel.module.max_registers.unwrap_or(most);
@@ -17,7 +17,7 @@ impl Simulator {
         resources.registers_within_bounds(of_sm).min(asked).clamp(1, most)
     }
 
-    /// Threads a CTA of the kernel can have.
+    /// Most threads of a CTA of the kernel.
     pub(crate) fn max_threads(&self, bounds: &LaunchBounds) -> u32 {
         let device = self.profile.amount(Attribute::MaxThreadsPerBlock);
         let bound = bounds.maximum_threads.or(bounds.required_threads);
@@ -26,8 +26,8 @@ impl Simulator {
         })
     }
 
-    /// CTAs of `threads` threads and `dynamic_shared` bytes that are resident on a multiprocessor at once; 0 when a launch
-    /// of that size would fail.
+    /// Resident CTAs per multiprocessor for `threads` threads and `dynamic_shared` bytes each; 0 if
+    /// such a launch would fail.
     pub(crate) fn active_ctas(
         &self,
         kernel: &Kernel,
@@ -63,8 +63,8 @@ impl Simulator {
         by_warps.min(by_shared).min(by_registers).min(amount(Attribute::MaxBlocksPerMultiprocessor))
     }
 
-    /// Dynamic shared memory a CTA can have when `ctas` of them share a multiprocessor, bytes: no more than a launch of the
-    /// kernel may ask for.
+    /// Dynamic shared memory per CTA in bytes when `ctas` CTAs share a multiprocessor, at most the
+    /// kernel's own limit.
     pub(crate) fn available_dynamic_shared(
         &self,
         kernel: &Kernel,
@@ -82,8 +82,9 @@ impl Simulator {
             .min(self.max_dynamic_shared(kernel, resources.static_shared))
     }
 
-    /// The CTA size with the most resident threads, and the grid that fills the device: (CTAs, threads).
-    /// `dynamic_shared` tells what a CTA of some size needs; `limit` bounds the size, 0 for no bound.
+    /// The CTA size with the most resident threads, and the grid that fills the device: (CTAs,
+    /// threads). `dynamic_shared` gives the bytes that a CTA of some size needs; `limit` bounds the
+    /// size (0: no bound).
     pub(crate) fn best_cta_size(
         &self,
         kernel: &Kernel,

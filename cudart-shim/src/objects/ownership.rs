@@ -1,8 +1,7 @@
-//! Objects of the contexts that a program creates. Destroying a context destroys its objects
-//! (driver API, `cuCtxDestroy`).
+//! Ownership of objects by created contexts. Destroying a context destroys its objects (driver API,
+//! `cuCtxDestroy`).
 //!
-//! Objects of a primary context are not listed here: a reset of the device takes all that the
-//! device has.
+//! Objects of a primary context are not listed here: a reset destroys all objects of the device.
 
 use crate::abi::error::Result;
 use crate::abi::{
@@ -16,8 +15,7 @@ use crate::session::process::process;
 use crate::session::simulator::{Simulator, simulator_of};
 use rustc_hash::FxHashMap;
 
-/// An object that belongs to a context. The order is the one in which a context's objects are
-/// destroyed.
+/// An object that belongs to a context. Variants are in order of destruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Object {
     Texture(TextureObject),
@@ -29,36 +27,36 @@ pub(crate) enum Object {
     Module(ModuleHandle),
     Event(EventHandle),
     Stream(StreamHandle),
-    /// Memory of `cuMemAlloc` and its kin, by its address.
+    /// Address of memory from `cuMemAlloc` and similar calls.
     Memory(u64),
-    /// Memory of the program's own that was registered, by its address.
+    /// Address of registered host memory.
     Registration(u64),
 }
 
-/// The objects and their contexts.
+/// All owned objects with their contexts.
 #[derive(Debug, Default)]
 pub(crate) struct Owned {
     contexts: FxHashMap<Object, ContextHandle>,
 }
 
-/// Gives a new object to the thread's current context, if the program has created that.
+/// Assigns a new object to the thread's current context, if the program created that context.
 pub(crate) fn adopt(object: Object) {
     if let Some(context) = context::current().filter(|context| !context::is_primary(*context)) {
         process().owned.lock().contexts.insert(object, context);
     }
 }
 
-/// An object has been destroyed.
+/// Removes a destroyed object.
 pub(crate) fn disown(object: Object) {
     process().owned.lock().contexts.remove(&object);
 }
 
-/// The created context that an object belongs to.
+/// The created context that owns an object.
 pub(crate) fn context_of(object: Object) -> Option<ContextHandle> {
     process().owned.lock().contexts.get(&object).copied()
 }
 
-/// Destroys the objects of a context.
+/// Destroys a context's objects.
 pub(crate) fn destroy_of(context: ContextHandle) -> Result<()> {
     let simulator = simulator_of(context::device_of(context))?;
     let mut objects = Vec::new();
@@ -71,7 +69,7 @@ pub(crate) fn destroy_of(context: ContextHandle) -> Result<()> {
     });
     objects.sort_unstable();
     for object in objects {
-        // An object that is gone already, or that has failed, is no reason to keep the others.
+        // A missing or failed object does not stop the destruction of the others.
         let _ = destroy(simulator, object);
     }
     Ok(())
@@ -93,7 +91,7 @@ fn destroy(simulator: &'static Simulator, object: Object) -> Result<()> {
     }
 }
 
-/// A device has been reset, and with it the objects of all its contexts.
+/// Removes the objects of all contexts of a device that is being reset.
 pub(crate) fn forget_of_device(device: usize) {
     process().owned.lock().contexts.retain(|_, context| context::device_of(*context) != device);
 }

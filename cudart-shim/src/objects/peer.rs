@@ -1,7 +1,7 @@
-//! Devices that reach each other's memory.
+//! Peer access between devices.
 //!
-//! Host and managed memory all devices reach, wherever it was allocated. Memory of a device others reach once they have
-//! said so (`cudaDeviceEnablePeerAccess`), and that of a pool as far as the pool says (`cudaMemPoolSetAccess`).
+//! Every device can access host and managed memory. Device memory needs
+//! `cudaDeviceEnablePeerAccess`, and pool memory needs `cudaMemPoolSetAccess`.
 
 use crate::abi::error::{Error, Result};
 use crate::objects::pool;
@@ -16,7 +16,7 @@ fn reached(device: usize) -> Result<&'static AtomicU32> {
     process().reached.get(device).ok_or(Error::InvalidDevice)
 }
 
-/// Do kernels of a device reach an allocation of another?
+/// Tells whether a device's kernels can access an allocation of another device.
 fn reaches(device: usize, owner: usize, found: &Allocation) -> bool {
     match found.kind {
         AllocationKind::Host | AllocationKind::Registered | AllocationKind::Managed => true,
@@ -31,7 +31,7 @@ fn reaches(device: usize, owner: usize, found: &Allocation) -> bool {
     }
 }
 
-/// Memory of another device that a device's kernels may access.
+/// Accessible memory of another device at an address.
 pub(crate) fn find(device: usize, address: u64) -> Option<Found> {
     let (owner, found) = owner_of(address).filter(|(owner, _)| owner.ordinal != device)?;
     let around = || owner.device.memory.accessible_around(address);
@@ -39,7 +39,7 @@ pub(crate) fn find(device: usize, address: u64) -> Option<Found> {
     Some(Found { start, end, is_registered: found.kind == AllocationKind::Registered })
 }
 
-/// Lets a device reach another's memory.
+/// Enables access to another device's memory.
 pub(crate) fn enable(device: usize, other: usize, flags: u32) -> Result<()> {
     if flags != 0 {
         return Err(Error::InvalidValue);
@@ -51,21 +51,21 @@ pub(crate) fn enable(device: usize, other: usize, flags: u32) -> Result<()> {
     if before & (1 << other) == 0 { Ok(()) } else { Err(Error::PeerAccessAlreadyEnabled) }
 }
 
-/// Undoes [`enable`].
+/// Disables access to another device's memory.
 pub(crate) fn disable(device: usize, other: usize) -> Result<()> {
     let before = reached(device)?.fetch_and(!(1 << other), Ordering::Relaxed);
     if before & (1 << other) == 0 { Err(Error::PeerAccessNotEnabled) } else { Ok(()) }
 }
 
-/// A device has been reset.
+/// Removes the access rights of a device that is being reset.
 pub(crate) fn forget(device: usize) {
     if let Ok(bits) = reached(device) {
         bits.store(0, Ordering::Relaxed);
     }
 }
 
-/// `cudaDeviceP2PAttr`, `CUdevice_P2PAttribute`: performance rank, access, native atomics, access to arrays. The devices
-/// are those of one board: each reaches each, and all links are the same.
+/// `cudaDeviceP2PAttr`, `CUdevice_P2PAttribute`: performance rank, access, native atomics, access
+/// to arrays. All devices are on one board, fully connected by equal links.
 pub(crate) fn attribute(attribute: c_int, source: usize, target: usize) -> Result<c_int> {
     if source == target {
         return Err(Error::InvalidDevice);

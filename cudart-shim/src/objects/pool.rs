@@ -1,7 +1,7 @@
 //! Memory pools and stream-ordered allocation.
 //!
-//! An allocation is made when the call is made, and so early enough for the stream; a free happens at its turn in the
-//! stream. Pools keep accounts; memory goes back to the device at once.
+//! An allocation happens during the call, which is early enough for the stream. A free happens in
+//! stream order. Pools only count their memory: freed memory returns to the device immediately.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
@@ -16,10 +16,11 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 
-/// Handles lie where no process has memory; the first are the devices' default pools.
+/// Handle values lie outside the address space of any process. The first handles are the devices'
+/// default pools.
 const POOLS: usize = 0x5700_0000_0000_0000;
 
-/// Which memory a pool has.
+/// Memory that a pool allocates from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Home {
     pub(crate) device: usize,
@@ -32,17 +33,17 @@ impl Home {
         Self { device, is_managed: false }
     }
 
-    /// Managed memory that is counted as this device's.
+    /// Managed memory, accounted to a device.
     fn managed(device: usize) -> Self {
         Self { device, is_managed: true }
     }
 
-    /// The first pool with such memory.
+    /// The default pool for this memory.
     pub(crate) fn default_pool(self) -> PoolHandle {
         PoolHandle(POOLS | ((self.number() + 1) << 4))
     }
 
-    /// The pool for allocations that name none.
+    /// The current pool for this memory, used if a call names no pool.
     pub(crate) fn current_pool(self) -> PoolHandle {
         with_pools(|pools| pools.current.get(self.number()).copied().unwrap_or(self.default_pool()))
     }
@@ -51,13 +52,13 @@ impl Home {
         self.device + if self.is_managed { MAX_DEVICES } else { 0 }
     }
 
-    /// The kind of its allocations.
+    /// Kind of the pool's allocations.
     pub(crate) fn kind(self) -> AllocationKind {
         if self.is_managed { AllocationKind::Managed } else { AllocationKind::Device }
     }
 }
 
-/// The first pool of a device.
+/// The default pool of a device.
 pub(crate) fn default_pool(device: usize) -> PoolHandle {
     Home::of_device(device).default_pool()
 }
@@ -73,28 +74,28 @@ mod attribute {
     pub(crate) const USED_HIGH: i32 = 8;
 }
 
-/// A pool's settings and account, bytes.
+/// Settings and counters of a pool, in bytes.
 #[derive(Clone, Debug)]
 struct Pool {
-    /// Whether freed memory may be reused across streams, in three ways.
+    /// The three flags for reuse of freed memory across streams.
     reuse: [c_int; 3],
     release_threshold: u64,
     used: u64,
     used_high: u64,
     sharing: Sharing,
-    /// Whose memory it is.
+    /// Memory that the pool allocates from.
     home: Home,
-    /// A bit for every other device whose kernels reach its memory.
+    /// Bit mask of the other devices with access.
     reached_by: u32,
 }
 
-/// Whether other processes know a pool. Its file is there to be told from others, and empty.
+/// Interprocess sharing of a pool. The pool's file is empty and serves as its identity.
 #[derive(Clone, Debug)]
 enum Sharing {
     Private,
-    /// It can be exported.
+    /// Can be exported.
     Exportable(Arc<Pages>),
-    /// It is another process's.
+    /// Belongs to another process.
     Imported(Arc<Pages>),
 }
 
@@ -108,29 +109,29 @@ impl Pool {
     }
 }
 
-/// The pools of all devices.
+/// Pools of all devices.
 #[derive(Debug)]
 pub(crate) struct Pools {
     live: FxHashMap<PoolHandle, Pool>,
-    /// The pool and size of each allocation.
+    /// Pool and size of each allocation.
     allocations: FxHashMap<u64, (PoolHandle, u64)>,
     created: usize,
-    /// The pools for allocations that name none: each device's, and those of managed memory.
+    /// Current pools by device: first of device memory, then of managed memory.
     current: [PoolHandle; 2 * MAX_DEVICES],
 }
 
-/// The default pool in whose place one is chosen.
+/// The default pool for an index of `current`.
 fn default_of(number: usize) -> PoolHandle {
     Home { device: number % MAX_DEVICES, is_managed: number >= MAX_DEVICES }.default_pool()
 }
 
-/// What a device has default pools for.
+/// The memory kinds with a default pool.
 fn homes(device: usize) -> [Home; 2] {
     [Home::of_device(device), Home::managed(device)]
 }
 
 impl Pools {
-    /// Each device's default pool.
+    /// The default pools of `count` devices.
     pub(crate) fn of_devices(count: usize) -> Self {
         Self {
             live: (0..count).flat_map(homes).map(|home| (home.default_pool(), Pool::usual(home))).collect(),
@@ -149,12 +150,12 @@ fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -
     with_pools(|pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
 }
 
-/// A device's pool for allocations that name none.
+/// The current pool of a device.
 pub(crate) fn current_pool(device: usize) -> PoolHandle {
     Home::of_device(device).current_pool()
 }
 
-/// Chooses the pool for allocations that name none.
+/// Sets the current pool.
 pub(crate) fn set_current_pool(home: Home, pool: PoolHandle) -> Result<()> {
     with_pool(pool, |pool| if pool.home == home { Ok(()) } else { Err(Error::InvalidValue) })?;
     with_pools(|pools| {
@@ -163,7 +164,7 @@ pub(crate) fn set_current_pool(home: Home, pool: PoolHandle) -> Result<()> {
     })
 }
 
-/// Lets a device's kernels reach a pool's memory, or not. Its own device always does.
+/// Grants or revokes a device's access to a pool. The pool's own device always has access.
 pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Result<()> {
     with_pool(pool, |pool| match (pool.home.device == device, access) {
         (true, true) => Ok(()),
@@ -179,20 +180,20 @@ pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Resul
     })
 }
 
-/// Do a device's kernels reach a pool's memory?
+/// Tells whether a device's kernels can access a pool.
 pub(crate) fn has_access(pool: PoolHandle, device: usize) -> Result<bool> {
     with_pool(pool, |pool| {
         Ok(pool.home.device == device || pool.home.is_managed || pool.reached_by & (1 << device) != 0)
     })
 }
 
-/// Do a device's kernels reach the memory at an address for the sake of its pool?
+/// Tells whether a device's kernels can access the memory at an address through its pool.
 pub(crate) fn reaches(device: usize, address: u64) -> bool {
     pool_of(address).is_some_and(|pool| has_access(pool, device).unwrap_or(false))
 }
 
-/// Refuses locations and types of memory that have no pools here: pinned (1) memory of devices (1) has, and managed (2)
-/// memory, whose location says only where it would best lie.
+/// Rejects memory without pools. Pools exist for pinned memory (1) of devices (1) and for managed
+/// memory (2), whose location is only a preference.
 pub(crate) fn home_of_location(location: MemoryLocation, kind: c_int) -> Result<Home> {
     match (location.kind, kind) {
         (1, 1) => ordinal(location.id).map(Home::of_device),
@@ -203,7 +204,7 @@ pub(crate) fn home_of_location(location: MemoryLocation, kind: c_int) -> Result<
     }
 }
 
-/// Refuses a handle that is no pool.
+/// Rejects a handle that names no pool.
 pub(crate) fn check(pool: PoolHandle) -> Result<()> {
     with_pool(pool, |_| Ok(()))
 }
@@ -217,7 +218,7 @@ fn insert(pool: Pool) -> PoolHandle {
     })
 }
 
-/// A new pool, which other processes may come to know through these kinds of handles.
+/// Creates a pool that can be exported by these handle types.
 pub(crate) fn create(home: Home, handle_types: c_int) -> Result<PoolHandle> {
     let sharing = match handle_types {
         0 => Sharing::Private,
@@ -229,7 +230,7 @@ pub(crate) fn create(home: Home, handle_types: c_int) -> Result<PoolHandle> {
     Ok(insert(Pool::new(home, sharing)))
 }
 
-/// Stores a file descriptor for a pool that was made to be exported; the caller owns it.
+/// Stores a file descriptor for an exportable pool. The caller owns the descriptor.
 pub(crate) fn export(result: Out<c_void>, pool: PoolHandle, handle_type: c_int, flags: u64) -> Result<()> {
     result.check()?;
     if handle_type != FILE_DESCRIPTOR || flags != 0 {
@@ -261,7 +262,7 @@ pub(crate) fn import(
     result.set(insert(Pool::new(Home::of_device(current_device()), Sharing::Imported(pages))))
 }
 
-/// The file that tells an exportable pool from others.
+/// Identity of an exportable pool's file.
 pub(crate) fn exported_identity(pool: PoolHandle) -> Result<FileIdentity> {
     with_pool(pool, |pool| match &pool.sharing {
         Sharing::Exportable(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
@@ -269,7 +270,7 @@ pub(crate) fn exported_identity(pool: PoolHandle) -> Result<FileIdentity> {
     })
 }
 
-/// The file of the pool that this one is an import of.
+/// Identity of an imported pool's file.
 pub(crate) fn imported_identity(pool: PoolHandle) -> Result<FileIdentity> {
     with_pool(pool, |pool| match &pool.sharing {
         Sharing::Imported(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
@@ -277,12 +278,12 @@ pub(crate) fn imported_identity(pool: PoolHandle) -> Result<FileIdentity> {
     })
 }
 
-/// The pool that an allocation is from.
+/// The pool of an allocation.
 pub(crate) fn pool_of(address: u64) -> Option<PoolHandle> {
     with_pools(|pools| pools.allocations.get(&address).map(|(pool, _)| *pool))
 }
 
-/// An allocation has been made from a pool.
+/// Records an allocation from a pool.
 pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
     with_pools(|pools| {
         pools.allocations.insert(address, (pool, size));
@@ -293,7 +294,7 @@ pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
     });
 }
 
-/// Destroys a created pool; its allocations stay until they are freed.
+/// Destroys a created pool. Its allocations remain until they are freed.
 pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
     if (0..device_count()).flat_map(homes).any(|home| pool == home.default_pool()) {
         return Err(Error::InvalidValue);
@@ -309,7 +310,7 @@ pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
     })
 }
 
-/// Stores an attribute, 4 or 8 bytes.
+/// Stores an attribute of 4 or 8 bytes.
 pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>) -> Result<()> {
     value.check()?;
     let value = value.pointer();
@@ -327,7 +328,7 @@ pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>)
     Out::new(value.cast()).set(word)
 }
 
-/// Sets an attribute. The high-water marks can only be set to 0, which starts them again.
+/// Sets an attribute. A high-water mark accepts only 0, which resets it.
 pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_void) -> Result<()> {
     if value.is_null() {
         return Err(Error::InvalidValue);
@@ -335,12 +336,12 @@ pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_voi
     with_pool(pool, |pool| {
         match number {
             attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
-                // SAFETY: by the API's contract the value of these attributes is an `int`.
+                // SAFETY: by the API's contract the values of these attributes have type `int`.
                 let flag = unsafe { value.cast::<c_int>().read_unaligned() };
                 pool.reuse[(number - attribute::REUSE_FIRST) as usize] = flag;
             }
             attribute::RELEASE_THRESHOLD | attribute::RESERVED_HIGH | attribute::USED_HIGH => {
-                // SAFETY: by the API's contract the value of these attributes is a 64-bit number.
+                // SAFETY: by the API's contract the values of these attributes are 64-bit numbers.
                 let word = unsafe { value.cast::<u64>().read_unaligned() };
                 match (number, word) {
                     (attribute::RELEASE_THRESHOLD, _) => pool.release_threshold = word,
@@ -354,7 +355,7 @@ pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_voi
     })
 }
 
-/// An allocation is gone.
+/// Removes a freed allocation.
 pub(crate) fn forget_allocation(address: u64) {
     with_pools(|pools| {
         if let Some((pool, size)) = pools.allocations.remove(&address)
@@ -365,7 +366,7 @@ pub(crate) fn forget_allocation(address: u64) {
     });
 }
 
-/// A device has been reset.
+/// Removes the allocations and settings of a device that is being reset.
 pub(crate) fn forget_everything(device: usize) {
     with_pools(|pools| {
         pools.live.retain(|_, pool| pool.home.device != device);
@@ -381,7 +382,8 @@ pub(crate) fn forget_everything(device: usize) {
 }
 
 impl Simulator {
-    /// Allocates from a pool for use in a stream; without one from the current pool of the stream's device.
+    /// Allocates from a pool in a stream. Without a pool, uses the current pool of the stream's
+    /// device.
     pub(crate) fn allocate_from_pool(
         &self,
         result: Out<Address>,

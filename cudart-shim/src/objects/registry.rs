@@ -1,7 +1,8 @@
-//! What nvcc's stubs register before `main`: fat binaries, and which host address stands for which kernel or variable.
+//! Registrations by nvcc's stubs before `main`: fat binaries, and the host addresses of kernels and
+//! variables.
 //!
-//! A program may register 65,000 functions, so registration stores pointers and nothing else. Names are read, and fat
-//! binaries unpacked, when a kernel is first launched or a variable first used.
+//! A program may register 65,000 functions, so registration only stores pointers. The first launch
+//! of a kernel or use of a variable reads the names and unpacks the fat binary.
 
 use crate::abi::error::{Error, Result};
 use parking_lot::Mutex;
@@ -9,23 +10,23 @@ use rustc_hash::FxHashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 
-/// What `__cudaRegisterFatBinary` returned; the address of an allocation of ours, so that it is unique.
+/// Result of `__cudaRegisterFatBinary`: the address of an allocation of this library, hence unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FatBinaryHandle(usize);
 
 impl FatBinaryHandle {
-    /// The handle behind the pointer a stub passes; it is looked up before use.
+    /// The handle for a stub's pointer. It is looked up before use.
     pub(crate) fn from_pointer(pointer: *const *const c_void) -> Self {
         Self(pointer as usize)
     }
 
-    /// The pointer for the stub.
+    /// The pointer returned to the stub.
     pub(crate) fn to_pointer(self) -> *mut *mut c_void {
         self.0 as *mut *mut c_void
     }
 }
 
-/// A name in the program's or library's read-only data, valid while it is registered.
+/// A name in read-only data of the program or library, valid while it is registered.
 #[derive(Clone, Copy)]
 pub(crate) struct Name(*const c_char);
 
@@ -34,7 +35,7 @@ unsafe impl Send for Name {}
 
 impl Name {
     /// # Safety
-    /// `pointer` is null or a C string that outlives the registration.
+    /// `pointer` must be null or a C string that outlives the registration.
     pub(crate) unsafe fn new(pointer: *const c_char) -> Self {
         Self(pointer)
     }
@@ -44,23 +45,24 @@ impl Name {
         if self.0.is_null() {
             return String::new();
         }
-        // SAFETY: not null, so a C string by the contract of `new`.
+        // SAFETY: a C string, since it is not null, by the contract of `new`.
         unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned()
     }
 }
 
-/// What a host address stands for.
+/// Kinds of registered host addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A kernel; the address is its stub function.
+    /// A kernel; the address of its stub function.
     Kernel,
-    /// A variable; the address is its host shadow. Size in bytes as the host compiler saw it.
+    /// A variable; the address of its host shadow. Size in bytes according to the host compiler.
     Variable { size: usize },
-    /// A managed variable; the address holds the pointer the host reads. Size in bytes.
+    /// A managed variable; the address of the host's pointer to it. Size in bytes.
     ManagedVariable { size: usize },
-    /// A texture reference; the address is the host's structure. Integers are read as numbers up to 1, or not.
+    /// A texture reference; the address of the host's structure. With `normalized_reads`, integers
+    /// are read as fractions of 1.
     Texture { normalized_reads: bool },
-    /// A surface reference; the address is the host's structure.
+    /// A surface reference; the address of the host's structure.
     Surface,
 }
 
@@ -75,7 +77,7 @@ struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Registered {
     pub(crate) fat_binary: FatBinaryHandle,
-    /// Its name in the PTX.
+    /// The name in the PTX.
     pub(crate) name: String,
     pub(crate) kind: Kind,
 }
@@ -83,9 +85,9 @@ pub(crate) struct Registered {
 struct FatBinary {
     /// The 24-byte wrapper in the program's data.
     wrapper: usize,
-    /// Keeps the handle's address taken.
+    /// Reserves the address that serves as the handle.
     _handle: Box<[u64; 2]>,
-    /// Host addresses registered with it.
+    /// Host addresses registered for the fat binary.
     addresses: Vec<usize>,
 }
 
@@ -96,14 +98,14 @@ pub(crate) struct Registry {
     entries: FxHashMap<usize, Entry>,
 }
 
-/// The registrations of this process.
+/// The registrations of the process.
 pub(crate) fn registry() -> &'static Mutex<Registry> {
     static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
     REGISTRY.get_or_init(Mutex::default)
 }
 
 impl Registry {
-    /// A program or library presents its fat binary.
+    /// Registers a fat binary of a program or library.
     pub(crate) fn add_fat_binary(&mut self, wrapper: usize) -> FatBinaryHandle {
         let allocation = Box::new([0; 2]);
         let handle = FatBinaryHandle(std::ptr::from_ref(&*allocation) as usize);
@@ -111,7 +113,8 @@ impl Registry {
         handle
     }
 
-    /// Ties a host address to a name in a fat binary. An unknown handle is ignored, as a stub cannot be told.
+    /// Registers a host address for a name in a fat binary. An unknown handle is ignored, because
+    /// the stub takes no error.
     pub(crate) fn add(&mut self, fat_binary: FatBinaryHandle, address: usize, name: Name, kind: Kind) {
         if let Some(owner) = self.fat_binaries.get_mut(&fat_binary) {
             owner.addresses.push(address);
@@ -119,7 +122,8 @@ impl Registry {
         }
     }
 
-    /// Forgets a fat binary and everything registered with it; false when the handle is unknown.
+    /// Removes a fat binary and everything registered for it. Returns false if the handle is
+    /// unknown.
     pub(crate) fn remove_fat_binary(&mut self, handle: FatBinaryHandle) -> bool {
         let Some(removed) = self.fat_binaries.remove(&handle) else { return false };
         for address in removed.addresses {
@@ -130,20 +134,20 @@ impl Registry {
         true
     }
 
-    /// What this host address stands for.
+    /// The registration of a host address.
     pub(crate) fn find(&self, address: usize) -> Option<Registered> {
         let entry = self.entries.get(&address)?;
         Some(Registered { fat_binary: entry.fat_binary, name: entry.name.text(), kind: entry.kind })
     }
 
-    /// The host addresses registered with a fat binary that are of a kind.
+    /// The host addresses of a fat binary whose kind matches.
     pub(crate) fn addresses_of(&self, handle: FatBinaryHandle, wanted: impl Fn(Kind) -> bool) -> Vec<usize> {
         let addresses = self.fat_binaries.get(&handle).map_or(&[][..], |owner| &owner.addresses);
         let of_kind = |address: &&usize| self.entries.get(address).is_some_and(|entry| wanted(entry.kind));
         addresses.iter().filter(of_kind).copied().collect()
     }
 
-    /// Addresses of the wrappers of all fat binaries.
+    /// Addresses of all fat binary wrappers.
     pub(crate) fn wrappers(&self) -> Vec<usize> {
         self.fat_binaries.values().map(|owner| owner.wrapper).collect()
     }
@@ -165,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registered_address_is_found_by_name_until_its_fat_binary_goes() {
+    fn address_is_registered_until_its_fat_binary_is_removed() {
         let mut registry = Registry::default();
         let fat_binary = registry.add_fat_binary(0x1000);
         registry.add(fat_binary, 0x2000, name(c"_Z3addPf"), Kind::Kernel);
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_registered_again_belongs_to_the_newer_fat_binary() {
+    fn newer_registration_of_an_address_wins() {
         let mut registry = Registry::default();
         let first = registry.add_fat_binary(1);
         let second = registry.add_fat_binary(2);
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn sixty_five_thousand_functions_register_in_well_under_two_seconds() {
+    fn registering_65_000_functions_takes_under_one_second() {
         let start = Instant::now();
         let mut registry = Registry::default();
         for library in 0..1_381 {

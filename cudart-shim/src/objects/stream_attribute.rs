@@ -1,4 +1,5 @@
-//! Attributes of streams: hints about caches, waiting and memory domains, kept and given back.
+//! Stream attributes: hints for caches, waiting and memory domains. They are stored and returned,
+//! with no other effect.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, Out, StreamHandle};
@@ -7,10 +8,11 @@ use rustc_hash::FxHashMap;
 use std::ffi::c_int;
 use stream_engine::StreamId;
 
-/// `cudaLaunchAttributeValue`, `CUlaunchAttributeValue`: 64 bytes, whose meaning the attribute's number gives.
+/// `cudaLaunchAttributeValue`, `CUlaunchAttributeValue`: 64 bytes, whose layout depends on the
+/// attribute.
 pub(crate) type Value = [u32; 16];
 
-/// `cudaLaunchAttributeID`, `CUlaunchAttributeID`, of those that streams have.
+/// `cudaLaunchAttributeID`, `CUlaunchAttributeID`: the attributes of streams.
 mod attribute {
     pub(crate) const ACCESS_POLICY_WINDOW: i32 = 1;
     pub(crate) const SYNCHRONIZATION_POLICY: i32 = 3;
@@ -19,14 +21,14 @@ mod attribute {
     pub(crate) const MEM_SYNC_DOMAIN: i32 = 10;
 }
 
-/// Words of `cudaAccessPolicyWindow`: an address, a size, then these.
+/// Word offset in `cudaAccessPolicyWindow`, after the address and the size.
 const HIT_RATIO: usize = 4;
 const HIT_PROPERTY: usize = 5;
 const MISS_PROPERTY: usize = 6;
-/// `cudaAccessPropertyPersisting`, which misses cannot have.
+/// `cudaAccessPropertyPersisting`, which is invalid for misses.
 const PERSISTING: u32 = 2;
 
-/// Values that were set.
+/// Attributes set by the program.
 pub(crate) type Values = FxHashMap<(StreamId, c_int), Value>;
 
 fn first(word: u32) -> Value {
@@ -35,7 +37,7 @@ fn first(word: u32) -> Value {
     value
 }
 
-/// Refuses values that an attribute cannot have.
+/// Rejects invalid attribute values.
 fn check(attribute: c_int, value: &Value) -> Result<()> {
     let fits = match attribute {
         attribute::ACCESS_POLICY_WINDOW => {
@@ -43,9 +45,9 @@ fn check(attribute: c_int, value: &Value) -> Result<()> {
                 && value[HIT_PROPERTY] <= PERSISTING
                 && value[MISS_PROPERTY] < PERSISTING
         }
-        // Automatic, spinning, yielding, blocking.
+        // Policies: automatic, spinning, yielding, blocking.
         attribute::SYNCHRONIZATION_POLICY => (1..=4).contains(&value[0]),
-        // A device of this capability has one domain.
+        // Devices of this capability have one domain.
         attribute::MEM_SYNC_DOMAIN_MAP => value[0] & 0xffff == 0,
         attribute::MEM_SYNC_DOMAIN => value[0] <= 1,
         _ => false,
@@ -54,12 +56,12 @@ fn check(attribute: c_int, value: &Value) -> Result<()> {
 }
 
 impl Simulator {
-    /// A stream is gone.
+    /// Removes the attributes of a destroyed stream.
     pub(crate) fn forget_stream_attributes(&self, stream: StreamId) {
         self.stream_attributes.lock().retain(|(of, _), _| *of != stream);
     }
 
-    /// One attribute of a stream.
+    /// An attribute of a stream.
     pub(crate) fn stream_attribute(
         &self,
         stream: StreamHandle,
@@ -82,7 +84,7 @@ impl Simulator {
         result.set(set.unwrap_or(usual))
     }
 
-    /// Sets one attribute of a stream; the priority is set when a stream is made.
+    /// Sets an attribute of a stream. The priority can be set only at creation.
     pub(crate) fn set_stream_attribute(
         &self,
         stream: StreamHandle,
@@ -97,7 +99,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Gives a stream the attributes of another.
+    /// Copies all attributes from another stream.
     pub(crate) fn copy_stream_attributes(
         &self,
         to: StreamHandle,

@@ -1,22 +1,22 @@
-//! What a program may ask of a tensor map (`cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`: the requirements are those
-//! that the driver API's documentation lists).
+//! Checks of tensor maps (`cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`) against the limits
+//! in the driver API's documentation.
 
 use crate::abi::error::{Error, Result};
 use functional::tensor::{Element, Interleave, MAXIMUM_RANK, Mode, Swizzle, TensorMap};
 use std::ffi::c_int;
 
-/// What a tensor's address and strides are multiples of, bytes.
+/// Alignment of a tensor's address and strides in bytes.
 const ALIGNMENT: u64 = 16;
-/// What the address of a map is a multiple of, bytes.
+/// Alignment of a map in bytes.
 const MAP_ALIGNMENT: usize = 16;
 
-/// What both kinds of maps are told.
+/// Parameters common to both kinds of maps.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) element: c_int,
     pub(crate) address: u64,
     pub(crate) sizes: Vec<u64>,
-    /// Of all dimensions but the first.
+    /// Strides of all dimensions except the first.
     pub(crate) strides: Vec<u64>,
     pub(crate) steps: Vec<u32>,
     pub(crate) interleave: c_int,
@@ -25,7 +25,7 @@ pub(crate) struct Description {
     pub(crate) fill: c_int,
 }
 
-/// The part that copies take of an image: pixel boxes along W, H and D.
+/// Image-to-column parameters: pixel boxes along W, H and D.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) lower: Vec<c_int>,
@@ -34,13 +34,13 @@ pub(crate) struct Column {
     pub(crate) pixels: u32,
 }
 
-/// Refuses a place for a map that is none. The manual asks for 64 bytes, but clients keep maps in objects of Python's, which
-/// lie at multiples of 16.
+/// Rejects an unaligned address for a map. The manual requires 64 bytes, but clients keep maps in
+/// Python objects, which are aligned to 16 bytes.
 pub(crate) fn check_place(address: usize) -> Result<()> {
     require(address != 0 && address.is_multiple_of(MAP_ALIGNMENT))
 }
 
-/// Refuses a tensor's address that the map's other fields do not allow.
+/// Rejects a tensor's address that is not aligned for the map's other fields.
 pub(crate) fn check_address(map: &TensorMap) -> Result<()> {
     require(map.address.is_multiple_of(alignment(map)))
 }
@@ -66,7 +66,7 @@ const SWIZZLES: [Swizzle; 7] = {
 /// `CUtensorMapInterleave`.
 const INTERLEAVES: [Interleave; 3] = [Interleave::None, Interleave::Bytes16, Interleave::Bytes32];
 
-/// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`, the last of them.
+/// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`, the largest promotion.
 const LAST_PROMOTION: c_int = 3;
 
 fn choose<T: Copy>(from: &[T], number: c_int) -> Result<T> {
@@ -79,13 +79,13 @@ fn alignment(map: &TensorMap) -> u64 {
     if wide { 2 * ALIGNMENT } else { ALIGNMENT }
 }
 
-/// Do the elements take more room in shared memory?
+/// Tells whether elements are padded in shared memory.
 fn is_spread(element: Element) -> bool {
     element.bytes() != element.shared_bytes()
 }
 
 impl Description {
-    /// A map of boxes of so many elements along each dimension.
+    /// A tiled map. `extents` is the box size in elements along each dimension.
     pub(crate) fn tiled(&self, extents: &[u32]) -> Result<TensorMap> {
         let map = self.common(Mode::Tiled, extents)?;
         require(extents.iter().all(|extent| (1..=256).contains(extent)))?;
@@ -93,7 +93,7 @@ impl Description {
         Ok(map)
     }
 
-    /// A map of columns of pixels.
+    /// An image-to-column map.
     pub(crate) fn image(&self, column: &Column) -> Result<TensorMap> {
         let spatial = self.sizes.len().saturating_sub(2);
         let most = match spatial {
@@ -157,7 +157,7 @@ impl Description {
         for (to, extent) in map.extents.iter_mut().zip(extents) {
             *to = *extent;
         }
-        // Channels that lie next to each other are taken without steps.
+        // Contiguous channels need no step.
         let stepped = usize::from(!interleaved);
         for (to, step) in map.steps.iter_mut().zip(&self.steps).skip(stepped) {
             require((1..=8).contains(step))?;
@@ -167,7 +167,7 @@ impl Description {
     }
 }
 
-/// Refuses rows of a box that the elements, the interleave or the swizzle do not allow.
+/// Rejects inner box sizes that the element type, interleave or swizzle does not support.
 fn check_inner(map: &TensorMap) -> Result<()> {
     let bytes = u64::from(map.extents[0]) * map.element.bytes() / map.element.packed();
     let plain = map.interleave == Interleave::None;
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_description_within_the_limits_becomes_a_map() {
+    fn description_within_the_limits_gives_a_map() {
         let map = description().tiled(&[32, 8]).unwrap();
         assert_eq!((map.rank, map.sizes[..2].to_vec(), map.strides[0]), (2, vec![64, 32], 256));
         assert_eq!((map.element, map.row_bytes()), (Element::F32, 128));
     }
 
     #[test]
-    fn what_the_documentation_forbids_is_an_invalid_value() {
+    fn documented_limits_are_enforced() {
         let wrong: [fn(&mut Description); 14] = [
             |it| it.element = 16,
             |it| it.element = -1,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_of_a_column_have_fewer_bits_the_more_there_are() {
+    fn column_corner_range_shrinks_with_dimensions() {
         let image = Description {
             sizes: vec![8, 16, 16, 2],
             strides: vec![32, 512, 8192],

@@ -1,4 +1,5 @@
-//! Texture and surface objects, of both APIs: from descriptions to what the engine's table holds.
+//! Texture and surface objects of both APIs: conversion from descriptors to the engine's table
+//! entries.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::texture::{Resource, TextureDescription, ViewDescription};
@@ -11,11 +12,11 @@ use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, 
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const TEXTURES: u64 = 0x5800_0000_0000_0000;
 const SURFACES: u64 = 0x5900_0000_0000_0000;
 
-/// What a texture object was made from.
+/// Descriptors that a texture object was created from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextureParts {
     pub(crate) resource: Resource,
@@ -23,7 +24,7 @@ pub(crate) struct TextureParts {
     pub(crate) view: Option<ViewDescription>,
 }
 
-/// The objects there are.
+/// All texture and surface objects of a device.
 #[derive(Default)]
 pub(crate) struct Objects {
     textures: FxHashMap<TextureObject, TextureParts>,
@@ -32,7 +33,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Those of a device, whose handles no other device has.
+    /// The table of one device. Handles are unique across devices.
     pub(crate) fn of_device(ordinal: usize) -> Self {
         Self { created: (ordinal as u64) << DEVICE_SHIFT, ..Self::default() }
     }
@@ -76,13 +77,13 @@ fn sampler(TextureDescription { common, seamless }: &TextureDescription) -> Resu
     })
 }
 
-/// Rows in linear memory, or elements of it.
+/// Pitched or one-dimensional linear memory.
 fn linear(kind: ImageKind, format: Format, level: Level) -> Image {
     let dimensions = if kind == ImageKind::Pitched { 2 } else { 1 };
     Image { kind, format, dimensions, layers: 1, cube: false, levels: vec![level] }
 }
 
-/// The part of an array's image that a view shows.
+/// The part of an array's image that a resource view selects.
 fn viewed(image: &Image, view: &ViewDescription) -> Result<Image> {
     let format = view.format()?.unwrap_or(image.format);
     let levels = image.levels.get(view.first_level as usize..=view.last_level as usize);
@@ -100,7 +101,7 @@ fn viewed(image: &Image, view: &ViewDescription) -> Result<Image> {
 }
 
 impl Simulator {
-    /// Bytes at whose multiples linear memory of a texture starts.
+    /// Alignment of linear texture memory in bytes.
     pub(crate) fn texture_alignment(&self) -> usize {
         self.profile.amount(Attribute::TextureAlignment).max(1) as usize
     }
@@ -154,7 +155,7 @@ impl Simulator {
         view.map_or(Ok(image.clone()), |view| viewed(&image, view))
     }
 
-    /// What the engine reads a texture by.
+    /// The engine's table entry for a texture.
     pub(crate) fn texture(&self, parts: &TextureParts) -> Result<Texture> {
         let image = self.image(&parts.resource, parts.view.as_ref())?;
         let common = &parts.texture.common;
@@ -173,7 +174,7 @@ impl Simulator {
         Ok(Texture { image, sampler, normalized_reads, srgb: common.srgb != 0 })
     }
 
-    /// Makes a texture object.
+    /// Creates a texture object.
     pub(crate) fn create_texture(&self, parts: TextureParts) -> Result<TextureObject> {
         let normalized = parts.texture.common.read_mode != 0;
         let texture = self.texture(&parts)?;
@@ -188,12 +189,12 @@ impl Simulator {
         Ok(object)
     }
 
-    /// What a texture object was made from.
+    /// Descriptors that a texture object was created from.
     pub(crate) fn texture_parts(&self, object: TextureObject) -> Result<TextureParts> {
         self.objects.lock().textures.get(&object).copied().ok_or(Error::InvalidValue)
     }
 
-    /// Forgets a texture object. 0 is none.
+    /// Destroys a texture object. Destroying 0 does nothing.
     pub(crate) fn destroy_texture(&self, object: TextureObject) -> Result<()> {
         if object.0 == 0 {
             return Ok(());
@@ -204,7 +205,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// What the engine accesses a surface by: an array that was made for it.
+    /// The engine's table entry for a surface. The resource must be an array created for surface
+    /// access.
     pub(crate) fn surface(&self, resource: &Resource) -> Result<Image> {
         let Resource::Array(array) = resource else { return Err(Error::InvalidValue) };
         let array = self.array(*array)?;
@@ -214,7 +216,7 @@ impl Simulator {
         Ok(array.image.clone())
     }
 
-    /// Makes a surface object.
+    /// Creates a surface object.
     pub(crate) fn create_surface(&self, resource: Resource) -> Result<SurfaceObject> {
         let surface = self.surface(&resource)?;
         let mut objects = self.objects.lock();
@@ -225,12 +227,12 @@ impl Simulator {
         Ok(object)
     }
 
-    /// What a surface object was made from.
+    /// Resource that a surface object was created from.
     pub(crate) fn surface_resource(&self, object: SurfaceObject) -> Result<Resource> {
         self.objects.lock().surfaces.get(&object).copied().ok_or(Error::InvalidValue)
     }
 
-    /// Forgets a surface object. 0 is none.
+    /// Destroys a surface object. Destroying 0 does nothing.
     pub(crate) fn destroy_surface(&self, object: SurfaceObject) -> Result<()> {
         if object.0 == 0 {
             return Ok(());

@@ -1,7 +1,8 @@
-//! References to textures and surfaces: variables of modules that a program binds memory to, by their host structures in
-//! the runtime of CUDA 11, by handles in the driver.
+//! Texture and surface references: module variables that a program binds to memory. The runtime of
+//! CUDA 11 names a reference by its host structure, the driver by a handle.
 //!
-//! The engine's table has them under the address of the module's variable, as code has that for a handle.
+//! Device code uses the address of the module's variable as the handle, so the engine's table uses
+//! it as key.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::texture::{Resource, TextureDescription, TextureReference};
@@ -17,42 +18,44 @@ use ptx_frontend::isa::ScalarType;
 use rustc_hash::FxHashMap;
 use std::ffi::CStr;
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const TEXTURES: usize = 0x5a00_0000_0000_0000;
 const SURFACES: usize = 0x5b00_0000_0000_0000;
 
 /// A texture reference of the driver API.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriverReference {
-    /// Address of the module's variable; none if the program has created the reference itself.
+    /// Address of the module's variable; `None` if the program created the reference.
     variable: Option<u64>,
-    /// Format that linear memory has.
+    /// Element format for linear memory.
     pub(crate) format: Format,
-    /// How it is read.
+    /// Sampling parameters.
     pub(crate) texture: TextureDescription,
-    /// What it is bound to.
+    /// Bound resource.
     pub(crate) resource: Option<Resource>,
 }
 
-/// What is bound to references.
+/// All bound references.
 #[derive(Default)]
 pub(crate) struct References {
-    /// By host structure: the variable and the bytes that linear memory begins behind an aligned address.
+    /// By host structure: the variable, and the byte offset of linear memory from its aligned
+    /// address.
     bound: FxHashMap<usize, (u64, usize)>,
     textures: FxHashMap<TextureReferenceHandle, DriverReference>,
     surfaces: FxHashMap<SurfaceReferenceHandle, (u64, Option<ArrayHandle>)>,
     created: usize,
 }
 
-/// Linear memory that a reference is bound to starts at an aligned address; the rest is an offset for the program.
+/// Splits the address of linear memory into an aligned address for the texture and an offset for
+/// the program.
 fn aligned(address: usize, alignment: usize) -> (Address, usize) {
     let offset = address % alignment;
     (Address(address - offset), offset)
 }
 
-/// References of the runtime.
+/// References of the runtime API.
 impl Simulator {
-    /// The variable of a registered structure, and whether its integers are read as numbers up to 1.
+    /// The variable of a registered structure, and its flag for normalized reads.
     fn registered_reference(&self, structure: usize, wanted: ScalarType) -> Result<(u64, bool)> {
         let invalid = match wanted {
             ScalarType::Surfref => Error::InvalidSurface,
@@ -71,7 +74,7 @@ impl Simulator {
         Ok((variable.address, normalized))
     }
 
-    /// Is this the structure of a registered reference?
+    /// Checks that an address is the structure of a registered reference.
     pub(crate) fn check_reference(&self, structure: Address, wanted: ScalarType) -> Result<()> {
         self.registered_reference(structure.0, wanted).map(|_| ())
     }
@@ -96,7 +99,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Binds linear memory, of at most `bytes` bytes; gives the bytes from the texture's start to the address.
+    /// Binds up to `bytes` bytes of linear memory. Returns the byte offset of the address in the
+    /// texture.
     pub(crate) fn bind_linear(
         &self,
         structure: In<TextureReference>,
@@ -112,7 +116,7 @@ impl Simulator {
         Ok(offset)
     }
 
-    /// Binds rows of linear memory; gives the bytes from the texture's start to the address.
+    /// Binds pitched linear memory. Returns the byte offset of the address in the texture.
     pub(crate) fn bind_rows(
         &self,
         structure: In<TextureReference>,
@@ -127,7 +131,7 @@ impl Simulator {
         Ok(offset)
     }
 
-    /// Binds nothing to a reference.
+    /// Unbinds a reference.
     pub(crate) fn unbind_texture(&self, structure: usize) -> Result<()> {
         let (variable, _) = self.registered_reference(structure, ScalarType::Texref)?;
         self.device.textures.change(|table| table.remove(variable));
@@ -135,7 +139,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Bytes from the texture's start to the address that was bound.
+    /// Byte offset of the bound address in the texture.
     pub(crate) fn texture_offset(&self, structure: usize) -> Result<usize> {
         self.check_reference(Address(structure), ScalarType::Texref)?;
         let references = self.references.lock();
@@ -150,7 +154,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Forgets all arrays, objects and bindings.
+    /// Removes all arrays, objects and bindings.
     pub(crate) fn forget_textures(&self) {
         *self.arrays.lock() = Arrays::of_device(self.ordinal);
         *self.objects.lock() = Objects::of_device(self.ordinal);
@@ -159,7 +163,7 @@ impl Simulator {
     }
 }
 
-/// References of the driver.
+/// References of the driver API.
 impl Simulator {
     fn module_reference(&self, module: ModuleHandle, name: &CStr, wanted: ScalarType) -> Result<u64> {
         let variable = self.module_variable(module, &name.to_string_lossy())?;
@@ -193,26 +197,26 @@ impl Simulator {
         self.add_reference(Some(variable)).ok_or(Error::InvalidValue)
     }
 
-    /// A texture reference of no module.
+    /// Creates a texture reference outside any module.
     pub(crate) fn create_reference(&self) -> Result<TextureReferenceHandle> {
         let reference = self.add_reference(None).ok_or(Error::InvalidValue)?;
         ownership::adopt(Object::Reference(reference));
         Ok(reference)
     }
 
-    /// Forgets a texture reference that the program has created.
+    /// Destroys a texture reference that the program created.
     pub(crate) fn destroy_reference(&self, handle: TextureReferenceHandle) -> Result<()> {
         let removed = self.references.lock().textures.remove(&handle);
         ownership::disown(Object::Reference(handle));
         removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
     }
 
-    /// A texture reference's properties.
+    /// Properties of a texture reference.
     pub(crate) fn reference(&self, handle: TextureReferenceHandle) -> Result<DriverReference> {
         self.references.lock().textures.get(&handle).copied().ok_or(Error::InvalidResourceHandle)
     }
 
-    /// Changes a texture reference, and what the engine knows of it.
+    /// Changes a texture reference and its table entry in the engine.
     pub(crate) fn change_reference(
         &self,
         handle: TextureReferenceHandle,
@@ -222,7 +226,8 @@ impl Simulator {
         change(&mut reference)?;
         if let (Some(variable), Some(resource)) = (reference.variable, reference.resource) {
             let texture = self.texture(&TextureParts { resource, texture: reference.texture, view: None });
-            // Properties come one by one: until they fit together the old ones hold.
+            // Properties are set one by one. Until they are consistent, the previous entry remains
+            // in effect.
             if let Ok(texture) = texture {
                 self.device.textures.change(|table| table.textures.insert(variable, texture.into()));
             }
@@ -231,7 +236,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Binds linear memory to a texture reference; gives the bytes from the texture's start to the address.
+    /// Binds linear memory to a texture reference. Returns the byte offset of the address in the
+    /// texture.
     pub(crate) fn bind_reference_linear(
         &self,
         handle: TextureReferenceHandle,
@@ -248,7 +254,7 @@ impl Simulator {
         Ok(offset)
     }
 
-    /// Binds an array to a texture reference, whose format it becomes.
+    /// Binds an array to a texture reference and adopts its format.
     pub(crate) fn bind_reference_array(
         &self,
         handle: TextureReferenceHandle,
@@ -262,7 +268,7 @@ impl Simulator {
         })
     }
 
-    /// Binds a mipmapped array to a texture reference, whose format it becomes.
+    /// Binds a mipmapped array to a texture reference and adopts its format.
     pub(crate) fn bind_reference_mipmapped(
         &self,
         handle: TextureReferenceHandle,
@@ -307,7 +313,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// The array that a surface reference is bound to.
+    /// The array bound to a surface reference.
     pub(crate) fn surface_reference_array(&self, handle: SurfaceReferenceHandle) -> Result<ArrayHandle> {
         let references = self.references.lock();
         let (_, bound) = references.surfaces.get(&handle).ok_or(Error::InvalidResourceHandle)?;

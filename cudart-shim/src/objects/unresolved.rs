@@ -1,7 +1,7 @@
-//! Names that code uses and nothing defines: neither its modules nor the device.
+//! Unresolved names: code uses them, but neither its modules nor the device define them.
 //!
-//! The assembler looks for functions and variables that the code uses, not for what it only declares, and weak names need
-//! no definition. Functions that cannot be read are left to their launch, and so are those that only a driver has.
+//! Only used names count, not mere declarations, and weak names need no definition. Unreadable
+//! functions and driver functions are checked at launch.
 
 use functional::engine::native;
 use ptx_frontend::Module as PtxModule;
@@ -10,16 +10,16 @@ use ptx_frontend::link::Program;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who finds that a name is missing; each has words and an error of its own.
+/// Stage that detects the error, which determines the message and the error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Loading a module or library: an error of the PTX.
+    /// Module or library load: invalid PTX.
     Load,
-    /// `cuLinkComplete`: the image is no good.
+    /// `cuLinkComplete`: invalid image.
     Link,
 }
 
-/// The names that are missing.
+/// The unresolved names.
 #[derive(Debug)]
 pub(crate) struct Unresolved {
     pub(crate) stage: Stage,
@@ -50,7 +50,7 @@ impl fmt::Display for Unresolved {
 
 impl std::error::Error for Unresolved {}
 
-/// Does a module leave names to others, but for functions that the device has?
+/// Tells whether a module uses names that neither it nor the device defines.
 fn leaves_open(module: &PtxModule) -> bool {
     let is_open =
         |name: &str| module.function_item(name).is_some_and(|item| item.body.is_none()) && !is_native(name);
@@ -59,11 +59,11 @@ fn leaves_open(module: &PtxModule) -> bool {
         || module.variables().iter().any(|variable| is_extern(variable.linkage, variable.space))
 }
 
-/// What names of functions begin with that the vendor's device runtime calls and the driver has.
+/// Prefixes of driver functions called by the original device runtime.
 const OF_DRIVER: [&str; 2] = ["cnp", "__cuda_syscall_"];
 
-/// Does the device have this function, or leave it to the launch that calls it? Hardly a kernel uses all of the device runtime
-/// that it is linked with.
+/// Tells whether the device implements this function or checks it at launch. Few kernels use all of
+/// the device runtime they are linked with.
 fn is_native(name: &str) -> bool {
     native::function(name).or_else(|| native::replacement(name)).is_some()
         || OF_DRIVER.iter().any(|prefix| name.starts_with(prefix))
@@ -82,12 +82,12 @@ fn declares_weak(module: &PtxModule, name: &str) -> bool {
     module.function_linkage(name).is_some_and(|(linkage, _)| linkage == Linkage::Weak)
 }
 
-/// Refuses modules that are to be loaded as one and use a name that none of them defines.
+/// Rejects linked modules with an undefined name.
 pub(crate) fn check(modules: &[Arc<PtxModule>], stage: Stage) -> Result<(), Unresolved> {
     if !modules.iter().any(|module| leaves_open(module)) {
         return Ok(());
     }
-    // Modules that do not fit together are refused when they are loaded.
+    // Modules that cannot be linked are rejected at load.
     let Ok(program) = Program::link(modules.to_vec()) else { return Ok(()) };
     let open = program.unresolved().iter().filter(|missing| !is_native(&missing.name));
     let any = |is: fn(&PtxModule, &str) -> bool, name: &str| modules.iter().any(|module| is(module, name));

@@ -1,4 +1,4 @@
-//! Virtual memory management: allocations without addresses, by handle, and where they are mapped.
+//! Virtual memory management: physical allocations by handle, and their mappings.
 
 use crate::abi::MemoryLocation;
 use crate::abi::error::{Error, Result};
@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 use stream_engine::Scope;
 
-/// Sizes of allocations and mappings are multiples of this, bytes: a page of the device.
+/// Granularity of allocations and mappings in bytes: a page of the device.
 pub(crate) const GRANULARITY: u64 = 2 << 20;
 
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
@@ -33,7 +33,7 @@ const PROT_READ_WRITE: c_int = 3;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct AllocationProperties {
-    /// 1: pinned.
+    /// Allocation type; 1: pinned.
     pub(crate) kind: c_int,
     pub(crate) handle_types: c_int,
     pub(crate) location: MemoryLocation,
@@ -45,7 +45,7 @@ pub(crate) struct AllocationProperties {
 }
 
 impl AllocationProperties {
-    /// Of memory that some process has made.
+    /// Properties of memory imported from a descriptor.
     fn imported() -> Self {
         Self {
             kind: 1,
@@ -59,12 +59,12 @@ impl AllocationProperties {
         }
     }
 
-    /// Is it memory of a device, or of the host?
+    /// Tells whether the memory is on a device, not on the host.
     pub(crate) fn is_on_device(&self) -> bool {
         self.location.kind == DEVICE
     }
 
-    /// Refuses memory there cannot be here.
+    /// Rejects properties that are not supported here.
     pub(crate) fn check(&self) -> Result<()> {
         match self.location.kind {
             DEVICE => check_device(self.location.id)?,
@@ -79,20 +79,20 @@ impl AllocationProperties {
     }
 }
 
-/// An allocation.
+/// A physical allocation.
 #[derive(Debug)]
 struct Physical {
     properties: AllocationProperties,
     pages: Arc<Pages>,
-    /// Calls of `cuMemRelease` that it takes to let go of the handle.
+    /// Number of `cuMemRelease` calls that release the handle.
     references: usize,
-    /// Places it is mapped at; it lives as long as there is one, or a reference.
+    /// Number of mappings. The allocation lives until both numbers reach 0.
     mappings: usize,
-    /// What it stands for, if it has no memory of its own.
+    /// The multicast object, for a handle without memory.
     multicast: Option<Multicast>,
 }
 
-/// What is mapped at an address, and the access each has (`CU_MEM_ACCESS_FLAGS_PROT_…`).
+/// A mapping and the access of each location (`CU_MEM_ACCESS_FLAGS_PROT_…`).
 #[derive(Clone, Copy, Debug)]
 struct Mapped {
     handle: u64,
@@ -100,7 +100,7 @@ struct Mapped {
     host: c_int,
 }
 
-/// Allocations without addresses, and where they are mapped.
+/// All physical allocations and mappings.
 #[derive(Default)]
 pub(crate) struct Table {
     live: FxHashMap<u64, Physical>,
@@ -108,7 +108,7 @@ pub(crate) struct Table {
     mapped: BTreeMap<u64, Mapped>,
 }
 
-/// Handles lie where no process has memory.
+/// Handle values lie outside the address space of any process.
 const HANDLES: u64 = 0x6000_0000_0000_0000;
 
 fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
@@ -123,12 +123,12 @@ impl Table {
         handle
     }
 
-    /// Is what is mapped a multicast object?
+    /// Tells whether a mapping is of a multicast object.
     fn is_multicast(&self, mapped: &Mapped) -> bool {
         self.live.get(&mapped.handle).is_some_and(|physical| physical.multicast.is_some())
     }
 
-    /// The allocation of a handle that has not been released.
+    /// The allocation of an unreleased handle.
     fn held(&mut self, handle: u64) -> Result<&mut Physical> {
         self.live.get_mut(&handle).filter(|physical| physical.references > 0).ok_or(Error::InvalidValue)
     }
@@ -140,7 +140,7 @@ impl Table {
     }
 }
 
-/// Waits for all work of all devices, which may use what is mapped.
+/// Waits for the work of all devices, which may use mappings.
 pub(crate) fn wait_for_devices() -> Result<()> {
     started().try_for_each(|simulator| Ok(simulator.engine.synchronize(Scope::Context)?))
 }
@@ -149,7 +149,7 @@ fn is_granular(bytes: u64) -> bool {
     bytes > 0 && bytes.is_multiple_of(GRANULARITY)
 }
 
-/// Gives one reference to a handle back.
+/// Releases one reference to a handle.
 pub(crate) fn release(handle: u64) -> Result<()> {
     with_table(|table| {
         table.held(handle)?.references -= 1;
@@ -158,12 +158,12 @@ pub(crate) fn release(handle: u64) -> Result<()> {
     })
 }
 
-/// What an allocation was made with.
+/// Properties of an allocation.
 pub(crate) fn properties(handle: u64) -> Result<AllocationProperties> {
     with_table(|table| table.held(handle).map(|physical| physical.properties))
 }
 
-/// What the memory mapped at an address was made with; `None` where nothing is mapped.
+/// Properties of the allocation mapped at an address; `None` if nothing is mapped.
 pub(crate) fn properties_at(simulator: &Simulator, address: u64) -> Option<AllocationProperties> {
     let mapping = simulator.device.memory.mapping_of(address)?;
     with_table(|table| {
@@ -172,7 +172,7 @@ pub(crate) fn properties_at(simulator: &Simulator, address: u64) -> Option<Alloc
     })
 }
 
-/// A descriptor of the allocation for another process; the caller owns it.
+/// A file descriptor that exports an allocation. The caller owns it.
 pub(crate) fn export(handle: u64) -> Result<c_int> {
     let pages = with_table(|table| {
         let physical = table.held(handle)?;
@@ -183,19 +183,19 @@ pub(crate) fn export(handle: u64) -> Result<c_int> {
     Ok(descriptor.into_raw_fd())
 }
 
-/// The pages behind a descriptor that this or another process has exported. The descriptor stays the caller's.
+/// The pages behind an exported descriptor of any process. The caller keeps the descriptor.
 pub(crate) fn pages_of_descriptor(descriptor: c_int) -> Result<Arc<Pages>> {
     if descriptor < 0 {
         return Err(Error::InvalidValue);
     }
-    // SAFETY: the number is only used to be duplicated, which fails for one that is no open descriptor.
+    // SAFETY: the number is only duplicated, which fails unless it is an open descriptor.
     let own: OwnedFd = unsafe { BorrowedFd::borrow_raw(descriptor) }
         .try_clone_to_owned()
         .map_err(|_| Error::InvalidValue)?;
     let pages = Pages::from_descriptor(own.as_fd().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?)
         .map_err(|_| Error::InvalidValue)?;
     let identity = pages.identity().map_err(|_| Error::InvalidValue)?;
-    // Memory of this process keeps its one account.
+    // Memory of this process keeps its existing entry.
     let known = with_table(|table| {
         let same = |physical: &&Physical| physical.pages.identity().ok() == Some(identity);
         table.live.values().find(same).map(|physical| Arc::clone(&physical.pages))
@@ -212,7 +212,7 @@ pub(crate) fn import(descriptor: c_int) -> Result<u64> {
     Ok(with_table(|table| table.insert(AllocationProperties::imported(), pages)))
 }
 
-/// Does a device have access to what is mapped at an address?
+/// Tells whether a device can access the mapping at an address.
 pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
     with_table(|table| {
         let mapped = table.mapped.get(&mapping);
@@ -222,11 +222,11 @@ pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
 
 /// A handle for a multicast object.
 pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> {
-    /// No device's.
+    /// No device.
     const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
     properties.check()?;
     let pages = simulator()?.device.memory.create_untouched_pages(properties.size as u64)?;
-    // Not for other processes, which would not see what is bound.
+    // Not exportable: another process would not see the bindings.
     let made_with =
         AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };
     Ok(with_table(|table| {
@@ -238,18 +238,18 @@ pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> 
     }))
 }
 
-/// Uses the multicast object of a handle.
+/// Calls a function with the multicast object of a handle.
 pub(crate) fn with_multicast<T>(handle: u64, use_it: impl FnOnce(&mut Multicast) -> Result<T>) -> Result<T> {
     with_table(|table| table.held(handle)?.multicast.as_mut().ok_or(Error::InvalidValue).and_then(use_it))
 }
 
-/// The device whose memory a handle is.
+/// The device that owns a handle's memory.
 pub(crate) fn device_of_handle(handle: u64) -> Result<usize> {
     let location = properties(handle)?.location;
     if location.kind == DEVICE { ordinal(location.id) } else { Err(Error::InvalidValue) }
 }
 
-/// The device whose memory lies at an address.
+/// The device that owns the memory at an address.
 pub(crate) fn device_at(address: u64) -> Result<usize> {
     let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
     match properties_at(owner, address).map(|properties| properties.location) {
@@ -259,7 +259,7 @@ pub(crate) fn device_at(address: u64) -> Result<usize> {
     }
 }
 
-/// Binds what lies at an address, for a device, to a range of a multicast object.
+/// Binds memory at an address, for a device, to a range of a multicast object.
 pub(crate) fn bind_address(multicast: u64, device: usize, range: (u64, u64), address: u64) -> Result<()> {
     simulator_of(device)?;
     if !is_in_memory(device, address, range.1) {
@@ -289,8 +289,8 @@ pub(crate) fn bind_memory(
     })
 }
 
-/// Where the bytes at a multicast address lie in each device's memory; nothing if a device's kernels may not use the
-/// address.
+/// Address in each device's memory for a multicast address; empty if the device's kernels may not
+/// access it.
 pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
     let Ok(mapping) = arena(address).and_then(|memory| memory.mapping_of(address).ok_or(Error::InvalidValue))
     else {
@@ -304,14 +304,14 @@ pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
         let inside = address + u64::from(bytes) <= mapping.address + mapping.size;
         object.filter(|_| inside).map_or_else(Vec::new, |object| object.places(offset, bytes.into()))
     });
-    // What was bound by its address may be gone.
+    // Memory bound by address may have been freed.
     match places.iter().all(|(device, address)| is_in_memory(*device, *address, bytes.into())) {
         true => places.into_iter().map(|(_, address)| address).collect(),
         false => Vec::new(),
     }
 }
 
-/// A device has been reset, and with it goes what is mapped into its addresses, and its memory.
+/// Removes the mappings in the addresses of a device that is being reset, and its memory.
 pub(crate) fn forget(simulator: &Simulator) {
     let memory = &simulator.device.memory;
     with_table(|table| {
@@ -329,23 +329,23 @@ pub(crate) fn forget(simulator: &Simulator) {
             physical.mappings > 0 || !is_own
         });
     });
-    // An address that cannot be unmapped is lost, and the reset goes on.
+    // A failed unmapping leaks the address and does not stop the reset.
     let _ = memory.give_back_everything();
 }
 
-/// The device in whose addresses one lies.
+/// The device whose address space contains an address.
 fn arena(address: u64) -> Result<&'static Memory> {
     let found = started().map(|simulator| &simulator.device.memory).find(|memory| memory.owns(address));
     found.ok_or(Error::InvalidValue)
 }
 
-/// Gives reserved addresses back.
+/// Frees reserved addresses.
 pub(crate) fn give_back(address: u64, size: u64) -> Result<()> {
     Ok(arena(address)?.give_back(address, size)?)
 }
 
 impl Simulator {
-    /// An allocation without an address.
+    /// Creates an allocation without an address.
     pub(crate) fn create_physical(&self, size: u64, properties: AllocationProperties) -> Result<u64> {
         properties.check()?;
         if !is_granular(size) {
@@ -361,7 +361,7 @@ impl Simulator {
 
     /// Maps an allocation into reserved addresses.
     pub(crate) fn map(&self, address: u64, size: u64, offset: u64, handle: u64) -> Result<()> {
-        // Other offsets the driver does not have yet.
+        // The driver supports no other offset yet.
         if !is_granular(size) || !address.is_multiple_of(GRANULARITY) || offset != 0 {
             return Err(Error::InvalidValue);
         }
@@ -378,7 +378,7 @@ impl Simulator {
         })
     }
 
-    /// Unmaps all mappings of a range, after the work that may use them.
+    /// Removes all mappings of a range after the work that may use them.
     pub(crate) fn unmap(&self, address: u64, size: u64) -> Result<()> {
         wait_for_devices()?;
         with_table(|table| {
@@ -393,7 +393,7 @@ impl Simulator {
         })
     }
 
-    /// Sets the access to all mappings of a range for each location, after the work that may use them.
+    /// Sets each location's access to all mappings of a range after the work that may use them.
     pub(crate) fn set_access(
         &self,
         address: u64,
@@ -404,7 +404,7 @@ impl Simulator {
             match (location.kind, *flags) {
                 (DEVICE, PROT_READ) => {
                     log::report(|| {
-                        "cuMemSetAccess: read-only access of a device is not simulated".to_owned()
+                        "cuMemSetAccess: read-only access by a device is not supported".to_owned()
                     });
                     return Err(Error::NotSupported);
                 }
@@ -436,7 +436,7 @@ impl Simulator {
         })
     }
 
-    /// The access a location has to what is mapped at an address.
+    /// A location's access to the mapping at an address.
     pub(crate) fn access(&self, address: u64, location: MemoryLocation) -> Result<c_int> {
         let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
         let mapped = with_table(|table| table.mapped.get(&mapping.address).copied());
@@ -448,7 +448,7 @@ impl Simulator {
         }
     }
 
-    /// The handle of what is mapped at an address, with one more reference.
+    /// The handle of the mapping at an address, with its reference count incremented.
     pub(crate) fn retain_physical(&self, address: u64) -> Result<u64> {
         let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
         with_table(|table| {

@@ -77,7 +77,7 @@ mod tests {
         let bytes = vec![0_u8; 10_000];
         assert_eq!(access(bytes.as_ptr() as u64, 10_000), Some(Access::Written));
         assert_eq!(
-            access(own_memory_can_be_written_and_own_code_cannot as *const () as u64, 1),
+            access(own_memory_is_writable_and_own_code_is_not as *const () as u64, 1),
             Some(Access::Read)
         );
         assert_eq!(access(0x1000, 1), None);

@@ -316,7 +316,7 @@ mod tests {
     fn malformed_option_error_names_its_line() {
         for (from, to, expected) in [
             ("S:4:128:64,L:T", "S:4:128:x,L:T", "-gpgpu_cache:dl1"),
-            ("S:4:128:64,L:T:m:L:L", "S:4:64:64,L:T:m:L:L", "lines of 128 B"),
+            ("S:4:128:64,L:T:m:L:L", "S:4:64:64,L:T:m:L:L", "line must be 128 B"),
             ("S:4:128:64,L:T", "S:4294967295:128:4294967295,L:T", "must have the form kind:sets:line:ways"),
             ("-gpgpu_n_mem 24", "-gpgpu_n_mem many", "must be a whole number"),
             ("1200.0:1200.0:1200.0:850.0", "1200.0:1200.0", "four frequencies"),

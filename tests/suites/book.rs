@@ -53,7 +53,7 @@ fn model_diffs_apply() -> Result<(), Failed> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), &patch.text)?;
         let mut check = Command::new("git");
-        check.args(["apply", "--check", "-p0"]).arg(file.path()).current_dir(&root);
+        check.args(["apply", "--check", "-p0", "--unidiff-zero"]).arg(file.path()).current_dir(&root);
         let output = check.output()?;
         if !output.status.success() {
             let reason = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -20,7 +20,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
         let apply = |reverse: Option<&str>| {
             let mut apply = Command::new("git");
             // The copy is no part of the repository around it.
-            apply.args(["apply", "-p0"]).args(reverse).arg(&file).current_dir(&tree);
+            apply.args(["apply", "-p0", "--unidiff-zero"]).args(reverse).arg(&file).current_dir(&tree);
             process::quiet(apply.env("GIT_CEILING_DIRECTORIES", &folder)).map(drop)
         };
         apply(None)?;

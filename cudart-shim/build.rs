@@ -1,4 +1,4 @@
-//! Writes the core's function tables and stubs from the API table.
+//! Generates the core's function tables and stubs from the API table.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,6 +1,8 @@
-//! The core behind `libcudart.so.*`, `libcuda.so.1` and `libnvidia-ml.so.1`: the CUDA API over the simulator.
+//! Core library behind `libcudart.so.*`, `libcuda.so.1` and `libnvidia-ml.so.1`: the CUDA API on
+//! top of the simulator.
 //!
-//! The front libraries hold nothing but jumps; [`core::bind`] fills their tables with the functions of [`api`].
+//! The front libraries contain only jumps through tables, which [`core::bind`] fills with the
+//! functions of [`api`].
 //!
 //! | folder | content | may use |
 //! |---|---|---|

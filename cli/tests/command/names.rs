@@ -98,7 +98,7 @@ fn a_selection_that_chooses_nothing_is_told_at_the_end() {
     let only = ["--mode", "detailed", "--gpu", "tiny", "--only", "kernel=scan"];
     let timed = said(&captured, &[&["run"], &only[..]].concat(), "0");
     let start =
-        "voltsim: --only kernel=scan (VOLTSIM_ONLY) has chosen none of the 1 launches: nothing is timed;";
+        "voltsim: --only kernel=scan (VOLTSIM_ONLY) matches none of the 1 launches: nothing is timed;";
     assert!(timed.starts_with(start) && timed.contains(NAME) && timed.contains("remedy: "), "{timed}");
     for (command, done) in [("capture", "captured"), ("record", "recorded")] {
         let options = [command, "-o", done, "--only", "kernel=scan"];

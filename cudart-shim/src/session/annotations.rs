@@ -1,5 +1,5 @@
-//! The program's own marks, by which launches are chosen: NVTX ranges, and whether it has the profiler started. They hold for a
-//! launch as they are when the program asks for it.
+//! Markers that select launches: NVTX ranges and the profiler state. A launch uses the markers in
+//! effect at its API call.
 
 use crate::session::{capture, kernel_stream, model, nvtx, recording};
 use launch_capture::Marks;
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static PROFILED: AtomicBool = AtomicBool::new(false);
 
-/// The program starts the profiler, or stops it.
+/// Records that the program started or stopped the profiler.
 pub(crate) fn set_profiled(profiled: bool) {
     PROFILED.store(profiled, Ordering::Release);
 }
 
-/// Whether launches are chosen by NVTX ranges.
+/// Tells whether NVTX ranges select launches.
 pub(crate) fn needs_ranges() -> bool {
     static NEEDED: LazyLock<bool> = LazyLock::new(|| {
         [model::needs_ranges, recording::needs_ranges, capture::needs_ranges, kernel_stream::needs_ranges]
@@ -23,7 +23,7 @@ pub(crate) fn needs_ranges() -> bool {
     *NEEDED
 }
 
-/// Those that hold now, on this thread.
+/// The markers in effect on this thread.
 pub(crate) fn here() -> Marks {
     let ranges = if needs_ranges() { nvtx::open_ranges() } else { Vec::new() };
     Marks { ranges, profiled: PROFILED.load(Ordering::Acquire) }

@@ -1,4 +1,4 @@
-//! Batches of copies with attributes, for both APIs.
+//! Batched copies with attributes, for both APIs.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ArrayHandle, CudaExtent, DefaultStream, In, MemoryLocation, Out, StreamHandle};
@@ -7,7 +7,8 @@ use crate::session::simulator::Simulator;
 use std::ffi::{c_int, c_uint};
 use stream_engine::StreamId;
 
-/// `cudaMemcpyAttributes`, `CUmemcpyAttributes`. Hints for places and flags for overlap change nothing here.
+/// `cudaMemcpyAttributes`, `CUmemcpyAttributes`. Location hints and overlap flags have no effect
+/// here.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct CopyAttributes {
@@ -17,8 +18,8 @@ pub(crate) struct CopyAttributes {
     flags: c_uint,
 }
 
-/// `cudaMemcpy3DOperand`, `CUmemcpy3DOperand`: memory (1) with its address, row length, layer height and a hint, or an
-/// array (2) with its handle and an offset.
+/// `cudaMemcpy3DOperand`, `CUmemcpy3DOperand`: memory (1) with address, row length, layer height
+/// and hint, or an array (2) with handle and offset.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Operand {
@@ -26,7 +27,8 @@ pub(crate) struct Operand {
     fields: [usize; 4],
 }
 
-/// `cudaMemcpy3DBatchOp`, `CUDA_MEMCPY3D_BATCH_OP`. Lengths count elements: those of the array, else bytes.
+/// `cudaMemcpy3DBatchOp`, `CUDA_MEMCPY3D_BATCH_OP`. Lengths are in elements of the array, else in
+/// bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct BatchOperation {
@@ -37,17 +39,17 @@ pub(crate) struct BatchOperation {
     flags: c_uint,
 }
 
-/// When a source is read, `CUmemcpySrcAccessOrder`.
+/// Time of the source access, `CUmemcpySrcAccessOrder`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceOrder {
-    /// At the copy's turn in the stream; or at any time, which includes that.
+    /// In stream order. Also stands for "any time", which stream order satisfies.
     Stream,
     /// Before the call returns.
     DuringCall,
 }
 
 impl SourceOrder {
-    /// Refuses unknown flags too.
+    /// Rejects unknown flags too.
     fn new(order: c_int, flags: c_uint) -> Result<Self> {
         match (order, flags) {
             (1 | 3, 0 | 1) => Ok(Self::Stream),
@@ -68,7 +70,7 @@ pub(crate) struct Batch {
     pub(crate) attribute_count: usize,
 }
 
-/// The stream of a batch, which must not be the legacy default stream.
+/// The stream of a batch. The legacy default stream is not allowed.
 pub(crate) fn stream(
     simulator: &Simulator,
     stream: StreamHandle,
@@ -79,7 +81,7 @@ pub(crate) fn stream(
     if stream == StreamId::LEGACY { Err(Error::InvalidValue) } else { Ok(stream) }
 }
 
-/// A value for each of `count` operations, where value `k` is for those from `first[k]` on.
+/// Expands values to `count` operations: value `k` applies from operation `first[k]` on.
 pub(crate) fn expand<T: std::marker::Copy>(
     values: In<T>,
     first: In<usize>,
@@ -103,7 +105,7 @@ pub(crate) fn expand<T: std::marker::Copy>(
         .collect())
 }
 
-/// Makes each operation's copy; where one is wrong, its index goes to `fail_index`.
+/// Creates the copy of each operation. On an error, stores its index in `fail_index`.
 fn each<T>(
     operations: impl Iterator<Item = T>,
     fail_index: Option<Out<usize>>,
@@ -120,14 +122,14 @@ fn each<T>(
 }
 
 impl Simulator {
-    /// Copies a batch in the stream's order.
+    /// Copies a batch in stream order.
     pub(crate) fn copy_batch(
         &'static self,
         batch: &Batch,
         fail_index: Option<Out<usize>>,
         stream: StreamId,
     ) -> Result<()> {
-        // No single operation is to blame yet.
+        // Until an operation is checked, the error belongs to none.
         fail_index.map(|fail_index| fail_index.set_if_wanted(usize::MAX));
         if batch.count == 0 {
             return Err(Error::InvalidValue);
@@ -144,7 +146,7 @@ impl Simulator {
         copies.into_iter().try_for_each(|(copy, order)| self.copy_in_batch(copy, order, stream))
     }
 
-    /// Copies once, with attributes.
+    /// One copy with attributes.
     pub(crate) fn copy_with_attributes(
         &'static self,
         to: Address,
@@ -158,7 +160,7 @@ impl Simulator {
         self.copy_in_batch(copy, order, stream)
     }
 
-    /// Copies boxes in the stream's order.
+    /// Copies boxes in stream order.
     pub(crate) fn copy_batch_3d(
         &'static self,
         operations: In<BatchOperation>,
@@ -194,7 +196,7 @@ impl Simulator {
         Copy::new(&self.device.memory, to, from, extent, Direction::Default)
     }
 
-    /// Bytes of an element of an array; `None` for memory.
+    /// Bytes per element of an array; `None` for memory.
     fn element_bytes(&self, operand: &Operand) -> Result<Option<usize>> {
         match operand.kind {
             1 => Ok(None),

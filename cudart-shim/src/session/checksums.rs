@@ -1,6 +1,7 @@
-//! Writes checksums of all allocations after launches, where `VOLTSIM_CHECKSUMS` names a file; `VOLTSIM_CHECKSUMS_EVERY=N` leaves all but
-//! each N-th launch out. While they are written the device does one thing at a time, as memory would change under them otherwise. What
-//! cannot be written is told once, and the program goes on.
+//! Writes checksums of all allocations after launches to the file `VOLTSIM_CHECKSUMS`, with
+//! `VOLTSIM_CHECKSUMS_EVERY=N` only after every N-th launch. The device then executes serially,
+//! since concurrent work would change memory meanwhile. The first write error is reported, and the
+//! program continues.
 
 use crate::host::environment;
 use crate::host::log;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
-/// What the environment asks for, and how far it is done.
+/// Settings and progress.
 struct Wanted {
     file: PathBuf,
     every: u64,
@@ -26,13 +27,13 @@ struct Wanted {
 
 #[derive(Default)]
 struct Progress {
-    /// Once a launch has been recorded.
+    /// Opened at the first recorded launch.
     writer: Option<ChecksumsWriter>,
     digester: MemoryDigester,
     has_failed: bool,
 }
 
-/// Why checksums cannot be written.
+/// Reasons why checksums cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum ChecksumsError {
     #[error("{0}")]
@@ -59,15 +60,15 @@ fn wanted() -> Option<&'static Wanted> {
     WANTED.as_ref()
 }
 
-/// Are checksums wanted?
+/// Tells whether checksums are written.
 pub(crate) fn is_wanted() -> bool {
     wanted().is_some()
 }
 
-/// The launch of this number has been executed.
+/// Records a completed launch.
 pub(crate) fn after(launch: u64, kernel: &str) {
     let Some(wanted) = wanted().filter(|wanted| launch.is_multiple_of(wanted.every)) else { return };
-    // What was before the point of a resumed run is not in memory.
+    // Before the point of a resumed run, device memory is not valid.
     if checkpoint::is_before_point() {
         return;
     }
@@ -80,7 +81,8 @@ pub(crate) fn after(launch: u64, kernel: &str) {
     }
 }
 
-/// Ends the file. A process that has launched nothing leaves what others have written: a program's children end too.
+/// Closes the file. A process without launches writes none: a child must not replace its parent's
+/// file.
 pub(crate) fn finish() {
     let Some(wanted) = wanted().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
     let Some(mut progress) = ending::of(&wanted.progress) else { return };

@@ -1,8 +1,8 @@
-//! Contexts: the current one of each thread, the holders of each device's primary context, and the
-//! check that a call has the context it needs.
+//! Contexts: the current context of each thread, the users of each device's primary context, and
+//! the check of a call's required context.
 //!
-//! The contexts of a device share its memory and its engine; a context is a name, flags, the
-//! device, and the objects that were made while it was current ([`crate::objects::ownership`]).
+//! All contexts of a device share its memory and engine. A context is only a handle with flags, a
+//! device, and the objects created while it was current ([`crate::objects::ownership`]).
 
 use crate::abi::ContextHandle;
 use crate::abi::error::{self, Error, Result};
@@ -23,59 +23,59 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-/// What a context was created with.
+/// Creation parameters of a context.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Info {
     /// `CU_CTX_…`.
     pub(crate) flags: u32,
-    /// A number no other context of the process has.
+    /// Unique number within the process.
     pub(crate) id: u64,
 }
 
 /// State of a device's primary context.
 #[derive(Clone, Copy, Default)]
 struct Primary {
-    /// Holders through the driver API.
+    /// Number of driver API users.
     users: u32,
-    /// The runtime holds it too.
+    /// Set if the runtime also holds it.
     is_of_runtime: bool,
-    /// Between its first holder and the release by the last one, or a reset.
+    /// Set from the first retain until the last release or a reset.
     is_active: bool,
     flags: u32,
 }
 
-/// Context that a call needs: a column of the API table, which explains the words.
+/// Context required by a call: a column of the API table, which defines the terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// None, and no initialised driver.
+    /// None, not even an initialised driver.
     Nothing,
-    /// None, but an initialised driver. A runtime call initialises the driver itself.
+    /// Only an initialised driver. A runtime call initialises it.
     Driver,
-    /// The context current to the thread.
+    /// The thread's current context.
     Current,
-    /// A context on the thread's stack, destroyed or not.
+    /// A context on the thread's stack, even a destroyed one.
     Stack,
-    /// The context that is an argument; null means the current one.
+    /// The context argument; null stands for the current context.
     Context,
-    /// The context of the object or memory that is an argument.
+    /// The context of the object or memory argument.
     Object,
-    /// The context of the stream; the current one for a default stream.
+    /// The context of the stream; for a default stream the current context.
     Stream,
-    /// The current context; the runtime call creates the primary one for a thread without any.
+    /// The current context. Without one, a runtime call activates the primary context.
     Initialises,
 }
 
-/// Context that the arguments of a call name.
+/// Context named by a call's arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Subject {
     /// Device of the first handle.
     pub(crate) device: Option<usize>,
-    /// A default stream is among the arguments.
+    /// Set if a default stream is among the arguments.
     pub(crate) is_default_stream: bool,
 }
 
 impl Subject {
-    /// This one, with the context that a further argument names.
+    /// Adds the context named by another argument.
     pub(crate) fn and(self, other: Subject) -> Subject {
         Subject {
             device: self.device.or(other.device),
@@ -92,7 +92,7 @@ impl Primary {
     }
 }
 
-/// The contexts there are.
+/// All contexts of the process.
 #[derive(Default)]
 pub(crate) struct Contexts {
     live: FxHashMap<ContextHandle, Info>,
@@ -100,19 +100,19 @@ pub(crate) struct Contexts {
     primary: [Primary; MAX_DEVICES],
 }
 
-/// Handles lie where no process has memory, and have the device's number in them.
+/// Handle values lie outside the address space of any process and contain the device number.
 const CONTEXTS: usize = 0x5300_0000_0000_0000;
 
 fn handle(device: usize, id: u64) -> ContextHandle {
     ContextHandle(CONTEXTS | ((device << DEVICE_SHIFT | id as usize) << 4))
 }
 
-/// The primary context of a device; they are numbered from 1.
+/// The primary context of a device. Handles are numbered from 1.
 pub(crate) fn primary(device: usize) -> ContextHandle {
     handle(device, device as u64 + 1)
 }
 
-/// The context is a device's primary context.
+/// Tells whether the context is a device's primary context.
 pub(crate) fn is_primary(context: ContextHandle) -> bool {
     primary_of(context).is_some()
 }
@@ -122,30 +122,30 @@ pub(crate) fn device_of(context: ContextHandle) -> usize {
     simulator::device_of(context.0)
 }
 
-/// The device whose primary context this is.
+/// The device of a primary context.
 fn primary_of(context: ContextHandle) -> Option<usize> {
     let device = device_of(context);
     (context == primary(device) && device < device_count()).then_some(device)
 }
 
-/// The thread's device: that of the object which the present call is about, else of the current
-/// context, else the first.
+/// The thread's current device: from the call's object, else the current context, else the first
+/// device.
 pub(crate) fn current_device() -> usize {
     OBJECT.get().or_else(|| current().map(device_of)).unwrap_or(0)
 }
 
 thread_local! {
-    /// The current context. Without a destructor, as exit handlers that call CUDA run after those of the main thread.
+    /// Current context. It has no destructor, because exit handlers may call CUDA after the main
+    /// thread's destructors.
     static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
-    /// Device of the object that the present call is about, if that decides.
+    /// Device of the current call's object, if it takes precedence.
     static OBJECT: Cell<Option<usize>> = const { Cell::new(None) };
-    /// State of the contexts ([`crate::session::process::Process::contexts_ended`]) in which the current one
-    /// was found alive.
+    /// Value of [`crate::session::process::Process::contexts_ended`] when the current context was
+    /// last found alive.
     static ALIVE: Cell<Option<u64>> = const { Cell::new(None) };
-    /// The device whose primary context the runtime was found to hold, in which state of the
-    /// contexts.
+    /// Device whose primary context the runtime held at a given value of that counter.
     static HELD: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
-    /// Contexts that pushing has put below the current one.
+    /// Contexts pushed below the current one.
     static BELOW: RefCell<Vec<ContextHandle>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -153,7 +153,7 @@ fn with_contexts<T>(use_them: impl FnOnce(&mut Contexts) -> T) -> T {
     use_them(&mut process().contexts.lock())
 }
 
-/// The contexts below the current one; nothing on a thread that is being torn down.
+/// Accesses the contexts below the current one; `None` on a thread that is shutting down.
 fn with_below<T>(use_them: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Option<T> {
     BELOW.try_with(|below| use_them(&mut below.borrow_mut())).ok()
 }
@@ -163,14 +163,14 @@ pub(crate) fn initialize_driver() -> Result<()> {
     runtime().map(drop)
 }
 
-/// Initialises the driver, as each call of the runtime API does that asks for a device.
+/// Initialises the driver, like every runtime call that needs a device.
 pub(crate) fn runtime() -> Result<&'static Simulator> {
     let simulator = simulator()?;
     process().driver_initialized.store(true, Ordering::Relaxed);
     Ok(simulator)
 }
 
-/// Refuses calls before `cuInit`.
+/// Rejects calls before `cuInit`.
 fn check_initialized() -> Result<()> {
     if !process().driver_initialized.load(Ordering::Relaxed) {
         return Err(Error::InitializationError);
@@ -178,7 +178,7 @@ fn check_initialized() -> Result<()> {
     simulator().map(drop)
 }
 
-/// Refuses a thread without a current context, and one whose context is destroyed.
+/// Rejects a thread whose current context is missing or destroyed.
 pub(crate) fn check_current() -> Result<()> {
     let context = current().ok_or(Error::DeviceUninitialized)?;
     let now = contexts_ended();
@@ -203,7 +203,7 @@ fn is_alive(context: ContextHandle) -> bool {
     })
 }
 
-/// A call that has the context it needs; its end forgets the call's object.
+/// A call with its required context. Dropping it clears the call's object.
 pub(crate) struct Entered {
     before: Option<usize>,
 }
@@ -214,7 +214,7 @@ impl Drop for Entered {
     }
 }
 
-/// Checks that the thread has the context which a call needs.
+/// Checks that the thread has the context a call requires.
 pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
     let entered = Entered { before: OBJECT.replace(None) };
     match (api, need) {
@@ -223,7 +223,7 @@ pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
         (Api::Runtime, _) => return runtime_context().map(|()| entered),
         (Api::Driver, _) => check_initialized()?,
     }
-    // The object decides alone, or where no context is current.
+    // The object takes precedence if required, or if no context is current.
     if need == Need::Object || current().is_none() {
         OBJECT.set(subject.device.filter(|device| *device < device_count()));
     }
@@ -238,7 +238,7 @@ pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
     Ok(entered)
 }
 
-/// For a call of the runtime API: makes the primary context current if the thread has none.
+/// For a runtime call: makes the primary context current if the thread has no context.
 fn runtime_context() -> Result<()> {
     runtime()?;
     match current().map(primary_of) {
@@ -259,7 +259,7 @@ pub(crate) fn choose_device(device: usize) -> Result<()> {
     Ok(())
 }
 
-/// `cudaInitDevice`: makes a device's primary context without choosing it.
+/// `cudaInitDevice`: activates a device's primary context without making it current.
 pub(crate) fn hold_for_runtime(device: usize) -> Result<()> {
     simulator_of(device)?;
     with_primary(device, |primary| {
@@ -274,7 +274,7 @@ pub(crate) fn current() -> Option<ContextHandle> {
     CURRENT.get()
 }
 
-/// Replaces the thread's current context; `None` uncovers the one below it.
+/// Replaces the thread's current context. `None` pops to the context below.
 pub(crate) fn set_current(context: Option<ContextHandle>) {
     CURRENT.set(context.or_else(|| with_below(Vec::pop).flatten()));
     ALIVE.set(None);
@@ -309,8 +309,8 @@ pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
     Ok(context)
 }
 
-/// Destroys a created context with its objects, and pops it if the thread has it current. Other
-/// threads keep it.
+/// Destroys a created context and its objects. Pops it if it is current on this thread; on other
+/// threads it stays current.
 pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
     process().contexts_ended.fetch_add(1, Ordering::Release);
@@ -322,7 +322,7 @@ pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     Ok(())
 }
 
-/// What a context was created with.
+/// Creation parameters of a context.
 pub(crate) fn info(context: ContextHandle) -> Result<Info> {
     with_contexts(|contexts| {
         if let Some(device) = primary_of(context) {
@@ -334,12 +334,12 @@ pub(crate) fn info(context: ContextHandle) -> Result<Info> {
     .ok_or(Error::DeviceUninitialized)
 }
 
-/// Refuses a handle that is no context.
+/// Rejects a handle that names no context.
 pub(crate) fn check(context: ContextHandle) -> Result<()> {
     info(context).map(|_| ())
 }
 
-/// Refuses a handle that is no context, and allows none.
+/// Rejects an invalid handle but accepts null.
 pub(crate) fn check_if_given(context: ContextHandle) -> Result<()> {
     if context.0 == 0 { Ok(()) } else { check(context) }
 }
@@ -348,7 +348,7 @@ fn with_primary<T>(device: usize, use_it: impl FnOnce(&mut Primary) -> Result<T>
     with_contexts(|contexts| use_it(contexts.primary.get_mut(device).ok_or(Error::InvalidDevice)?))
 }
 
-/// Takes hold of a device's primary context.
+/// Retains a device's primary context.
 pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
     with_primary(device, |held| {
         held.users += 1;
@@ -357,10 +357,10 @@ pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
     })
 }
 
-/// Lets go of a device's primary context, which the last holder's release resets.
+/// Releases a device's primary context. The last release resets it.
 ///
-/// The reset is left out while the program has other contexts on the device: it would take their
-/// objects too.
+/// The reset is skipped while the device has other contexts, because it would destroy their objects
+/// too.
 pub(crate) fn release_primary(device: usize) -> Result<()> {
     let is_last = with_primary(device, |primary| {
         primary.users = primary.users.checked_sub(1).ok_or(Error::DeviceUninitialized)?;
@@ -370,7 +370,7 @@ pub(crate) fn release_primary(device: usize) -> Result<()> {
     if is_last && !has_others { reset(device) } else { Ok(()) }
 }
 
-/// Flags of a device's primary context and whether it is active.
+/// Flags of a device's primary context, and its active state.
 pub(crate) fn primary_state(device: usize) -> Result<(u32, bool)> {
     with_primary(device, |primary| Ok((primary.flags, primary.is_active)))
 }
@@ -394,16 +394,17 @@ pub(crate) fn set_flags(context: ContextHandle, flags: u32) -> Result<()> {
     })
 }
 
-/// Flags of the thread's current context, else of the primary one.
+/// Flags of the thread's current context, else of the primary context.
 pub(crate) fn current_flags() -> Result<u32> {
     Ok(info(current().unwrap_or(primary(0)))?.flags)
 }
 
-/// Ends a device's primary context: waits for the device's work, forgets streams, events, modules,
-/// memory and the fault. Holders keep their holds; the context is active again with the next one.
+/// Resets a device's primary context: waits for the device's work, then removes streams, events,
+/// modules, memory and the fault. Users keep their references, and the next use reactivates the
+/// context.
 pub(crate) fn reset(device: usize) -> Result<()> {
     let simulator = simulator_of(device)?;
-    // A fault is no reason not to reset.
+    // A fault does not prevent a reset.
     let _ = simulator.synchronize(stream_engine::Scope::Context);
     simulator.engine.reset()?;
     simulator.unload_everything();
@@ -437,8 +438,8 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     Ok(())
 }
 
-/// `cudaDeviceReset`: ends the primary context of the thread's device, which is the thread's no
-/// more.
+/// `cudaDeviceReset`: resets the primary context of the thread's device and makes it no longer
+/// current.
 pub(crate) fn reset_current_device() -> Result<()> {
     let device = current_device();
     reset(device)?;
@@ -449,12 +450,12 @@ pub(crate) fn reset_current_device() -> Result<()> {
     Ok(())
 }
 
-/// Refuses an ordinal that is no device.
+/// Rejects an ordinal outside the visible devices.
 pub(crate) fn check_device(device: c_int) -> Result<()> {
     ordinal(device).map(|_| ())
 }
 
-/// The device of an ordinal.
+/// The index of a device ordinal.
 pub(crate) fn ordinal(device: c_int) -> Result<usize> {
     usize::try_from(device).ok().filter(|device| *device < device_count()).ok_or(Error::InvalidDevice)
 }

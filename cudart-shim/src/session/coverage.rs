@@ -1,5 +1,5 @@
-//! The instruction forms that kernels execute, written to the file `VOLTSIM_COVERAGE` names when the process ends, for
-//! `voltsim coverage`.
+//! Coverage of instruction forms, written at exit to the file `VOLTSIM_COVERAGE` for `voltsim
+//! coverage`.
 
 use crate::host::environment;
 use crate::host::output_files;
@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 /// First line of the file.
 const HEAD: &str = "# voltsim coverage 1: line of the op table, opcode, warps that executed it";
 
-/// The coverage of this process, if it is wanted.
+/// The process's coverage, if requested.
 pub(crate) fn coverage() -> Option<Arc<Coverage>> {
     static COVERAGE: OnceLock<Option<Arc<Coverage>>> = OnceLock::new();
     COVERAGE.get_or_init(|| file().map(|_| Arc::default())).clone()
@@ -24,7 +24,7 @@ fn file() -> Option<OsString> {
     environment::variable("VOLTSIM_COVERAGE")
 }
 
-/// Is the file wanted?
+/// Tells whether coverage is requested.
 pub(crate) fn is_wanted() -> bool {
     file().is_some()
 }

@@ -1,4 +1,5 @@
-//! What kernels that launch others can ask of the runtime (CUDA programming guide, "CUDA Dynamic Parallelism").
+//! Device runtime of kernels that launch kernels (CUDA programming guide, "CUDA Dynamic
+//! Parallelism").
 
 use crate::abi::error::{Error, Result, texts};
 use crate::api::runtime::{FunctionAttributes12, UNRECOGNIZED};
@@ -11,7 +12,7 @@ use functional::engine::program::Program;
 use functional::launch::LaunchStatistics;
 use std::sync::Arc;
 
-/// The runtime as the kernels of one module see it.
+/// The device runtime for the kernels of one module.
 #[derive(Clone)]
 pub(crate) struct DeviceRuntime {
     simulator: &'static Simulator,
@@ -25,7 +26,7 @@ impl std::fmt::Debug for DeviceRuntime {
 }
 
 impl DeviceRuntime {
-    /// For the kernels of a module.
+    /// The runtime for the kernels of a module.
     pub(crate) fn of(
         simulator: &'static Simulator,
         module: &Arc<LoadedModule>,

@@ -1,4 +1,4 @@
-//! The end of the process, at which it writes the outputs that have the whole run in them.
+//! Process exit: writes the outputs that cover the whole run.
 
 use crate::session::checksums;
 use crate::session::coverage;
@@ -12,20 +12,20 @@ use parking_lot::{Mutex, MutexGuard};
 use std::ffi::c_int;
 use std::time::Duration;
 
-/// How long a lock is waited for that a thread of the ending process may hold for ever.
+/// Time limit for a lock: a thread stopped by the exit may hold it for ever.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How the process ends.
+/// Cause of the exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// By itself.
+    /// Normal exit.
     Exit,
-    /// By a signal: there is what was counted until then.
+    /// Exit by a signal. Outputs cover the run so far.
     Signal(c_int),
 }
 
 impl End {
-    /// Cause that ended the run before its time.
+    /// Name of the cause, if it cut the run short.
     pub(crate) fn cause(self) -> Option<&'static str> {
         match self {
             End::Exit => None,
@@ -34,7 +34,7 @@ impl End {
     }
 }
 
-/// Does the environment ask for an output that is written at the end?
+/// Tells whether the environment requests an output at exit.
 pub(crate) fn is_wanted() -> bool {
     summary::is_wanted()
         || model::gpu_name().is_some()
@@ -44,7 +44,7 @@ pub(crate) fn is_wanted() -> bool {
         || checksums::is_wanted()
 }
 
-/// Writes all outputs, once. Where a signal ends the process, the thread that called `exit` meanwhile stays here.
+/// Writes all outputs once. During an exit by signal, a thread that called `exit` stops here.
 pub(crate) fn write_outputs(end: End) {
     static WRITING: Mutex<()> = Mutex::new(());
     let writing = WRITING.lock();
@@ -61,7 +61,7 @@ pub(crate) fn write_outputs(end: End) {
     }
 }
 
-/// Value that a lock guards; nothing if a thread keeps the lock, such as one that the process's end has stopped.
+/// Locks a mutex; `None` if a thread keeps it, such as one that the exit stopped.
 pub(crate) fn of<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     lock.try_lock_for(PATIENCE)
 }

@@ -1,8 +1,9 @@
-//! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
+//! Writes launches and copies to the kernel stream file `VOLTSIM_IMAGE`.
 //!
-//! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
-//! has the first ones of each group (`VOLTSIM_PLAN_REPRESENTATIVES`, two); that file gets the plan. Both have their names when the
-//! process ends. What cannot be written is told once, and the program goes on.
+//! `VOLTSIM_IMAGE_ONLY` selects launches. With `VOLTSIM_PLAN`, launches are grouped by similarity,
+//! and the stream contains the first launches of each group (`VOLTSIM_PLAN_REPRESENTATIVES`,
+//! default two). The plan file describes the groups. Both files appear under their names at exit.
+//! The first failure is reported and ends writing; the program continues.
 
 use crate::host::environment;
 use crate::host::log;
@@ -25,7 +26,7 @@ use std::sync::{Arc, LazyLock};
 use timing::gpu::{Copy, Direction, Rows, Transfer};
 use warp_stream::Past;
 
-/// What the environment asks for, and how far it is done.
+/// Settings and progress.
 struct Stream {
     file: PathBuf,
     selection: Selection,
@@ -39,7 +40,7 @@ struct Progress {
     copies: Copies,
     device_copies: Copies,
     fills: Copies,
-    /// Something could not be written: the rest could not be either.
+    /// Set after a failure, because later writes would fail too.
     has_failed: bool,
 }
 
@@ -52,7 +53,7 @@ struct Planner {
 
 struct Planned {
     groups: Groups,
-    /// The launch that is executed.
+    /// Launch in execution.
     running: Option<HeldLaunch>,
 }
 
@@ -74,23 +75,23 @@ fn read() -> Option<Stream> {
     Some(Stream { file, selection, progress: Mutex::default(), planner })
 }
 
-/// How many launches of a group are to be timed.
+/// Number of representatives per group.
 fn representatives() -> usize {
     let wanted = environment::number("VOLTSIM_PLAN_REPRESENTATIVES");
     wanted.and_then(|count| count.try_into().ok()).unwrap_or(REPRESENTATIVES)
 }
 
-/// Is a stream wanted?
+/// Tells whether a stream is written.
 pub(crate) fn is_wanted() -> bool {
     stream().is_some()
 }
 
-/// What counts the work of launches, if a plan is wanted.
+/// Counter for the work of launches, if a plan is written.
 pub(crate) fn counter() -> Option<Arc<Work>> {
     Some(Arc::clone(&stream()?.planner.as_ref()?.work))
 }
 
-/// Is this launch to be in the stream, as far as its number and name say?
+/// Tells whether number, name and markers select this launch for the stream.
 pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
     stream().is_some_and(|stream| {
         let chosen = unmatched_selections::WRITTEN.note(stream.selection.contains(kernel, number, marks));
@@ -98,17 +99,17 @@ pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
     })
 }
 
-/// Whether launches are chosen by NVTX ranges.
+/// Tells whether NVTX ranges select launches.
 pub(crate) fn needs_ranges() -> bool {
     stream().is_some_and(|stream| stream.selection.needs_ranges())
 }
 
-/// A launch is going to be executed.
+/// Records the start of a launch.
 pub(crate) fn begin(mut held: HeldLaunch) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
         Some(planner) => {
-            // What kernels have done that failed is nobody's work.
+            // Work of failed kernels is discarded.
             planner.work.take();
             let mut plan = planner.plan.lock();
             held.past = Some(planner.past_of(&held.launch));
@@ -118,14 +119,14 @@ pub(crate) fn begin(mut held: HeldLaunch) {
     }
 }
 
-/// The launch has been executed.
+/// Records the end of the launch.
 pub(crate) fn end() {
     if let Some((stream, planner)) = stream().and_then(|stream| Some((stream, stream.planner.as_ref()?))) {
         stream.group(planner);
     }
 }
 
-/// Bytes have been copied between host and device.
+/// Records a copy between host and device.
 pub(crate) fn copied(copy: Copy) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
@@ -141,7 +142,7 @@ pub(crate) fn copied(copy: Copy) {
     count(&mut stream.progress.lock().copies, copy.bytes);
 }
 
-/// Bytes have been copied within the device, or filled.
+/// Records a copy or fill within the device.
 pub(crate) fn transferred(transfer: &Transfer) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
@@ -163,7 +164,7 @@ fn count(copies: &mut Copies, bytes: u64) {
     copies.bytes += bytes;
 }
 
-/// What could not be done for the stream.
+/// Reports the first failure and stops writing.
 pub(crate) fn give_up(error: &Error) {
     let Some(stream) = stream() else { return };
     let mut progress = stream.progress.lock();
@@ -174,7 +175,8 @@ pub(crate) fn give_up(error: &Error) {
     }
 }
 
-/// Ends the files. A process that has launched nothing leaves what others have written: a program's children end too.
+/// Completes the files. A process without launches writes none: a child must not replace its
+/// parent's files.
 pub(crate) fn finish() {
     let Some(stream) = stream().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
     let Some(writer) = ending::of(&stream.progress).and_then(|mut progress| progress.writer.take()) else {
@@ -196,7 +198,7 @@ fn command() -> Vec<String> {
 }
 
 impl Planner {
-    /// What came before a launch, to which it belongs from now on.
+    /// The history of a launch, for cache state. Adds the launch to it.
     fn past_of(&self, launch: &Launch) -> Past {
         let mut launches = self.work.launches().lock();
         let code = launches.before(&launch.kernel);
@@ -207,7 +209,7 @@ impl Planner {
 }
 
 impl Stream {
-    /// Writes to the file, which is begun by the first launch or copy.
+    /// Writes to the file. The first launch or copy creates it.
     fn write(&self, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) {
         let written = self.try_write(write);
         if let Err(error) = written {
@@ -228,7 +230,7 @@ impl Stream {
         progress.writer.as_mut().map_or(Ok(()), write)
     }
 
-    /// Puts the launch that was executed into its group; one that is to be timed goes to the stream.
+    /// Assigns the executed launch to a group. A representative goes to the stream.
     fn group(&self, planner: &Planner) {
         let counts = planner.work.take();
         let of = |range: Range<usize>| counts.get(range).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Launching kernels: sizes checked when the call is made, execution in stream order.
+//! Kernel launches: sizes are checked at the call, execution happens in stream order.
 
 use crate::abi::Dim3;
 use crate::abi::error::{Error, Result};
@@ -33,40 +33,40 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 use stream_engine::{Context, StreamId};
 
-/// Sizes of a launch.
+/// Launch configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// CTAs.
+    /// Number of CTAs.
     pub(crate) grid: Dim3,
-    /// Threads of a CTA.
+    /// Threads per CTA.
     pub(crate) block: Dim3,
-    /// Dynamic shared memory, bytes.
+    /// Dynamic shared memory in bytes.
     pub(crate) shared: usize,
-    /// What else the launch says.
+    /// Launch attributes.
     pub(crate) attributes: LaunchAttributes,
 }
 
-/// Tags of `extra`, pairs of tag and value closed by `END`.
+/// Tags of `extra`, an array of tag and value pairs terminated by `END`.
 const END: usize = 0;
 const BUFFER_POINTER: usize = 1;
 const BUFFER_SIZE: usize = 2;
-/// Entries of `extra`, at most.
+/// Most entries of `extra`.
 const MAX_EXTRA: usize = 64;
 
-/// A pointer to an array of pointers: to a kernel's arguments, or tags and values.
+/// A pointer to an array of pointers: kernel arguments, or tags and values.
 pub(crate) type Pointers = *const *const c_void;
 
-/// Where a launch's arguments are.
+/// Location of a launch's arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arguments {
-    /// An array of pointers, one to each argument.
+    /// An array of pointers to the arguments.
     Pointers(*const *const c_void),
-    /// The parameter block itself.
+    /// A parameter block.
     Block { start: *const u8, length: usize },
 }
 
 impl Arguments {
-    /// From `kernelParams`, or the parameter block that `extra` describes.
+    /// From `kernelParams`, or from the parameter block in `extra`.
     pub(crate) fn new(kernel_params: Pointers, extra: Pointers) -> Result<Self> {
         match (kernel_params.is_null(), extra.is_null()) {
             (false, false) => Err(Error::InvalidValue),
@@ -79,7 +79,8 @@ impl Arguments {
 fn described(extra: Pointers) -> Result<Arguments> {
     let (mut start, mut size) = (std::ptr::null::<u8>(), std::ptr::null::<usize>());
     for index in (0..MAX_EXTRA).step_by(2) {
-        // SAFETY: by the API's contract the list goes on until its end tag, and a value follows each other tag.
+        // SAFETY: by the API's contract the list ends with the end tag, and a value follows every
+        // other tag.
         let tag = unsafe { extra.add(index).read_unaligned() } as usize;
         if tag == END {
             let length = if size.is_null() {
@@ -107,11 +108,11 @@ impl Dim3 {
     }
 }
 
-/// A kernel's arguments as the kernel declares them.
+/// Arguments laid out as the kernel declares them.
 #[derive(Debug)]
 pub(crate) struct ParameterBlock {
     bytes: Box<[u8]>,
-    /// Addresses of the arguments in it.
+    /// Addresses of the arguments in the block.
     pointers: Box<[usize]>,
 }
 
@@ -124,37 +125,37 @@ impl ParameterBlock {
         Ok(Self { bytes, pointers })
     }
 
-    /// An array of pointers, one to each argument, for as long as the block lives.
+    /// An array of pointers to the arguments, valid for the life of the block.
     pub(crate) fn pointers(&self) -> *const *const c_void {
         self.pointers.as_ptr().cast()
     }
 }
 
-/// How a launch is executed.
+/// Execution mode of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As fast as can be.
+    /// Functional only.
     Untimed,
-    /// Without time, but the timing model's caches have traces of it.
+    /// Functional, with effects on the timing model's caches.
     Warming,
-    /// By the timing model.
+    /// Timed by the model.
     Timed,
-    /// Step by step, and written down.
+    /// Recorded instruction by instruction.
     Recorded,
 }
 
-/// What a launch is given when the program asks for it.
+/// Number and execution mode of a launch, assigned at the API call.
 pub(crate) struct Ticket {
-    /// Launches of the process so far, this one among them.
+    /// Number of the launch in the process, from 1.
     pub(crate) number: u64,
-    /// How it is executed.
+    /// Execution mode.
     pub(crate) way: Way,
-    /// Whether the launch is saved for a replay.
+    /// Capture order, if the launch is saved for a replay.
     order: Option<capture::Order>,
 }
 
 impl Ticket {
-    /// For a launch of this kernel.
+    /// The ticket for the next launch, of this kernel.
     pub(crate) fn next(kernel: &CStr) -> Ticket {
         let number = numbered(process().launches.fetch_add(1, Ordering::Relaxed) + 1);
         let kernel = kernel.to_string_lossy();
@@ -165,8 +166,8 @@ impl Ticket {
     }
 }
 
-/// The number of the `count`-th launch: that, or what `VOLTSIM_LAUNCH_NUMBERS` says (`2..3,17`) where launches of another run are
-/// run again.
+/// Number of the `count`-th launch. `VOLTSIM_LAUNCH_NUMBERS` (`2..3,17`) overrides it in replays,
+/// so that launches keep the numbers of the original run.
 fn numbered(count: u64) -> u64 {
     static NUMBERS: LazyLock<Vec<RangeInclusive<u64>>> = LazyLock::new(|| {
         let text = environment::text("VOLTSIM_LAUNCH_NUMBERS").unwrap_or_default();
@@ -187,33 +188,34 @@ fn numbered(count: u64) -> u64 {
     count
 }
 
-/// What saving and resuming runs have to do with a launch.
+/// Checkpoint data of a launch.
 #[derive(Default)]
 pub(crate) struct Resumption<'a> {
-    /// Where it stands if it has begun.
+    /// State of a partly executed launch.
     pub(crate) begun: Option<&'a SuspendedLaunch>,
-    /// Where to note what it reads of its parameters.
+    /// Recorder for parameter reads.
     pub(crate) parameter_reads: Option<Arc<ParameterReads>>,
 }
 
-/// A launch whose sizes have been checked, with its arguments.
+/// A checked launch with its arguments.
 #[derive(Debug)]
 pub(crate) struct KernelLaunch {
-    /// What the program calls the kernel: the address of its stub, or its handle.
+    /// The program's name for the kernel: stub address or handle.
     pub(crate) function: usize,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) sizes: Sizes,
     pub(crate) parameters: Arc<ParameterBlock>,
     program: Arc<Program>,
     cluster: Option<[u32; 3]>,
-    /// Dynamic shared memory, bytes.
+    /// Dynamic shared memory in bytes.
     shared: u32,
-    /// What references were bound to when the launch was made; the program may bind them anew before its turn comes.
+    /// Reference bindings at the API call. The program may rebind references before the launch
+    /// runs.
     textures: Arc<Table>,
 }
 
 impl KernelLaunch {
-    /// Whether there is nothing to run.
+    /// Tells whether the grid is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.sizes.grid.array().contains(&0)
     }
@@ -228,7 +230,7 @@ impl KernelLaunch {
     ) -> std::result::Result<(), DeviceFault> {
         let mut config = LaunchConfig { parameter_reads, ..self.config(simulator) };
         if let Some(begun) = begun {
-            // What the kernel does not read of them may be anything.
+            // Bytes that the kernel does not read may differ.
             config.parameters = begun.parameters().to_vec();
         }
         let captured =
@@ -243,7 +245,7 @@ impl KernelLaunch {
         outcome.inspect_err(|fault| sass_only::note_launch_of(&self.kernel, fault.error))
     }
 
-    /// Runs the kernel up to a point inside of it.
+    /// Runs the kernel functionally up to a point inside it.
     pub(crate) fn begin(
         &self,
         simulator: &'static Simulator,
@@ -252,7 +254,7 @@ impl KernelLaunch {
         launch_until(&simulator.device, &self.program, self.config(simulator), window)
     }
 
-    /// Runs the kernel up to a point inside of it, timed.
+    /// Runs the kernel in the timing model up to a point inside it.
     pub(crate) fn begin_timed(
         &self,
         simulator: &'static Simulator,
@@ -268,7 +270,7 @@ impl KernelLaunch {
         Ok(begun)
     }
 
-    /// Runs what is left of the kernel where it could not be stopped.
+    /// Runs the rest of a kernel that could not be stopped.
     pub(crate) fn finish(
         &self,
         simulator: &Simulator,
@@ -279,12 +281,12 @@ impl KernelLaunch {
         Ok(())
     }
 
-    /// Its parameter block.
+    /// The parameter block.
     pub(crate) fn parameters(&self) -> &[u8] {
         &self.parameters.bytes
     }
 
-    /// What the kernel reads of that, as far as its code says.
+    /// The parameter bytes that the kernel reads according to its code.
     pub(crate) fn parameters_read(&self) -> &ParametersRead {
         self.kernel.parameters_read(&self.program)
     }
@@ -308,7 +310,7 @@ impl KernelLaunch {
     }
 }
 
-/// Copies the arguments into a parameter block as the kernel declares it.
+/// Copies the arguments into a parameter block with the kernel's layout.
 fn parameter_block(program: &Program, arguments: Arguments) -> Result<Vec<u8>> {
     let mut block = vec![0_u8; program.parameter_bytes as usize];
     match arguments {
@@ -317,14 +319,15 @@ fn parameter_block(program: &Program, arguments: Arguments) -> Result<Vec<u8>> {
                 if pointers.is_null() {
                     return Err(Error::InvalidValue);
                 }
-                // SAFETY: by the API's contract there is one pointer for each parameter of the kernel.
+                // SAFETY: by the API's contract there is one pointer per kernel parameter.
                 let argument = unsafe { pointers.add(index).read_unaligned() };
                 let end = (parameter.offset as usize).saturating_add(parameter.size as usize);
                 let Some(target) = block.get_mut(parameter.offset as usize..end) else { continue };
                 if argument.is_null() {
                     return Err(Error::InvalidValue);
                 }
-                // SAFETY: by the API's contract the pointer leads to a value of the parameter's type.
+                // SAFETY: by the API's contract the pointer targets a value of the parameter's
+                // type.
                 unsafe { std::ptr::copy_nonoverlapping(argument.cast(), target.as_mut_ptr(), target.len()) };
             }
         }
@@ -332,12 +335,13 @@ fn parameter_block(program: &Program, arguments: Arguments) -> Result<Vec<u8>> {
             let ends = program.kernel().source.parameters.iter();
             let ends =
                 ends.map(|parameter| (parameter.offset as usize).saturating_add(parameter.size as usize));
-            // A buffer may be longer than the parameters, never shorter.
+            // The buffer may be longer than the parameters but not shorter.
             if length < ends.max().unwrap_or(0) || start.is_null() && length > 0 {
                 return Err(Error::InvalidValue);
             }
             let count = length.min(block.len());
-            // SAFETY: by the API's contract `length` bytes start there, and `count` is not above it.
+            // SAFETY: by the API's contract the buffer has `length` bytes, and `count` is not
+            // larger.
             unsafe { std::ptr::copy_nonoverlapping(start, block.as_mut_ptr(), count) };
         }
     }
@@ -345,7 +349,8 @@ fn parameter_block(program: &Program, arguments: Arguments) -> Result<Vec<u8>> {
 }
 
 impl Simulator {
-    /// Launches a kernel in a stream. Mistakes in the sizes are returned at once, faults of the kernel by later calls.
+    /// Launches a kernel in a stream. Invalid sizes are returned immediately, faults of the kernel
+    /// by later calls.
     pub(crate) fn launch(
         &'static self,
         function: usize,
@@ -366,8 +371,8 @@ impl Simulator {
         self.enqueue(stream, Operation::Kernel(Arc::new(launch)))
     }
 
-    /// Checks a launch. `function` is what the program calls the kernel. A launch without CTAs is only refused when it is
-    /// made: nodes of graphs may get their sizes later.
+    /// Checks a launch. `function` is the program's name for the kernel. An empty grid is an error
+    /// only at the launch itself, since graph nodes may get their sizes later.
     pub(crate) fn kernel_launch(
         &self,
         function: usize,
@@ -376,7 +381,7 @@ impl Simulator {
         arguments: Arguments,
     ) -> Result<KernelLaunch> {
         let program = kernel.program().inspect_err(|error| sass_only::note_launch_of(&kernel, *error))?;
-        // In the order of the calls, which is the same in a run that is resumed.
+        // Placement follows the order of calls, which a resumed run repeats.
         kernel.module.place_code(&program);
         let cluster = if sizes.grid.array().contains(&0) {
             None
@@ -390,7 +395,7 @@ impl Simulator {
         Ok(KernelLaunch { function, kernel, sizes, program, cluster, shared, parameters, textures })
     }
 
-    /// The same launch with other sizes, checked.
+    /// The launch with other sizes, checked.
     pub(crate) fn resized_launch(&self, launch: &KernelLaunch, sizes: Sizes) -> Result<KernelLaunch> {
         let KernelLaunch { function, kernel, program, parameters, shared, textures, .. } = launch;
         self.check_sizes(kernel, program, sizes)?;
@@ -407,7 +412,7 @@ impl Simulator {
         })
     }
 
-    /// Limits of the device and of the kernel, with the errors the runtime gives.
+    /// Checks the limits of the device and the kernel, with the runtime's error codes.
     fn check_sizes(&self, kernel: &Kernel, program: &Program, sizes: Sizes) -> Result<()> {
         let spec = &self.device.spec;
         let within = |size: [u32; 3], limits: [u32; 3]| {
@@ -439,8 +444,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Dynamic shared memory a launch may ask for, bytes: the usual limit less what the kernel has of its own, or what
-    /// the program has opted in to.
+    /// Limit of a launch's dynamic shared memory in bytes: the default limit minus the kernel's
+    /// static shared memory, or the program's opt-in.
     pub(crate) fn max_dynamic_shared(&self, kernel: &Kernel, static_shared: u32) -> u64 {
         let usual = self.profile.amount(Attribute::MaxSharedMemoryPerBlock).saturating_sub(static_shared);
         kernel.settings.lock().max_dynamic_shared.unwrap_or(usual).into()
@@ -466,7 +471,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Runs what is left of a launch.
+    /// Runs the rest of a launch.
     fn go_on(
         &self,
         program: &Arc<Program>,
@@ -485,7 +490,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// The sticky error of a launch that did not go on to its end.
+    /// The sticky error of a launch that could not be resumed to its end.
     pub(crate) fn resume_fault(&self, error: &ResumeError) -> DeviceFault {
         if let ResumeError::Launch(error) = error {
             return self.launch_fault(error);
@@ -494,7 +499,7 @@ impl Simulator {
         DeviceFault { device: self.ordinal, error: Error::Unknown }
     }
 
-    /// The sticky error of a launch that failed.
+    /// The sticky error of a failed launch.
     pub(crate) fn launch_fault(&self, error: &LaunchError) -> DeviceFault {
         let code = match error {
             LaunchError::Configuration { .. } => Error::InvalidConfiguration,
@@ -511,7 +516,8 @@ impl Simulator {
         DeviceFault { device: self.ordinal, error: code }
     }
 
-    /// The sticky error of a launch that was executed step by step and failed; `code` is that of whoever drove it.
+    /// The sticky error of a failed launch that was executed step by step; `code` is the driver's
+    /// error code.
     pub(crate) fn timed_fault<E: std::fmt::Display>(
         &self,
         error: &TimedError<E>,
@@ -527,12 +533,12 @@ impl Simulator {
     }
 }
 
-/// Elements of a three-dimensional size, with extents of 0 counted as 1.
+/// Product of the extents, with 0 counted as 1.
 pub(crate) fn product(size: [u32; 3]) -> u64 {
     size.into_iter().fold(1, |product, extent| product.saturating_mul(extent.max(1).into()))
 }
 
-/// The sticky error of a fault.
+/// The sticky error code of a fault.
 fn fault_code(kind: &FaultKind) -> Error {
     match kind {
         FaultKind::IllegalAddress { .. } => Error::IllegalAddress,
@@ -548,7 +554,7 @@ fn fault_code(kind: &FaultKind) -> Error {
     }
 }
 
-/// The line CUDA prints for a failed `assert` in a kernel (programming guide, "Assertion").
+/// Prints CUDA's message for a failed `assert` in a kernel (programming guide, "Assertion").
 fn print_assertion(fault: &Fault) {
     if let FaultKind::Assert { message, file, line, function, .. } = &fault.kind {
         let [x, y, z] = fault.cta;

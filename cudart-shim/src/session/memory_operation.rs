@@ -1,4 +1,4 @@
-//! Stream memory operations: a stream writes a word of memory, or waits until one has a value (CUDA driver API, "Stream
+//! Stream memory operations: writes to a word, and waits for a value (CUDA driver API, "Stream
 //! Memory Operations").
 
 use crate::abi::error::{Error, Result};
@@ -14,40 +14,40 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use stream_engine::{Context, StreamId, Submission};
 
-/// `CUstreamBatchMemOpParams`: the structures of its operations have their fields in words of 8 bytes.
+/// `CUstreamBatchMemOpParams`, a union of structures with fields in 8-byte words.
 pub(crate) type Parameters = [u64; 6];
 
-/// Between two looks of a wait in a graph.
+/// Polling interval of a wait in a graph.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Most operations of one batch.
+/// Most operations in a batch.
 const BATCH: usize = 256;
 
-/// `CU_STREAM_WAIT_VALUE_FLUSH`. All writes are visible here at once.
+/// `CU_STREAM_WAIT_VALUE_FLUSH`. It has no effect: all writes are visible immediately.
 const FLUSH: u32 = 1 << 30;
 
 /// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.
 const NO_BARRIER: u32 = 1;
 
-/// A word that the device reaches.
+/// A word in device-accessible memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     address: usize,
-    /// 64 bits, or 32.
+    /// Set for 64 bits, else 32.
     is_wide: bool,
 }
 
-/// How a word is compared with a value, `CUstreamWaitValue_flags`.
+/// Comparison of a word with a value, `CUstreamWaitValue_flags`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Comparison {
-    /// At or behind it, on the circle of the word's values.
+    /// Greater or equal, with wraparound.
     AtLeast,
     Equal,
     And,
     Nor,
 }
 
-/// What a word is combined with, `CUstreamAtomicReductionOpType`.
+/// Atomic operation on a word, `CUstreamAtomicReductionOpType`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reduction {
     Add,
@@ -55,7 +55,7 @@ pub(crate) enum Reduction {
     Or,
 }
 
-/// One operation.
+/// A stream memory operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
     /// Waits until the comparison holds.
@@ -64,7 +64,7 @@ pub(crate) enum Operation {
     Write(Word, u64),
     /// Combines the word with the value.
     Reduce(Word, Reduction, u64),
-    /// Orders memory, which is ordered here.
+    /// Memory barrier. Memory is always ordered here.
     Barrier,
 }
 
@@ -82,9 +82,9 @@ impl Word {
     }
 
     /// # Safety
-    /// The word is memory of the program that any thread may write.
+    /// The word must be memory that any thread may write.
     unsafe fn load(self) -> u64 {
-        // SAFETY: as the caller promises; the address is aligned.
+        // SAFETY: the caller upholds the contract; the address is aligned.
         unsafe {
             if self.is_wide {
                 AtomicU64::from_ptr(self.address as *mut u64).load(Ordering::SeqCst)
@@ -94,12 +94,12 @@ impl Word {
         }
     }
 
-    /// Replaces the word's value by one computed from it.
+    /// Replaces the word's value by a function of it.
     ///
     /// # Safety
-    /// As for [`Word::load`].
+    /// See [`Word::load`].
     unsafe fn update(self, new: impl Fn(u64) -> u64) {
-        // SAFETY: as the caller promises; the address is aligned.
+        // SAFETY: the caller upholds the contract; the address is aligned.
         unsafe {
             if self.is_wide {
                 let word = AtomicU64::from_ptr(self.address as *mut u64);
@@ -146,14 +146,14 @@ impl Operation {
         Ok(Self::Write(Word::new(address, is_wide)?, value))
     }
 
-    /// One of `cuStreamBatchMemOp`.
+    /// An operation of `cuStreamBatchMemOp`.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Result<Self> {
         let [tag, second, third, fourth, ..] = *parameters;
         let (tag, upper) = (tag as u32, (tag >> 32) as u32);
         match tag {
             1 | 4 => Self::wait(second, tag == 4, third, fourth as u32),
             2 | 5 => Self::write(second, tag == 5, third, fourth as u32),
-            // Flushing remote writes has no flags, a barrier those of its scope.
+            // A flush of remote writes takes no flags, and a barrier takes its scope.
             3 if upper == 0 => Ok(Self::Barrier),
             6 if upper <= 1 => Ok(Self::Barrier),
             8 if upper == 0 => Self::reduce(second as u32, (second >> 32) as u32, third, fourth),
@@ -161,7 +161,7 @@ impl Operation {
         }
     }
 
-    /// The operation is a `CUatomicOperation`, the type unsigned scalars of 32 or 64 bits for reductions.
+    /// `operation` is a `CUatomicOperation`, and the type is unsigned with 32 or 64 bits.
     fn reduce(operation: u32, data_type: u32, address: u64, value: u64) -> Result<Self> {
         let reduction = match operation {
             0 => Reduction::Add,
@@ -177,7 +177,7 @@ impl Operation {
         Ok(Self::Reduce(Word::new(address, is_wide)?, reduction, value))
     }
 
-    /// As `cuStreamBatchMemOp` has it.
+    /// Encodes the operation for `cuStreamBatchMemOp`.
     fn parameters(self) -> Parameters {
         let narrow_or_wide = |word: Word, narrow, wide| if word.is_wide { wide } else { narrow };
         let address = |word: Word| word.address as u64;
@@ -205,12 +205,12 @@ impl Operation {
         }
     }
 
-    /// Does what does not wait.
+    /// Executes an operation other than a wait.
     ///
     /// # Safety
-    /// As for [`Word::load`].
+    /// See [`Word::load`].
     unsafe fn execute(self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe {
             match self {
                 Self::Write(word, value) => word.update(|_| value),
@@ -223,16 +223,16 @@ impl Operation {
     }
 }
 
-/// Operations one after the other, as a node of a graph has them.
+/// A sequence of operations, as in a graph node.
 #[derive(Debug)]
 pub(crate) struct Batch {
     operations: Box<[Operation]>,
-    /// As the program gives them.
+    /// The operations as the program passed them.
     parameters: Box<[Parameters]>,
 }
 
 impl Batch {
-    /// Checks operations.
+    /// Checks the operations.
     pub(crate) fn new(memory: &Memory, operations: &[Operation]) -> Result<Self> {
         if operations.is_empty() || operations.len() > BATCH {
             return Err(Error::InvalidValue);
@@ -242,12 +242,12 @@ impl Batch {
         Ok(Self { operations: operations.into(), parameters })
     }
 
-    /// The operations as the program gives them.
+    /// The operations as the program passed them.
     pub(crate) fn parameters(&self) -> &[Parameters] {
         &self.parameters
     }
 
-    /// Does them on the calling thread, waiting where they wait.
+    /// Executes the operations on the calling thread, including waits.
     pub(crate) fn run(
         &self,
         simulator: &Simulator,
@@ -260,7 +260,7 @@ impl Batch {
             };
             is_there()?;
             if let Operation::Wait(word, comparison, value) = *operation {
-                // SAFETY: just found in a live allocation.
+                // SAFETY: the word was just found in a live allocation.
                 let holds = || word.holds(comparison, unsafe { word.load() }, value);
                 let step = checkpoint::next_step();
                 let patience = Patience::of(simulator);
@@ -279,7 +279,7 @@ impl Batch {
     }
 }
 
-/// The watchdog's time for a wait, which begins when the wait is looked at first.
+/// Watchdog timer of a wait. It starts at the first check.
 struct Patience {
     limit: Option<Duration>,
     began: OnceLock<Instant>,
@@ -292,7 +292,7 @@ impl Patience {
         Self { limit, began: OnceLock::new(), ended: AtomicBool::new(false) }
     }
 
-    /// Has the wait taken longer than it may? Asked where its condition is not met.
+    /// Tells whether the wait exceeded its limit. Called while the condition is not met.
     fn is_over(&self) -> bool {
         let Some(limit) = self.limit else { return false };
         let over = self.began.get_or_init(Instant::now).elapsed() > limit;
@@ -303,7 +303,7 @@ impl Patience {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// The sticky error of a wait for a word that took too long.
+    /// The sticky error of a timed-out wait.
     fn fault(&self, simulator: &Simulator, word: Word) -> DeviceFault {
         let seconds = self.limit.map_or(0, |limit| limit.as_secs());
         log::report(|| {
@@ -323,7 +323,7 @@ fn check_words(memory: &Memory, operations: &[Operation]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses an operation on a word that was freed or unmapped.
+/// Rejects an operation on freed or unmapped memory.
 fn check_present(memory: &Memory, operation: Operation) -> Result<()> {
     end_unmapped();
     check_words(memory, &[operation])
@@ -335,7 +335,7 @@ impl Simulator {
         DeviceFault { device: self.ordinal, error: Error::IllegalAddress }
     }
 
-    /// Adds operations to a stream, to be done one after the other, or as a node to the graph that it is captured into.
+    /// Submits operations to a stream in order, or adds them as a node to the graph being captured.
     pub(crate) fn submit_memory_operations(
         &'static self,
         stream: StreamId,
@@ -349,7 +349,7 @@ impl Simulator {
         for &operation in operations {
             if let Operation::Wait(word, comparison, value) = operation {
                 let is_gone = move || check_present(&self.device.memory, operation).is_err();
-                // SAFETY: just found in a live allocation. A word that is gone ends the wait.
+                // SAFETY: the word was just found in a live allocation. Freed memory ends the wait.
                 let holds = move || is_gone() || word.holds(comparison, unsafe { word.load() }, value);
                 let step = checkpoint::next_step();
                 let patience = Arc::new(Patience::of(self));
@@ -385,20 +385,20 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_at_least_a_value_also_after_it_has_wrapped() {
+    fn at_least_comparison_wraps_around() {
         assert!(holds(false, Comparison::AtLeast, 3, 0xffff_fffe));
         assert!(!holds(false, Comparison::AtLeast, 0xffff_fffe, 3));
         assert!(!holds(true, Comparison::AtLeast, 3, 0xffff_fffe));
     }
 
     #[test]
-    fn nor_holds_while_some_bit_is_set_in_neither() {
+    fn nor_comparison_holds_if_a_bit_is_clear_in_both() {
         assert!(!holds(false, Comparison::Nor, 0xffff_fff0, 0xf));
         assert!(holds(true, Comparison::Nor, 0xffff_fff0, 0xf));
     }
 
     #[test]
-    fn an_operation_is_described_as_it_was_given() {
+    fn operation_parameters_round_trip() {
         for parameters in
             [[1, 0x1004, 7, 1, 0, 0], [5, 0x1008, 7, 0, 0, 0], [8, 22 << 32 | 5, 0x1008, 7, 0, 0]]
         {
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misaligned_word_or_an_unknown_comparison_is_an_invalid_value() {
+    fn misaligned_word_or_unknown_comparison_is_invalid() {
         assert_eq!(Operation::wait(0x1002, false, 0, 0).unwrap_err(), Error::InvalidValue);
         assert_eq!(Operation::wait(0x1004, true, 0, 0).unwrap_err(), Error::InvalidValue);
         assert_eq!(Operation::wait(0x1000, true, 0, 4).unwrap_err(), Error::InvalidValue);

@@ -1,5 +1,5 @@
-//! The launch pipeline: operations in the order of streams, and the observers that count, capture, record, save and time
-//! them.
+//! Launch pipeline: operations in stream order, and the observers that count, capture, record, save
+//! and time them.
 
 pub(crate) mod annotations;
 pub(crate) mod batch;

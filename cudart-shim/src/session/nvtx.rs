@@ -1,7 +1,8 @@
-//! The program's own marks and ranges (NVTX 3), passed into the timeline, and by which launches are chosen.
+//! The program's NVTX 3 markers and ranges, which appear in the timeline and select launches.
 //!
-//! NVTX is a set of headers: at its first call a program loads the library that `NVTX_INJECTION64_PATH` names, which is
-//! this one when a run is traced or launches are chosen by ranges, and lets it put its functions into tables of the program.
+//! NVTX is header-only. At its first call it loads the library `NVTX_INJECTION64_PATH`, which fills
+//! the program's function tables. That is this library if a run is traced or ranges select
+//! launches.
 
 use crate::session::{annotations, trace};
 use parking_lot::Mutex;
@@ -11,10 +12,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 type FunctionPointer = *const c_void;
-/// Places for functions, by number.
+/// Function slots by number.
 type FunctionTable = *mut *mut FunctionPointer;
 
-/// What `NvtxGetExportTableFunc_t` gives for [`CALLBACKS`].
+/// Result of `NvtxGetExportTableFunc_t` for [`CALLBACKS`].
 #[repr(C)]
 struct Callbacks {
     size: usize,
@@ -42,21 +43,21 @@ pub(crate) struct Attributes {
     message: usize,
 }
 
-/// Kinds of messages.
+/// Message types.
 const MESSAGE_ASCII: i32 = 1;
 const MESSAGE_UNICODE: i32 = 2;
 const MESSAGE_REGISTERED: i32 = 3;
 
-/// Texts that the program has registered, by handle.
+/// Registered strings by handle.
 static STRINGS: Mutex<Option<FxHashMap<usize, String>>> = Mutex::new(None);
 /// Ranges that may end on another thread: name and start.
 static RANGES: Mutex<Option<FxHashMap<u64, (String, f64)>>> = Mutex::new(None);
 static MADE: AtomicU64 = AtomicU64::new(0);
-/// The program's NVTX has our functions.
+/// Set if the program's tables contain these functions.
 static FOLLOWED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Names of the ranges that the thread has begun and not ended.
+    /// Names of the thread's open ranges.
     static OPEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -65,24 +66,24 @@ fn next() -> u64 {
 }
 
 /// # Safety
-/// Null, or a C string.
+/// `pointer` must be null or a C string.
 unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller upholds the contract.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
 /// # Safety
-/// Null, or a zero-terminated string of `wchar_t`, which has 32 bits here.
+/// `pointer` must be null or a zero-terminated string of 32-bit `wchar_t`.
 unsafe fn wide_text(pointer: *const u32) -> String {
     let mut text = String::new();
     if pointer.is_null() {
         return text;
     }
     for index in 0.. {
-        // SAFETY: as the caller promises, the string goes on until its zero.
+        // SAFETY: by the caller's contract the string ends with zero.
         match unsafe { pointer.add(index).read_unaligned() } {
             0 => break,
             code => text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
@@ -92,15 +93,15 @@ unsafe fn wide_text(pointer: *const u32) -> String {
 }
 
 /// # Safety
-/// Null, or attributes as NVTX has them.
+/// `attributes` must be null or valid NVTX attributes.
 unsafe fn message(attributes: *const Attributes) -> String {
     if attributes.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller upholds the contract.
     let Attributes { message_type, message, .. } = unsafe { attributes.read_unaligned() };
     match message_type {
-        // SAFETY: the type says what the message is.
+        // SAFETY: the type identifies the message.
         MESSAGE_ASCII => unsafe { text(message as *const c_char) },
         // SAFETY: as above.
         MESSAGE_UNICODE => unsafe { wide_text(message as *const u32) },
@@ -124,7 +125,7 @@ fn end(range: u64) {
     }
 }
 
-/// The depth that the range has, from 0.
+/// Depth of the new range, from 0.
 fn push(name: String) -> c_int {
     trace::begin_range(&name);
     OPEN.with_borrow_mut(|open| {
@@ -133,7 +134,7 @@ fn push(name: String) -> c_int {
     })
 }
 
-/// The depth that the ended range had; negative when there was none.
+/// Depth of the ended range; negative if none was open.
 fn pop() -> c_int {
     let depth = OPEN.with_borrow_mut(|open| open.pop().map(|_| open.len()));
     match depth {
@@ -145,12 +146,12 @@ fn pop() -> c_int {
     }
 }
 
-/// Whether the program's ranges are known.
+/// Tells whether NVTX ranges are available.
 pub(crate) fn is_followed() -> bool {
     FOLLOWED.load(Ordering::Relaxed)
 }
 
-/// Names of the ranges that are open on this thread, and of those that may end on any.
+/// Names of this thread's open ranges, and of open ranges that may end on any thread.
 pub(crate) fn open_ranges() -> Vec<String> {
     let mut open = OPEN.with_borrow(Vec::clone);
     if let Some(ranges) = &*RANGES.lock() {
@@ -160,14 +161,14 @@ pub(crate) fn open_ranges() -> Vec<String> {
 }
 
 fn register(text: String) -> usize {
-    // Handles look like addresses, and are never read.
+    // Handles look like addresses but are never dereferenced.
     let handle = (next() as usize) << 4;
     STRINGS.lock().get_or_insert_default().insert(handle, text);
     handle
 }
 
-/// The functions that are put into the program's tables, with their numbers there (`NvtxCallbackIdCore`,
-/// `NvtxCallbackIdCore2`). They keep to the contract of NVTX: pointers are null or lead to what their type says.
+/// Functions for the program's tables, with their numbers (`NvtxCallbackIdCore`,
+/// `NvtxCallbackIdCore2`). By NVTX's contract a pointer is null or valid for its type.
 mod functions {
     use super::*;
 
@@ -175,11 +176,11 @@ mod functions {
         ($($module:ident $number:literal fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {
             $(#[allow(unused_unsafe, reason = "not every body reads what the program points to")]
             unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
-                // SAFETY: the program keeps to NVTX's contract.
+                // SAFETY: the program upholds NVTX's contract.
                 unsafe { $body }
             })*
 
-            /// Each function: its module, its number there, its address.
+            /// All functions: module, number, address.
             pub(crate) fn all() -> Vec<(c_int, u32, FunctionPointer)> {
                 vec![$(($module, $number, $name as FunctionPointer)),*]
             }
@@ -212,10 +213,11 @@ mod functions {
     }
 }
 
-/// Called by NVTX's headers when the program uses them for the first time; 1 if the functions are in place.
+/// Entry point for NVTX's headers at the program's first use. Returns 1 if the functions were
+/// installed.
 ///
 /// # Safety
-/// `export_table` is what NVTX passes.
+/// `export_table` must be the function that NVTX passes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn InitializeInjectionNvtx2(
     export_table: Option<extern "C" fn(u32) -> *const c_void>,
@@ -224,19 +226,19 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(
         return 0;
     };
     let callbacks = export_table(CALLBACKS).cast::<Callbacks>();
-    // SAFETY: not null, so a table that begins so.
+    // SAFETY: not null, so it points to a table that starts with its size.
     if callbacks.is_null() || unsafe { (*callbacks).size } < size_of::<Callbacks>() {
         return 0;
     }
     FOLLOWED.store(true, Ordering::Relaxed);
     for (module, number, function) in functions::all() {
         let (mut table, mut size) = (std::ptr::null_mut(), 0);
-        // SAFETY: the table has this function, as its size says.
+        // SAFETY: the size of the table covers this function.
         let found = unsafe { (*callbacks).function_table }(module, &mut table, &mut size);
         if found == 0 || table.is_null() || number >= size {
             continue;
         }
-        // SAFETY: the table has `size` entries; each is null or the place for a function.
+        // SAFETY: the table has `size` entries, each null or a valid slot.
         unsafe {
             let place = *table.add(number as usize);
             if !place.is_null() {

@@ -1,8 +1,8 @@
-//! What the device is asked to do, as data.
+//! Device work as data.
 //!
-//! This is the one way from a call of the API to work: the call makes an [`Operation`], and [`Simulator::enqueue`] submits it
-//! to the stream or, while the stream is captured, adds it to the graph as a node. A launched graph submits the same
-//! operations.
+//! Every API call that creates work builds an [`Operation`]. [`Simulator::enqueue`] submits it to
+//! the stream, or adds it to a graph while the stream is captured. A launched graph submits the
+//! same operations.
 
 use crate::abi::error::Result;
 use crate::graph::{Condition, ConditionalRun};
@@ -21,39 +21,39 @@ use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};
 use warp_stream::kernel_name::signature;
 
-/// Work whose parameters have been checked.
+/// A checked work item.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// Runs a kernel.
     Kernel(Arc<KernelLaunch>),
     /// Copies rows.
     Copy(Copy),
-    /// Copies rows whose source has been put aside, without gaps.
+    /// Copies packed rows from a staging buffer.
     StagedCopy(Copy, Arc<[u8]>),
     /// Fills rows.
     Fill(Fill),
-    /// Calls a function of the program.
+    /// Calls a host function.
     Host(HostCall),
     /// Frees device memory.
     Free { address: u64, by: Origin },
-    /// Writes words and waits for them, one after the other.
+    /// Executes stream memory operations in order.
     MemoryOperations(Arc<Batch>),
-    /// Sets the value of a graph's condition to its default.
+    /// Resets a graph's conditional value to its default.
     ResetCondition(Arc<Condition>),
-    /// Runs graphs as a condition says.
+    /// Runs the body of a conditional node.
     Conditional(Arc<ConditionalRun>),
 }
 
-/// What an operation is given when the program asks for it.
+/// Numbers assigned to an operation at the API call.
 struct Ticket {
-    /// Its number among the steps of a run that is saved or resumed.
+    /// Step number in a saved or resumed run.
     step: Option<u64>,
-    /// If it is a launch.
+    /// Launch ticket, for a launch.
     launch: Option<launch::Ticket>,
 }
 
 impl Operation {
-    /// What it keeps busy.
+    /// The resource that the operation occupies.
     pub(crate) fn work_kind(&self) -> WorkKind {
         match self {
             Self::Kernel(_) | Self::Conditional(_) => WorkKind::Kernel,
@@ -62,14 +62,14 @@ impl Operation {
             | Self::Fill(_)
             | Self::Free { .. }
             | Self::ResetCondition(_) => WorkKind::Transfer,
-            // Waits may take long, and no calling thread is to be held by one.
+            // A wait may take long and must not block the calling thread.
             Self::Host(_) | Self::MemoryOperations(_) => WorkKind::HostFunction,
         }
     }
 
-    /// The work for the stream engine.
+    /// Converts the operation to work for the stream engine.
     pub(crate) fn work(self, simulator: &'static Simulator) -> stream_engine::Work<DeviceFault> {
-        // Launches and steps are counted in the order of the calls.
+        // Launches and steps are numbered in call order.
         let ticket = self.ticket();
         Box::new(move |context: &Context<DeviceFault>| self.run(simulator, context, ticket))
     }
@@ -82,7 +82,7 @@ impl Operation {
         Ticket { step: checkpoint::next_step(), launch }
     }
 
-    /// What it is to a reader of the timeline: name, category, and what else there is to say.
+    /// The timeline entry: name, category and arguments.
     fn shown(&self) -> (String, &'static str, BTreeMap<&'static str, String>) {
         let text = |number: usize| number.to_string();
         let (name, category) = match self {
@@ -142,7 +142,7 @@ impl Operation {
         outcome
     }
 
-    /// Does the work, and notes it in the timeline if there is one: in simulated time where a model has it.
+    /// Does the work and adds it to the timeline, if any, with simulated time if modelled.
     fn timed<T>(&self, simulator: &Simulator, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
         if !trace::enabled() {
             return work();
@@ -181,7 +181,7 @@ impl Operation {
                 Ok(())
             }
             Self::Free { address, by } => {
-                // A second free of the same address is the program's mistake; the first one freed it.
+                // A second free of the same address is the program's error and has no effect.
                 let _ = simulator.owner(*address).release(*address, by.clone());
                 Ok(())
             }
@@ -194,7 +194,7 @@ impl Operation {
         }
     }
 
-    /// Runs at once on the calling thread, as part of work that is being executed.
+    /// Executes the operation on the calling thread, as part of other work.
     pub(crate) fn run_inside(
         &self,
         simulator: &'static Simulator,
@@ -205,7 +205,7 @@ impl Operation {
 }
 
 impl Simulator {
-    /// Does work in a stream's order, or adds it to the graph that the stream is captured into.
+    /// Submits the operation to a stream, or adds it to the graph being captured.
     pub(crate) fn enqueue(&'static self, stream: StreamId, operation: Operation) -> Result<()> {
         if self.add_if_capturing(stream, || operation.clone())? {
             return Ok(());
@@ -213,7 +213,7 @@ impl Simulator {
         self.submit(stream, operation)
     }
 
-    /// Does work in the order of a stream that is not captured.
+    /// Submits the operation to a stream that is not captured.
     pub(crate) fn submit(&'static self, stream: StreamId, operation: Operation) -> Result<()> {
         let kind = operation.work_kind();
         let submission = Submission { kind, runs_after_fault: false, work: operation.work(self) };

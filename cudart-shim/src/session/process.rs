@@ -1,5 +1,5 @@
-//! What the process has: its devices, and what calls have made that belongs to no single one. The only global state of the
-//! simulator; what a program can observe of the API later is a field here or in [`Simulator`].
+//! Process state: the devices, and state that belongs to no single device. This is the only global
+//! state of the simulator. API-visible state is a field here or in [`Simulator`].
 
 use crate::abi::error::Result;
 use crate::abi::{EventHandle, FunctionHandle};
@@ -25,54 +25,54 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-/// The simulator as the process has it.
+/// The simulator state of the process.
 pub(crate) struct Process {
-    /// Devices of the machine, which NVML shows.
+    /// Number of devices in the machine, as NVML reports.
     pub(crate) all_devices: usize,
-    /// Devices that the program sees: for each ordinal the number among all devices.
+    /// Visible devices: device number by ordinal.
     pub(crate) visible: Vec<usize>,
-    /// The devices, each once something has used it.
+    /// Devices, each created at its first use.
     pub(crate) devices: [OnceLock<Result<Simulator>>; MAX_DEVICES],
-    /// Launches of kernels that the program has asked for.
+    /// Number of kernel launches so far.
     pub(crate) launches: AtomicU64,
-    /// This is a child that was forked after a device was used.
+    /// Set in a child forked after a device was used.
     pub(crate) forked: AtomicBool,
-    /// `cuInit` has been called, by the program or by the runtime.
+    /// Set once the program or the runtime called `cuInit`.
     pub(crate) driver_initialized: AtomicBool,
-    /// Code of each device's fault once some call has returned it; 0 before.
+    /// Fault code of each device once a call has returned it; 0 before.
     pub(crate) sticky: [AtomicU32; MAX_DEVICES],
-    /// For each device a bit for every other whose memory it reaches.
+    /// Bit mask per device of the other devices whose memory it can access.
     pub(crate) reached: [AtomicU32; MAX_DEVICES],
     pub(crate) contexts: Mutex<Contexts>,
-    /// Counts contexts that ended, and primary ones that became active: an unchanged count means
-    /// unchanged contexts.
+    /// Number of ended contexts and activated primary contexts. While it is constant, contexts are
+    /// unchanged.
     pub(crate) contexts_ended: AtomicU64,
-    /// Objects of the contexts that the program has created.
+    /// Objects of created contexts.
     pub(crate) owned: Mutex<Owned>,
     pub(crate) pools: Mutex<Pools>,
     pub(crate) managed: Mutex<Ranges>,
-    /// Flags that host and managed memory was allocated or registered with, by address.
+    /// Flags of host and managed memory by address.
     pub(crate) allocation_flags: Mutex<FxHashMap<u64, u32>>,
-    /// Addresses of allocations of which the program wants copies to be synchronous, as all are here.
+    /// Allocations with requested synchronous copies. All copies are synchronous here.
     pub(crate) synchronous: Mutex<FxHashSet<u64>>,
     pub(crate) physical: Mutex<virtual_memory::Table>,
     pub(crate) external: Mutex<external_memory::Table>,
     pub(crate) opened: Mutex<Opened>,
     pub(crate) shared_events: Mutex<FxHashMap<EventHandle, Arc<SharedEvent>>>,
     pub(crate) libraries: Mutex<Libraries>,
-    /// Held by a device that loads code which others may load too.
+    /// Held while a device loads code that others may load too.
     pub(crate) loading: Mutex<()>,
     pub(crate) links: Mutex<Links>,
     pub(crate) legacy_launches: Mutex<FxHashMap<FunctionHandle, Setting>>,
     pub(crate) context_storage: Mutex<ContextStorage>,
-    /// Settings of core dumps that were changed.
+    /// Changed core dump settings.
     pub(crate) core_dump: Mutex<FxHashMap<c_int, Vec<u8>>>,
     pub(crate) notifications: Mutex<Registered>,
-    /// Kernels that cannot be launched.
+    /// Kernels that were refused.
     pub(crate) refused: Mutex<sass_only::Refusals>,
-    /// Targets of PTX of which it was said that they are too young for the device.
+    /// PTX targets already reported as too new for the device.
     pub(crate) told_targets: Mutex<FxHashSet<u32>>,
-    /// Whether the run is saved or resumed.
+    /// Checkpoint state.
     pub(crate) checkpoints: std::result::Result<Option<Checkpoints>, checkpoint::Refused>,
 }
 
@@ -114,7 +114,7 @@ impl Process {
     }
 }
 
-/// What `VOLTSIM_DEVICES` says, else one.
+/// The number in `VOLTSIM_DEVICES`, else one.
 fn wanted_devices() -> usize {
     let wanted = environment::number("VOLTSIM_DEVICES").unwrap_or(1);
     let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
@@ -124,12 +124,12 @@ fn wanted_devices() -> usize {
     count
 }
 
-/// Devices that `CUDA_VISIBLE_DEVICES` shows, all without it. `CUDA_DEVICE_ORDER` makes no
-/// difference, as devices are alike.
+/// The devices in `CUDA_VISIBLE_DEVICES`, or all. `CUDA_DEVICE_ORDER` has no effect, since all
+/// devices are equal.
 fn visible_devices(all: usize) -> Vec<usize> {
     let everything = || (0..all).collect();
     let Some(value) = std::env::var_os("CUDA_VISIBLE_DEVICES") else { return everything() };
-    // A mistake in the profile is told when a device starts.
+    // An invalid profile is reported when a device starts.
     let Ok(profile) = Profile::from_environment() else { return everything() };
     let uuids: Vec<_> = (0..all).map(|number| profile.clone().numbered(number).uuid_text()).collect();
     visible_devices::visible(&value.to_string_lossy(), &uuids)
@@ -137,12 +137,11 @@ fn visible_devices(all: usize) -> Vec<usize> {
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
-/// The process's one.
 pub(crate) fn process() -> &'static Process {
     PROCESS.get_or_init(Process::new)
 }
 
-/// The process's one, if something has asked for it.
+/// The process state, if it exists.
 pub(crate) fn started() -> Option<&'static Process> {
     PROCESS.get()
 }

@@ -1,9 +1,11 @@
-//! Records launches, where `VOLTSIM_RECORD` names a folder: which machine instructions each warp executed, with lanes and
-//! addresses, a file for each launch, and a list of launches and copies (`kernelslist.g`) that `voltsim time` reads.
+//! Records launches into the directory `VOLTSIM_RECORD`: the machine instructions of each warp with
+//! lanes and addresses, one file per launch. A list of launches and copies (`kernelslist.g`) serves
+//! `voltsim time`.
 //!
-//! `VOLTSIM_RECORD_FORMAT=accelsim` has them written as Accel-Sim's traces, `VOLTSIM_ONLY` chooses launches. What cannot be
-//! written is told once, and the program goes on. The list names complete files only, and none is written over: a child of the
-//! program with launches of its own records nothing.
+//! `VOLTSIM_RECORD_FORMAT=accelsim` selects Accel-Sim's trace format, and `VOLTSIM_ONLY` selects
+//! launches. The first failure is reported and ends recording; the program continues. The list
+//! names only complete files, and no file is overwritten. A child process with launches of its own
+//! records nothing.
 
 use crate::abi::error::Error;
 use crate::host::environment;
@@ -28,17 +30,17 @@ use voltsim_checkpoint::output::Output;
 use warp_trace::accelsim::{self, Entry, LIST};
 use warp_trace::{ENDING, Recorder, Recording};
 
-/// SMs among which CTAs are dealt, and CTAs of each: as many as are executed side by side.
+/// Number of SMs for CTA assignment, and resident CTAs per SM.
 const RESIDENT: (u32, u32) = (16, 4);
 
-/// What the environment asks for.
+/// Settings from the environment.
 struct Settings {
     folder: PathBuf,
     only: Selection,
     accelsim: bool,
 }
 
-/// Set when something could not be written: the next would not be either.
+/// Set after a failure, because later writes would fail too.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 fn settings() -> Option<&'static Settings> {
@@ -63,29 +65,29 @@ fn read() -> Option<Settings> {
     Some(Settings { folder, only, accelsim })
 }
 
-/// Whether launches are recorded.
+/// Tells whether launches are recorded.
 pub(crate) fn is_wanted() -> bool {
     settings().is_some()
 }
 
-/// Whether launches are chosen by NVTX ranges.
+/// Tells whether NVTX ranges select launches.
 pub(crate) fn needs_ranges() -> bool {
     settings().is_some_and(|settings| settings.only.needs_ranges())
 }
 
-/// Whether a launch is one of those that are recorded.
+/// Tells whether a launch is selected for recording.
 pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
     settings().is_some_and(|settings| {
         unmatched_selections::RECORDED.note(settings.only.contains(kernel, number, marks))
     })
 }
 
-/// Whether something could not be written.
+/// Tells whether recording has failed.
 pub(crate) fn has_given_up() -> bool {
     GIVEN_UP.load(Ordering::Relaxed)
 }
 
-/// Executes a launch in an order of its own, and records it.
+/// Executes and records a launch.
 pub(crate) fn launch(
     simulator: &Simulator,
     program: &Arc<Program>,
@@ -117,7 +119,7 @@ pub(crate) fn launch(
     Ok(LaunchStatistics { elapsed: started.elapsed(), ..executed })
 }
 
-/// Bytes have been copied between host and device. Lists have only copies to the device.
+/// Records a copy between host and device. The list contains only copies to the device.
 pub(crate) fn copied(copy: gpu::Copy) {
     let gpu::Copy { direction, address, bytes } = copy;
     if !is_wanted() || direction != gpu::Direction::ToDevice || has_given_up() {
@@ -145,7 +147,7 @@ fn write(recording: &Recording, number: u64) -> io::Result<()> {
     list(&Entry::Kernel { file })
 }
 
-/// Adds a line to the list, which is this process's alone.
+/// Appends an entry to the list, which belongs to this process alone.
 fn list(entry: &Entry) -> io::Result<()> {
     let line = accelsim::write_list(std::slice::from_ref(entry));
     list_file()?.write_all(line.as_bytes())

@@ -1,8 +1,8 @@
-//! Checkers of kernels, as `VOLTSIM_CHECK` asks for: names of checks with commas between them, or `all`.
+//! Kernel checkers enabled by `VOLTSIM_CHECK`: a comma-separated list of checks, or `all`.
 //!
-//! What they find goes to standard error, or to the end of the file that `VOLTSIM_CHECK_REPORT` names: as text, or as
-//! lines of JSON if its name ends in `.jsonl`. `VOLTSIM_CHECK_STATUS` names a file to which a line is added for each
-//! mistake, for `voltsim run`, which gives a status of its own to a run with mistakes.
+//! Findings go to standard error or are appended to the file `VOLTSIM_CHECK_REPORT`, as text, or as
+//! JSON lines if its name ends in `.jsonl`. `VOLTSIM_CHECK_STATUS` names a file that receives a
+//! line per error, from which `voltsim run` derives its exit status.
 
 use crate::host::environment::variable;
 use crate::host::output_files::Lines;
@@ -17,19 +17,19 @@ use warp_stream::kernel_name::signature;
 
 static CHECKER: OnceLock<Option<Arc<Checker>>> = OnceLock::new();
 
-/// The checker of this process, if one is wanted.
+/// The process's checker, if enabled.
 pub(crate) fn checker() -> Option<Arc<Checker>> {
     CHECKER.get_or_init(start).clone()
 }
 
-/// The host has written device memory.
+/// Records a host write to device memory.
 pub(crate) fn note_written(address: usize, bytes: usize) {
     if let Some(Some(checker)) = CHECKER.get() {
         checker.written(address as u64, bytes as u64);
     }
 }
 
-/// Device memory has been copied to device memory.
+/// Records a copy within device memory.
 pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
     if let Some(Some(checker)) = CHECKER.get() {
         checker.copied(to as u64, from as u64, bytes as u64);
@@ -47,7 +47,7 @@ fn start() -> Option<Arc<Checker>> {
     }
 }
 
-/// Says what has been found, where that is wanted.
+/// Reports a finding.
 fn report(finding: &Finding) {
     tell(&finding.to_string(), || json_of(finding));
     if finding.severity == Severity::Error
@@ -57,7 +57,7 @@ fn report(finding: &Finding) {
     }
 }
 
-/// Says at the end how often each mistake was met.
+/// Reports the count of each error at exit.
 pub(crate) fn summarise() {
     let Some(Some(checker)) = CHECKER.get() else { return };
     if let Some(summary) = checker.summary() {
@@ -85,7 +85,7 @@ fn tell(text: &str, json: impl FnOnce() -> Value) {
     }
 }
 
-/// Adds a line in one write, so that lines of several processes do not mix.
+/// Appends a line in a single write, so that lines of several processes do not mix.
 fn append(setting: &str, path: &Path, text: &str) {
     let file = File::options().append(true).create(true).open(path);
     if let Err(error) = file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes())) {

@@ -1,14 +1,13 @@
-//! Kernels that cannot be launched: machine code without PTX, instructions that are not executed,
-//! PTX that is not legal.
+//! Refused kernels: machine code without PTX, unsupported instructions, invalid PTX.
 //!
-//! The program gets a code, which libraries like cuBLAS and cuDNN turn into one of their own, or
-//! drop. Each refused kernel is therefore named once on standard error and each time in the log,
-//! and the text of the code names the last one.
+//! The program receives an error code, which libraries such as cuBLAS and cuDNN translate or drop.
+//! Each refused kernel is therefore reported once on standard error and every time in the log, and
+//! the error string names the last one.
 //!
-//! A refused launch is *open* until the program has asked for its error ([`Refusal::is_told`] has
-//! the rule). `VOLTSIM_REFUSED_STATUS` names a file to which refusals and answers are appended, for
-//! `voltsim run`: a run with an open refusal does not end with status 0. `VOLTSIM_STRICT=1` ends
-//! the process at the first refused launch.
+//! A refused launch is *open* until the program has read its error ([`Refusal::is_told`] defines
+//! this). `VOLTSIM_REFUSED_STATUS` names a file that receives refusals and reads for `voltsim run`:
+//! a run with an open refusal does not exit with status 0. `VOLTSIM_STRICT=1` ends the process at
+//! the first refused launch.
 
 use crate::abi::error::Error;
 use crate::host::caller::calling_file;
@@ -26,7 +25,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Kernels that have been named, the text of the code that goes with them, and open refusals.
+/// Reported kernels, error strings and open refusals.
 #[derive(Default)]
 pub(crate) struct Refusals {
     texts: FxHashMap<String, &'static CStr>,
@@ -34,44 +33,45 @@ pub(crate) struct Refusals {
     open: Vec<Refusal>,
 }
 
-/// A refused launch of which the program has not asked for the error.
+/// A refused launch whose error the program has not read.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal {
     kernel: String,
     error: Error,
-    /// The file in the process's memory that holds the kernel; `None` for an image that the program
-    /// made or read itself.
+    /// The mapped file that contains the kernel; `None` for an image that the program built or read
+    /// itself.
     holder: Option<String>,
 }
 
-/// How an error reached its reader.
+/// Path of an error to its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// The value of a launch, which a library may drop.
+    /// Return value of a launch, which a library may drop.
     Launch,
-    /// Another call's value, the last error, or the text of the code.
+    /// Return value of another call, the last error, or the error string.
     Asked,
 }
 
-/// Advice for a kernel that exists as machine code only.
+/// Advice for a kernel without PTX.
 pub(crate) const MACHINE_CODE: &str = "a library may have PTX of other kernels, and chooses by the compute capability that \
 it is told: voltsim run --profile pytorch, or --device with a file that tells another one (8.0 for cuBLAS 10.2, 3.0 for \
 cuDNN 7.6, 12.0 for CUDA 12.4); code of your own: compile it with PTX (code=compute_NN)";
 
-/// There is an open refusal. Calls look here before they take the lock.
+/// Set while a refusal is open. Calls check it before they take the lock.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The thread's call is a launch of `<<<…>>>`, or the one before it.
+    /// The thread's current or previous call is a `<<<…>>>` launch.
     static IN_STUB: Cell<bool> = const { Cell::new(false) };
-    /// The thread's call has refused a launch.
+    /// The thread's current call refused a launch.
     static IS_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Refusal {
-    /// Has a reader of the error told the program? Code outside the library that holds the kernel
-    /// has, and any code has if the kernel is the program's own. The value of a launch counts only
-    /// where the program itself called: libraries drop it, and so does `<<<…>>>`.
+    /// Tells whether a read of the error informs the program. A reader outside the library that
+    /// holds the kernel does; for a kernel of the program itself, any reader does. The return value
+    /// of a launch counts only if the program itself made the call, because libraries and `<<<…>>>`
+    /// drop it.
     fn is_told(&self, way: Way, reader: Option<&str>, program: Option<&str>) -> bool {
         let Some(holder) = self.holder.as_deref().filter(|holder| Some(*holder) != program) else {
             return true;
@@ -83,8 +83,8 @@ impl Refusal {
     }
 }
 
-/// Names a kernel or image that cannot be executed, with its file and the reason, once on standard
-/// error; gives the error back.
+/// Reports an unusable kernel or image with its file and the reason, once on standard error.
+/// Returns the error.
 pub(crate) fn report(what: &str, remedy: &str, error: Error) -> Error {
     let mut refusals = process().refused.lock();
     let message = || if remedy.is_empty() { what.to_owned() } else { format!("{what}; {remedy}") };
@@ -97,7 +97,7 @@ pub(crate) fn report(what: &str, remedy: &str, error: Error) -> Error {
             log::report(message);
             let plain = error.text().to_string_lossy();
             let text = CString::new(format!("{plain} (voltsim: {})", message())).unwrap_or_default();
-            // Programs keep such texts for ever; there is one for each kernel.
+            // Programs may keep these strings for ever. There is one per kernel.
             let text: &CStr = Box::leak(text.into_boxed_c_str());
             refusals.texts.insert(what.to_owned(), text);
             text
@@ -109,7 +109,7 @@ pub(crate) fn report(what: &str, remedy: &str, error: Error) -> Error {
     error
 }
 
-/// Is it the error of code that cannot be executed here?
+/// Tells whether the error means unusable code.
 fn is_refusal(error: Error) -> bool {
     matches!(
         error,
@@ -121,8 +121,7 @@ fn is_refusal(error: Error) -> bool {
     )
 }
 
-/// Notes a launch that ends with `error`, if that refuses the kernel. Under `VOLTSIM_STRICT` the
-/// process ends here.
+/// Records a launch error if it is a refusal. With `VOLTSIM_STRICT` the process ends here.
 pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
     if !is_refusal(error) {
         return;
@@ -144,23 +143,22 @@ pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
     let _ = IS_REFUSED.try_with(|refused| refused.set(true));
 }
 
-/// [`note_launch`] for a kernel that was found.
+/// [`note_launch`] for a loaded kernel.
 pub(crate) fn note_launch_of(kernel: &Kernel, error: Error) {
     note_launch(&kernel.name.to_string_lossy(), kernel.module.holder(), error);
 }
 
-/// The stub of `<<<…>>>` launches with the thread's next call, or with this one: the value is
-/// dropped.
+/// Marks the thread's current or next call as a `<<<…>>>` launch, whose return value is dropped.
 pub(crate) fn enter_stub() {
     let _ = IN_STUB.try_with(|stub| stub.set(true));
 }
 
-/// Clears the mark of [`enter_stub`]; true where it was set.
+/// Clears the mark of [`enter_stub`] and returns it.
 pub(crate) fn leave_stub() -> bool {
     IN_STUB.try_with(Cell::take).unwrap_or(false)
 }
 
-/// A call returns `error` to its caller; `of_stub` is the mark that the call before has left.
+/// Records that a call returns `error`. `of_stub` is the mark left by the previous call.
 pub(crate) fn returned(of_stub: bool, error: Error) {
     let is_dropped = leave_stub() || of_stub;
     let is_launch = IS_REFUSED.try_with(Cell::take).unwrap_or(false);
@@ -169,7 +167,7 @@ pub(crate) fn returned(of_stub: bool, error: Error) {
     }
 }
 
-/// The last error, or the text or name of its code, has been given to the caller.
+/// Records that the caller read the last error, or the string or name of its code.
 pub(crate) fn asked(code: i32) {
     if OPEN.load(Ordering::Acquire)
         && let Some(error) = crate::abi::error::texts(code).and_then(|texts| texts.error)
@@ -189,7 +187,7 @@ fn answer(error: Error, way: Way) {
     });
 }
 
-/// Closes refusals that the program has been told of.
+/// Closes the refusals that the program was informed of.
 fn close(refusals: &mut Refusals, is_told: impl Fn(&Refusal) -> bool) {
     refusals.open.retain(|refusal| {
         let told = is_told(refusal);
@@ -201,20 +199,20 @@ fn close(refusals: &mut Refusals, is_told: impl Fn(&Refusal) -> bool) {
     OPEN.store(!refusals.open.is_empty(), Ordering::Release);
 }
 
-/// The program's own file, as the loader names it.
+/// The program's own file, as named by the loader.
 fn program_file() -> Option<String> {
     // SAFETY: the function has no precondition.
     file_at(unsafe { libc::getauxval(libc::AT_ENTRY) } as usize)
 }
 
-/// Adds a line to the file for the command, if there is one, in one write.
+/// Appends a line to the status file, if any, in a single write.
 fn append(refusal: &Refusal, state: State) {
     let Some(path) = environment::variable("VOLTSIM_REFUSED_STATUS") else { return };
     let holder = refusal.holder.clone().unwrap_or_default();
     let entry = Entry { process: std::process::id(), state, kernel: refusal.kernel.clone(), holder };
     let file = File::options().append(true).open(Path::new(&path));
     let written = file.and_then(|mut file| file.write_all(format!("{entry}\n").as_bytes()));
-    // The command has ended before a process of the program that nobody waits for.
+    // The command may end before a detached child process.
     if let Err(error) = written
         && error.kind() != ErrorKind::NotFound
     {
@@ -222,13 +220,13 @@ fn append(refusal: &Refusal, state: State) {
     }
 }
 
-/// The text of the code that such launches give, with the last kernel.
+/// The error string for refused launches, naming the last kernel.
 pub(crate) fn text() -> Option<&'static CStr> {
     process().refused.lock().last
 }
 
-/// For the preloaded library, which adds it to the texts of other libraries' errors and of Python's
-/// exceptions: the same, or null. Whoever reads such a text has asked.
+/// The string for the preloaded library, or null. It is appended to other libraries' error strings
+/// and Python exceptions. Reading it counts as reading the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn voltsim_refused_kernel() -> *const c_char {
     let read = || {
@@ -253,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn any_reader_tells_of_a_kernel_of_the_program() {
+    fn any_reader_closes_a_refusal_of_the_programs_kernel() {
         for holder in [None, Some("program")] {
             assert!(is_told(holder, Way::Launch, "program"));
             assert!(is_told(holder, Way::Launch, "libffi.so"));
@@ -262,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_does_not_tell_of_its_own_kernel() {
+    fn library_does_not_close_a_refusal_of_its_own_kernel() {
         assert!(!is_told(Some("libx.so"), Way::Launch, "libx.so"));
         assert!(!is_told(Some("libx.so"), Way::Launch, "libx_core.so"));
         assert!(!is_told(Some("libx.so"), Way::Asked, "libx.so"));

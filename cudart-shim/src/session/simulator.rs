@@ -1,6 +1,7 @@
-//! The simulated devices of the process: each with its profile, its memory, and the engine that orders its streams.
+//! Simulated devices of the process, each with profile, memory and stream engine.
 //!
-//! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
+//! A device is created at the first call that needs it, so a program that only links CUDA pays
+//! nothing.
 
 use crate::abi::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
@@ -38,12 +39,12 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
 
-/// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
+/// Fault of a device. The first fault of a context is *sticky*.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceFault {
-    /// The device.
+    /// The faulting device.
     pub(crate) device: usize,
-    /// What every later call returns.
+    /// Error code of every later call.
     pub(crate) error: Error,
 }
 
@@ -54,13 +55,13 @@ impl stream_engine::Fault for DeviceFault {
     }
 }
 
-/// A device of this process.
+/// A device of the process.
 pub(crate) struct Simulator {
-    /// Number of the device among those that the program sees.
+    /// Ordinal among the visible devices.
     pub(crate) ordinal: usize,
     pub(crate) profile: Profile,
     pub(crate) device: Arc<Device>,
-    /// What times launches, if that is wanted.
+    /// Timing model, if enabled.
     pub(crate) model: Option<Model>,
     pub(crate) engine: Engine<DeviceFault>,
     pub(crate) modules: Mutex<Modules>,
@@ -71,32 +72,33 @@ pub(crate) struct Simulator {
     pub(crate) graph_memory: Mutex<Account>,
     pub(crate) limits: Mutex<Limits>,
     pub(crate) stream_attributes: Mutex<Values>,
-    /// Memory of the program's own that was registered with it, undone or not, by number.
+    /// All registrations of host memory by number, including those that ended.
     pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
 }
 
-/// Devices there can be.
+/// Most devices.
 pub(crate) const MAX_DEVICES: usize = 16;
 
-/// Numbers of objects have the number of their device from this bit on, so that handles tell it.
+/// Bit position of the device number in object numbers, and thus in handles.
 pub(crate) const DEVICE_SHIFT: u32 = 36;
 
-/// The device whose number a handle has.
+/// The device in a handle.
 pub(crate) fn device_of(handle: usize) -> usize {
     (handle >> (DEVICE_SHIFT + 4)) & (MAX_DEVICES - 1)
 }
 
-/// How many devices the program sees.
+/// Number of visible devices.
 pub(crate) fn device_count() -> usize {
     process().visible.len()
 }
 
-/// The thread's current device. Fails in a child that was forked after the device was used, and in host functions, which must not call CUDA.
+/// The thread's current device. Fails in a child forked after the device was used, and in host
+/// functions, which must not call CUDA.
 pub(crate) fn simulator() -> Result<&'static Simulator> {
     simulator_of(context::current_device())
 }
 
-/// A device by its number.
+/// A device by number.
 pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
     if process().forked.load(Ordering::Relaxed) {
         return Err(Error::InitializationError);
@@ -114,12 +116,12 @@ pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
     place.get_or_init(|| Simulator::start(ordinal)).as_ref().map_err(|error| *error)
 }
 
-/// The devices that something has used already.
+/// All devices used so far.
 pub(crate) fn started() -> impl Iterator<Item = &'static Simulator> {
     process().devices.iter().filter_map(|place| place.get()?.as_ref().ok())
 }
 
-/// The device that has a live allocation at an address.
+/// The device with a live allocation at an address.
 pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)> {
     started().find_map(|simulator| Some((simulator, simulator.device.memory.allocation_of(address)?)))
 }
@@ -131,13 +133,15 @@ extern "C" fn after_fork_in_child() {
     }
 }
 
-/// Grids that a device executes at once (CUDA programming guide, table of compute capabilities: 128 with 7.0).
+/// Most resident grids of a device (CUDA programming guide, table of compute capabilities: 128 for
+/// 7.0).
 const RESIDENT_GRIDS: usize = 128;
 
-/// Has threads started that leave signals to the program's own, but for faults of the thread itself.
+/// Starts threads with all signals blocked except synchronous faults, so that the program's threads
+/// receive signals.
 pub(crate) fn start_without_signals(start: &mut dyn FnMut()) {
     let (mut signals, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::uninit());
-    // SAFETY: each set is filled before it is used.
+    // SAFETY: each set is initialised before use.
     unsafe {
         libc::sigfillset(signals.as_mut_ptr());
         for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS] {
@@ -149,7 +153,7 @@ pub(crate) fn start_without_signals(start: &mut dyn FnMut()) {
     }
 }
 
-/// Are CTAs that are not timed executed in a fixed order?
+/// Tells whether untimed CTAs execute in a fixed order.
 pub(crate) fn is_deterministic() -> bool {
     environment::number("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0)
 }
@@ -163,32 +167,32 @@ fn settings() -> Settings {
             .map(Duration::from_secs),
         fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
         timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
-        // A checkpoint has the text of each kernel.
+        // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,
     }
 }
 
-/// Writes what kernels print to the program's standard output, through C's buffer, so that it keeps its place among the
-/// program's own.
+/// Writes kernel output to the program's standard output through C's buffer, to keep its order with
+/// the program's own output.
 fn print(text: &[u8]) {
     unsafe extern "C" {
         static mut stdout: *mut libc::FILE;
     }
     if !text.is_empty() {
-        // SAFETY: C's own stream, and a buffer of the length given.
+        // SAFETY: a C stream and a buffer of the given length.
         unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
     }
 }
 
-/// How the device's streams execute their work.
+/// Configuration of the device's streams.
 fn streams_of(modelled: bool) -> Config {
-    // CUDA programming guide, "CUDA Environment Variables": kernel launches are synchronous.
+    // CUDA programming guide, "CUDA Environment Variables": launches are synchronous.
     let blocking = environment::flag("CUDA_LAUNCH_BLOCKING");
     if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() || checksums::is_wanted() {
         Config { start: Start::OneAtATime, ..Config::default() }
     } else if modelled {
-        // Each kernel and copy that the model runs beside others keeps a thread.
+        // Each concurrent kernel or copy in the model occupies a thread.
         let limits =
             stream_engine::Limits { kernels: RESIDENT_GRIDS, transfers: RESIDENT_GRIDS, host_functions: 1 };
         Config { start: Start::OnDemand, limits, max_executors: 2 * RESIDENT_GRIDS + 1, ..Config::default() }
@@ -290,21 +294,21 @@ impl Simulator {
         })
     }
 
-    /// Waits for the streams in `scope`, then passes on what kernels have printed.
+    /// Waits for the streams in `scope`, then flushes kernel output.
     pub(crate) fn synchronize(&self, scope: Scope) -> Result<()> {
         let result = self.engine.synchronize(scope);
         self.pass_on_printed_text();
         Ok(result?)
     }
 
-    /// Waits for all work, which cannot be while streams are captured.
+    /// Waits for all work. An error while a stream is captured.
     pub(crate) fn synchronize_device(&self) -> Result<()> {
         self.forbid_any_capture()?;
         self.synchronize(Scope::Context)
     }
 
-    /// Hands what kernels printed to the program's standard output. CUDA does this at synchronising calls (programming
-    /// guide, "Formatted Output").
+    /// Writes kernel output to the program's standard output. CUDA does this at synchronising calls
+    /// (programming guide, "Formatted Output").
     pub(crate) fn pass_on_printed_text(&self) {
         print(&self.device.take_printed());
     }

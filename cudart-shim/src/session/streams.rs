@@ -1,4 +1,4 @@
-//! Streams and events by their handles, for both APIs.
+//! Streams and events by handle, for both APIs.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
@@ -13,7 +13,8 @@ pub(crate) const LEGACY: usize = 1;
 /// `cudaStreamPerThread`.
 pub(crate) const PER_THREAD: usize = 2;
 
-/// Handles look like addresses but lie where no process has memory; the parts below tell streams from events.
+/// Handle values lie outside the address space of any process. The prefix distinguishes streams and
+/// events.
 const STREAMS: usize = 0x5100_0000_0000_0000;
 const EVENTS: usize = 0x5200_0000_0000_0000;
 const KIND: usize = 0xffff_0000_0000_0000;
@@ -23,7 +24,7 @@ fn encode(kind: usize, device: usize, raw: u64) -> usize {
     kind | ((device << DEVICE_SHIFT | raw as usize) << STEP)
 }
 
-/// The device and the number behind a handle.
+/// The device and number in a handle.
 fn decode(kind: usize, handle: usize) -> Result<(usize, u64)> {
     let number = handle & !KIND;
     if handle & KIND == kind && number.trailing_zeros() >= STEP {
@@ -34,7 +35,7 @@ fn decode(kind: usize, handle: usize) -> Result<(usize, u64)> {
     }
 }
 
-/// A device that a handle names; there may be none.
+/// The device in a handle, if it exists.
 fn device_of_handle(device: usize) -> Result<&'static Simulator> {
     simulator_of(device).map_err(|error| match error {
         Error::InvalidDevice => Error::InvalidResourceHandle,
@@ -42,12 +43,12 @@ fn device_of_handle(device: usize) -> Result<&'static Simulator> {
     })
 }
 
-/// Is it one of the streams that are there from the start?
+/// Tells whether the handle is a default stream.
 pub(crate) fn is_default(handle: StreamHandle) -> bool {
     matches!(handle.0, 0 | LEGACY | PER_THREAD)
 }
 
-/// The device of a stream: the thread's for the default streams.
+/// The device of a stream. Default streams belong to the thread's device.
 pub(crate) fn of_stream(handle: StreamHandle) -> Result<&'static Simulator> {
     match handle.0 {
         _ if is_default(handle) => simulator(),
@@ -55,13 +56,13 @@ pub(crate) fn of_stream(handle: StreamHandle) -> Result<&'static Simulator> {
     }
 }
 
-/// The device of an event, and the event; whether it exists the engine says.
+/// The device and number of an event. The engine checks that the event exists.
 pub(crate) fn of_event(handle: EventHandle) -> Result<(&'static Simulator, EventId)> {
     let (device, raw) = decode(EVENTS, handle.0)?;
     Ok((device_of_handle(device)?, EventId::from_raw(raw)))
 }
 
-/// The most urgent priority of compute capability 7.0 (0 is the least).
+/// Highest priority of compute capability 7.0; the lowest is 0.
 pub(crate) const GREATEST_PRIORITY: c_int = -5;
 
 /// `cudaStreamNonBlocking`, `CU_STREAM_NON_BLOCKING`.
@@ -72,20 +73,20 @@ pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `cudaStreamCallback_t`, `CUstreamCallback`.
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, c_int, *mut c_void)>;
 
-/// A function of the program and what it is called with.
+/// A host function with its argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostCall {
     function: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
 }
 
-// SAFETY: the program hands the argument over to be used on the thread that calls the function.
+// SAFETY: the program passes the argument for use on the calling thread.
 unsafe impl Send for HostCall {}
-// SAFETY: as above; sharing the two addresses shares nothing else.
+// SAFETY: as above; the two addresses are immutable.
 unsafe impl Sync for HostCall {}
 
 impl HostCall {
-    /// A call of a function that is there.
+    /// A call of a function, which must not be null.
     pub(crate) fn new(function: HostFunction, argument: *mut c_void) -> Result<Self> {
         Ok(Self { function: function.ok_or(Error::InvalidValue)?, argument })
     }
@@ -95,9 +96,8 @@ impl HostCall {
         (Some(self.function), self.argument)
     }
 
-    /// Calls the function.
     pub(crate) fn call(self) {
-        // SAFETY: the program promises a function that takes this argument.
+        // SAFETY: by the API's contract the function takes this argument.
         unsafe { (self.function)(self.argument) };
     }
 }
@@ -114,14 +114,13 @@ unsafe impl Send for CallbackCall {}
 impl CallbackCall {
     fn call(self, fault: Option<&DeviceFault>) {
         let status = fault.map_or(0, |fault| fault.error.code());
-        // SAFETY: the program promises a function that takes these arguments.
+        // SAFETY: by the API's contract the function takes these arguments.
         unsafe { (self.function)(self.stream, status, self.argument) };
     }
 }
 
-/// Streams.
 impl Simulator {
-    /// The stream a handle means.
+    /// The stream with a handle.
     pub(crate) fn stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<StreamId> {
         match (handle.0, default) {
             (LEGACY, _) | (0, DefaultStream::Legacy) => Ok(StreamId::LEGACY),
@@ -141,7 +140,7 @@ impl Simulator {
         }
     }
 
-    /// The stream a handle means, with what it was created with.
+    /// The stream with a handle, and its creation parameters.
     fn stream_with_info(
         &self,
         handle: StreamHandle,
@@ -152,12 +151,12 @@ impl Simulator {
         Ok((stream, owner.engine.stream_info(stream)?))
     }
 
-    /// Refuses a handle that is no stream.
+    /// Rejects a handle that names no stream.
     pub(crate) fn check_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
         self.stream_with_info(handle, default).map(|_| ())
     }
 
-    /// A new stream; the priority is clamped to the device's range.
+    /// Creates a stream. The priority is clamped to the device's range.
     pub(crate) fn create_stream(&self, result: Out<StreamHandle>, flags: u32, priority: c_int) -> Result<()> {
         result.check()?;
         let kind = match flags {
@@ -171,7 +170,7 @@ impl Simulator {
         result.set(handle)
     }
 
-    /// Destroys a created stream; its pending work completes.
+    /// Destroys a created stream. Pending work completes.
     pub(crate) fn destroy_stream(&self, handle: StreamHandle) -> Result<()> {
         if is_default(handle) {
             return Err(Error::InvalidResourceHandle);
@@ -193,7 +192,7 @@ impl Simulator {
         owner.synchronize(Scope::Stream(stream))
     }
 
-    /// "Not ready" while a stream has work.
+    /// Returns "not ready" while the stream has work.
     pub(crate) fn query_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
         let owner = of_stream(handle)?;
         let stream = owner.stream(handle, default)?;
@@ -204,23 +203,23 @@ impl Simulator {
         if owner.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
     }
 
-    /// Flags a stream was created with.
+    /// Creation flags of a stream.
     pub(crate) fn stream_flags(&self, handle: StreamHandle, default: DefaultStream) -> Result<u32> {
         let (_, info) = self.stream_with_info(handle, default)?;
         Ok(if info.kind == StreamKind::NonBlocking { NON_BLOCKING } else { 0 })
     }
 
-    /// Priority of a stream.
     pub(crate) fn stream_priority(&self, handle: StreamHandle, default: DefaultStream) -> Result<c_int> {
         Ok(self.stream_with_info(handle, default)?.1.priority)
     }
 
-    /// A number no other stream of the process has.
+    /// Unique number of a stream in the process.
     pub(crate) fn stream_number(&self, handle: StreamHandle, default: DefaultStream) -> Result<u64> {
         Ok(self.stream_with_info(handle, default)?.0.to_raw() + 1)
     }
 
-    /// Lets later work of the stream wait for an event. While the stream is captured flag 1 makes that a node.
+    /// Makes later work of the stream wait for an event. Flag 1 adds the wait as a graph node
+    /// during capture.
     pub(crate) fn wait_event(
         &self,
         stream: StreamHandle,
@@ -242,14 +241,14 @@ impl Simulator {
         }
         waiting.engine.stream_info(id)?;
         if let Some(record) = owner.engine.pending_record(event)? {
-            // A device that has been shut down has no more work.
+            // A shut-down device has no pending work.
             let is_over = move || !owner.engine.is_pending(record).unwrap_or(false);
             waiting.engine.submit_condition(id, is_over)?;
         }
         Ok(())
     }
 
-    /// Calls a function of the program in stream order.
+    /// Calls a host function in stream order.
     pub(crate) fn launch_host_function(
         &'static self,
         stream: StreamHandle,
@@ -262,7 +261,7 @@ impl Simulator {
         owner.enqueue(owner.stream(stream, default)?, Operation::Host(call))
     }
 
-    /// Calls a function of the program with the stream's status, also after a failure.
+    /// Calls a host function with the stream's status, even after a failure.
     pub(crate) fn add_callback(
         &self,
         stream: StreamHandle,
@@ -282,7 +281,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Ties managed memory to a stream; host and device share memory, so nothing moves.
+    /// Attaches managed memory to a stream. No data moves, because host and device share memory.
     pub(crate) fn attach_memory(
         &self,
         stream: StreamHandle,
@@ -303,9 +302,8 @@ const DISABLE_TIMING: u32 = 2;
 /// `cudaEventInterprocess`, which needs `DISABLE_TIMING`.
 const INTERPROCESS: u32 = 4;
 
-/// Events.
 impl Simulator {
-    /// A new event.
+    /// Creates an event.
     pub(crate) fn create_event(&self, result: Out<EventHandle>, flags: u32) -> Result<()> {
         result.check()?;
         let unknown = flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0;
@@ -320,13 +318,13 @@ impl Simulator {
         result.set(event)
     }
 
-    /// A new event of the engine.
+    /// Creates an event in the engine.
     pub(crate) fn new_event(&self, disable_timing: bool, blocking_sync: bool) -> Result<EventHandle> {
         let event = self.engine.create_event(EventFlags { disable_timing, blocking_sync })?;
         Ok(EventHandle(encode(EVENTS, self.ordinal, event.to_raw())))
     }
 
-    /// Destroys an event; waits on it keep their effect.
+    /// Destroys an event. Pending waits for it still complete.
     pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
         let (owner, id) = of_event(event)?;
         owner.engine.destroy_event(id)?;
@@ -336,7 +334,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Makes the stream's present position the event's. While the stream is captured flag 1 makes that a node.
+    /// Records an event in a stream. Flag 1 adds the record as a graph node during capture.
     pub(crate) fn record_event(
         &self,
         event: EventHandle,
@@ -357,7 +355,7 @@ impl Simulator {
         Ok(owner.engine.record_event(owner.event(event)?, id)?)
     }
 
-    /// "Not ready" until the device has reached the event.
+    /// Returns "not ready" until the event completes.
     pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
         let (owner, id) = of_event(event)?;
         owner.check_event_call(id)?;
@@ -373,7 +371,7 @@ impl Simulator {
         if is_complete { Ok(()) } else { Err(Error::NotReady) }
     }
 
-    /// Waits until the device has reached the event.
+    /// Waits until the event completes.
     pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
         let (owner, id) = of_event(event)?;
         owner.check_event_call(id)?;
@@ -398,14 +396,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_no_stream() {
+    fn event_handle_is_rejected_as_stream() {
         let event = encode(EVENTS, 3, 7);
         assert_eq!(decode(EVENTS, event), Ok((3, 7)));
         assert_eq!(decode(STREAMS, event), Err(Error::InvalidResourceHandle));
     }
 
     #[test]
-    fn an_arbitrary_number_is_no_handle() {
+    fn arbitrary_number_is_rejected_as_handle() {
         for number in [3, 0xdead_beef, usize::MAX, STREAMS | 1] {
             assert_eq!(decode(STREAMS, number), Err(Error::InvalidResourceHandle));
         }

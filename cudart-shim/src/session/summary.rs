@@ -1,4 +1,4 @@
-//! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
+//! Run summary, written at exit as JSON to the file `VOLTSIM_SUMMARY`.
 
 use crate::api::entry;
 use crate::host::environment;
@@ -20,29 +20,29 @@ use std::time::{Duration, Instant};
 use stream_engine::{Scope, is_engine_thread};
 use warp_stream::kernel_name::signature;
 
-/// How long the end of the process waits for work at most. The driver does not wait at all: it ends kernels with the
+/// Longest wait for unfinished work at exit. The driver does not wait: it ends kernels with the
 /// program.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Launches of a kernel.
+/// Launch counts of a kernel.
 #[derive(Default)]
 struct Launches {
     finished: KernelCounts,
-    /// Launches that run.
+    /// Launches in progress.
     running: u64,
-    /// Launches that ran when the program ended.
+    /// Launches in progress at exit.
     unfinished: u64,
 }
 
-/// Launches by kernel.
+/// Launch counts by kernel.
 static KERNELS: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
 
-/// A launch that runs, until this is dropped.
+/// Guard of a running launch.
 pub(crate) struct RunningLaunch<'k> {
     kernel: &'k str,
 }
 
-/// Counts a launch that begins.
+/// Counts the start of a launch.
 pub(crate) fn begin(kernel: &str) -> RunningLaunch<'_> {
     with_launches(kernel, |launches| launches.running += 1);
     RunningLaunch { kernel }
@@ -65,11 +65,11 @@ fn with_launches(kernel: &str, change: impl FnOnce(&mut Launches)) {
 #[derive(Serialize)]
 struct KernelSummary<'a> {
     name: Cow<'a, str>,
-    /// The name in the PTX, where that differs.
+    /// Name in the PTX, if different.
     #[serde(skip_serializing_if = "Option::is_none")]
     mangled: Option<&'a str>,
     launches: u64,
-    /// Launches that had not finished when the program ended; the other counts lack them.
+    /// Launches that were unfinished at exit. The other counts exclude them.
     #[serde(skip_serializing_if = "is_zero")]
     unfinished: u64,
     warp_instructions: u64,
@@ -81,10 +81,10 @@ struct KernelSummary<'a> {
 struct Summary<'a> {
     device: Option<&'a str>,
     api_calls: u64,
-    /// Functions that were called and are not supported.
+    /// Unsupported functions that were called.
     not_supported: Vec<&'static str>,
     kernels: Vec<KernelSummary<'a>>,
-    /// The signal that ended the run before its time.
+    /// Signal that ended the run early.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<&'static str>,
 }
@@ -93,7 +93,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Counts a finished launch.
+/// Counts a completed launch.
 pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
     with_launches(kernel, |Launches { finished, .. }| {
         finished.count += 1;
@@ -103,7 +103,7 @@ pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
     });
 }
 
-/// What launches have executed so far, by kernel. The time that it took is left out, as another run takes another one.
+/// Execution counts so far by kernel, without host time, which differs between runs.
 pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
     let kernels = KERNELS.lock();
     let finished = kernels.iter().filter(|(_, launches)| launches.finished.count > 0);
@@ -111,23 +111,24 @@ pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
     finished.map(|(name, launches)| (name.clone(), without_time(&launches.finished))).collect()
 }
 
-/// Names of the kernels whose launches have ended, as in the PTX.
+/// PTX names of the kernels with completed launches.
 pub(crate) fn kernels_launched() -> Vec<String> {
     ending::of(&KERNELS).map(|kernels| kernels.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// Goes on from what launches have executed.
+/// Restores execution counts.
 pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
     let launches = |finished| Launches { finished, ..Launches::default() };
     *KERNELS.lock() = counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
 }
 
-/// Writes all outputs. Runs after the program's own exit handlers and destructors, since libraries are closed last.
+/// Writes all outputs. Libraries are finalised last, so this runs after the program's exit handlers
+/// and destructors.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static WRITE_AT_EXIT: extern "C" fn() = {
     extern "C" fn at_exit() {
-        // Nobody is left to tell.
+        // Errors cannot be reported any more.
         let _ = std::panic::catch_unwind(|| {
             if ending::is_wanted() {
                 end_work();
@@ -138,24 +139,24 @@ static WRITE_AT_EXIT: extern "C" fn() = {
     at_exit
 };
 
-/// Gives work that the program has not waited for a little time to end, so that the reports have it, and ends the rest. Work
-/// may be without end, or the function that calls `exit` part of it.
+/// Gives unfinished work a short time to complete, so that reports include it, then ends it. The
+/// work may be endless, or may contain the very function that called `exit`.
 fn end_work() {
     if process().forked.load(Ordering::Relaxed) || is_engine_thread() {
         return;
     }
     let end = Instant::now() + PATIENCE;
     for simulator in simulator::started() {
-        // Running launches are reported before they are ended.
+        // Running launches are reported before they end.
         let is_at_work = !simulator.engine.wait_until(Scope::Context, end);
         if is_at_work {
-            tell_unfinished(simulator);
+            report_unfinished(simulator);
         }
         let _ = simulator.engine.shutdown(Duration::ZERO);
     }
 }
 
-fn tell_unfinished(simulator: &Simulator) {
+fn report_unfinished(simulator: &Simulator) {
     let mut kernels = KERNELS.lock();
     kernels.values_mut().for_each(|launches| launches.unfinished = launches.running);
     let running = kernels.iter().filter(|(_, launches)| launches.unfinished > 0);
@@ -166,7 +167,7 @@ fn tell_unfinished(simulator: &Simulator) {
     };
     eprintln!(
         "voltsim: the program ended without waiting for device {}: {running} after {} more seconds, and the reports \
-         lack it; call cudaDeviceSynchronize before the program ends",
+         omit it; call cudaDeviceSynchronize before the program ends",
         simulator.ordinal,
         PATIENCE.as_secs()
     );
@@ -176,12 +177,12 @@ fn wanted() -> Option<OsString> {
     environment::variable("VOLTSIM_SUMMARY")
 }
 
-/// Is the file wanted?
+/// Tells whether the file is requested.
 pub(crate) fn is_wanted() -> bool {
     wanted().is_some()
 }
 
-/// Writes the file. A process without a call leaves what another has written.
+/// Writes the file. A process without API calls keeps an existing file.
 pub(crate) fn write(end: End) {
     let Some(path) = wanted() else { return };
     let path = Path::new(&path);

@@ -1,5 +1,5 @@
-//! Selections of launches (`--only` and its like) that have chosen none: told when the process ends, as the user would wait for
-//! results in vain.
+//! Warning at exit about launch selections (`--only` and similar) that matched no launch, whose
+//! results are therefore missing.
 
 use crate::host::environment;
 use crate::session::process::process;
@@ -7,18 +7,18 @@ use crate::session::{capture, kernel_stream, model, recording, summary};
 use std::sync::atomic::{AtomicBool, Ordering};
 use warp_stream::kernel_name::signature;
 
-/// Kernels that a message names.
+/// Most kernels named in a message.
 const NAMED: usize = 5;
 
-/// A selection, and whether it has chosen a launch.
+/// A selection and its match flag.
 pub(crate) struct Chosen {
-    /// The environment's variable.
+    /// Environment variable.
     setting: &'static str,
-    /// Is the work asked for that the selection restricts?
+    /// Tells whether the restricted output is enabled.
     is_wanted: fn() -> bool,
-    /// The command's option.
+    /// Command line option.
     option: &'static str,
-    /// Treatment of chosen launches.
+    /// Verb for selected launches.
     done: &'static str,
     any: AtomicBool,
 }
@@ -45,7 +45,7 @@ impl Chosen {
         Chosen { setting, is_wanted, option, done, any: AtomicBool::new(false) }
     }
 
-    /// A launch was asked for: is it chosen? The answer is the argument.
+    /// Records whether a launch is selected, and returns that.
     pub(crate) fn note(&self, chosen: bool) -> bool {
         if chosen {
             self.any.store(true, Ordering::Relaxed);
@@ -53,23 +53,23 @@ impl Chosen {
         chosen
     }
 
-    /// The selection, if it was to choose launches and has chosen none.
-    fn in_vain(&self) -> Option<String> {
-        let in_vain = (self.is_wanted)() && !self.any.load(Ordering::Relaxed);
-        environment::text(self.setting).filter(|_| in_vain)
+    /// The warning, if the selection is enabled and matched no launch.
+    fn unmatched(&self) -> Option<String> {
+        let unmatched = (self.is_wanted)() && !self.any.load(Ordering::Relaxed);
+        environment::text(self.setting).filter(|_| unmatched)
     }
 
     fn tell(&self, launches: u64, kernels: &str) {
-        let Some(selection) = self.in_vain() else { return };
+        let Some(selection) = self.unmatched() else { return };
         let Chosen { setting, option, done, .. } = self;
         eprintln!(
-            "voltsim: {option} {selection} ({setting}) has chosen none of the {launches} launches: nothing is {done}; the program \
-             launches {kernels}\n  remedy: names of kernels may have * in them: kernel=*NAME*"
+            "voltsim: {option} {selection} ({setting}) matches none of the {launches} launches: nothing is {done}; the program \
+             launches {kernels}\n  remedy: use * as a wildcard in kernel names: kernel=*NAME*"
         );
     }
 }
 
-/// Tells of selections that have chosen nothing, though there were launches.
+/// Warns about selections that matched nothing although there were launches.
 pub(crate) fn tell() {
     let launches = process().launches.load(Ordering::Relaxed);
     if launches == 0 || process().forked.load(Ordering::Relaxed) {

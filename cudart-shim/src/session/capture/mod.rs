@@ -1,9 +1,10 @@
-//! Saves launches for `voltsim replay`, where `VOLTSIM_CAPTURE` names a folder: the kernel's PTX, its parameters, and all
-//! memory that a pointer, texture object or surface object may reach, as it is when the launch's turn in its stream has
-//! come.
+//! Captures launches for `voltsim replay` into the directory `VOLTSIM_CAPTURE`. A capture holds the
+//! kernel's PTX, the arguments, and all memory reachable through pointers, textures and surfaces,
+//! as of the launch's turn in its stream.
 //!
-//! `VOLTSIM_CAPTURE_ONLY` chooses launches (`kernel=GLOB,launch=A..B`), `VOLTSIM_CAPTURE_RESULTS=1` saves the memory
-//! after each of them too. What cannot be saved is told once, and the program goes on.
+//! `VOLTSIM_CAPTURE_ONLY` selects launches (`kernel=GLOB,launch=A..B`). `VOLTSIM_CAPTURE_RESULTS=1`
+//! also saves the memory after each launch. The first failure is reported and ends capturing; the
+//! program continues.
 
 mod objects;
 
@@ -35,17 +36,17 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the environment asks for.
+/// Settings from the environment.
 struct Settings {
     folder: PathBuf,
     selection: Selection,
     results: bool,
 }
 
-/// Set when a capture has failed: the next would too.
+/// Set after a failed capture, because later captures would fail too.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
-/// Characters of a kernel's name that its folder's name has.
+/// Length limit for kernel names in directory names.
 const NAME_LENGTH: usize = 60;
 
 fn settings() -> Option<&'static Settings> {
@@ -71,40 +72,40 @@ fn give_up(kernel: &str, error: &Error) {
     log::report(|| format!("capture of {kernel}: {error}; captures no further launches. {}", error.remedy()));
 }
 
-/// A launch that is to be captured.
+/// A launch selected for capture.
 pub(crate) struct Order {
-    /// If in a folder of its own.
+    /// Settings for a directory of its own, if selected.
     folder: Option<&'static Settings>,
-    /// Whether in the kernel stream.
+    /// Set if the launch goes to the kernel stream.
     in_stream: bool,
     launch: u64,
     api_call: u64,
 }
 
-/// A launch that has been captured, and waits for its end.
+/// A captured launch that has not ended.
 pub(crate) struct Captured {
     folder: Option<CapturedFolder>,
     in_stream: bool,
 }
 
-/// A launch whose folder is written, but for what it leaves in memory.
+/// A captured launch whose directory lacks only the results.
 struct CapturedFolder {
     capture: Capture,
-    /// The buffers, in the capture's order.
+    /// Buffers in the order of the capture.
     memory: Vec<Allocation>,
 }
 
-/// Launches are captured in folders.
+/// Tells whether launches are captured into directories.
 pub(crate) fn is_wanted() -> bool {
     settings().is_some()
 }
 
-/// Whether launches are chosen by NVTX ranges.
+/// Tells whether NVTX ranges select launches.
 pub(crate) fn needs_ranges() -> bool {
     settings().is_some_and(|settings| settings.selection.needs_ranges())
 }
 
-/// The program asks for this launch: is it to be captured?
+/// Decides at the API call whether to capture a launch.
 pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
     let wants = |settings: &&Settings| {
         let chosen = unmatched_selections::CAPTURED.note(settings.selection.contains(kernel, launch, marks));
@@ -116,7 +117,7 @@ pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
 }
 
 impl Order {
-    /// Saves the launch as the kernel is going to see it.
+    /// Saves the launch state before execution.
     pub(crate) fn before(
         &self,
         simulator: &Simulator,
@@ -149,7 +150,7 @@ impl Order {
         Captured { folder, in_stream: self.in_stream }
     }
 
-    /// Tells what the launch can reach; gives the manifest without that, and the memory.
+    /// Writes the reachable memory to the sink. Returns the manifest without it, and the memory.
     fn save(
         &self,
         simulator: &Simulator,
@@ -195,7 +196,7 @@ impl Order {
 }
 
 impl Captured {
-    /// Saves what the launch has left in memory, and how it ended, where that is wanted.
+    /// Saves the launch's results and outcome, if requested.
     pub(crate) fn after(self, simulator: &Simulator, outcome: &Result<(), DeviceFault>) {
         if self.in_stream && outcome.is_ok() {
             kernel_stream::end();
@@ -224,7 +225,8 @@ impl CapturedFolder {
     }
 }
 
-/// What kernels can access, but for the program's own memory, which lies elsewhere in another process.
+/// Ranges that kernels can access. Host memory of the program is excluded: a replay has it at other
+/// addresses.
 fn accessible(allocations: &[Allocation]) -> Accessible {
     let mut accessible = Accessible::default();
     let mut mapped_until = None;
@@ -242,21 +244,21 @@ fn accessible(allocations: &[Allocation]) -> Accessible {
     accessible
 }
 
-/// Which memory a launch may reach.
+/// Memory reachable by a launch.
 struct Reach {
     allocations: Vec<Allocation>,
     ranges: Ranges,
     /// Names of the module's variables, by address.
     variables: BTreeMap<u64, String>,
-    /// Positions of the allocations reached so far, in the order they were.
+    /// Indices of the allocations found so far, in discovery order.
     reached: Vec<usize>,
     known: Vec<bool>,
-    /// Texture and surface objects reached so far.
+    /// Texture and surface objects found so far.
     objects: Objects,
 }
 
 impl Reach {
-    /// The variables that the program names.
+    /// Starts from the variables that the program references.
     fn new(memory: &Memory, module: &LoadedModule, program: &Program, objects: Objects) -> Self {
         let allocations: Vec<_> =
             memory.allocations().into_iter().filter(|one| one.kind != AllocationKind::Parameters).collect();
@@ -285,7 +287,7 @@ impl Reach {
         }
     }
 
-    /// An allocation with those that are mapped side by side with it: one range to whoever has mapped them.
+    /// An allocation with the adjacent mapped ones: one range to the program that mapped them.
     fn mapped_beside(&self, position: usize) -> RangeInclusive<usize> {
         let is_followed = |position: usize| {
             let [one, next] = [position, position + 1].map(|position| self.allocations.get(position));
@@ -298,7 +300,8 @@ impl Reach {
         first.unwrap_or(position)..=last.unwrap_or(position)
     }
 
-    /// The words of `bytes` that are addresses, and those that are handles of objects; what they lead to is reached.
+    /// Finds the words of `bytes` that are addresses or object handles, and marks their targets as
+    /// reachable.
     fn scan(&mut self, address: u64, bytes: &[u8]) -> (Words, Words) {
         let words = self.ranges.pointers(address, bytes);
         for word in words.offsets().filter_map(|offset| launch_capture::word_at(bytes, offset)) {
@@ -315,7 +318,8 @@ impl Reach {
         (words, objects)
     }
 
-    /// Tells the memory reached, and what is reached from there. Texels of arrays are no pointers.
+    /// Writes all reachable memory, found transitively. Texels of arrays are not scanned for
+    /// pointers.
     fn save(&mut self, memory: &Memory, sink: &mut impl Sink) -> Result<Vec<Allocation>, Error> {
         let mut saved = Vec::new();
         while let Some(allocation) =
@@ -335,7 +339,7 @@ impl Reach {
     }
 }
 
-/// The variables of the module that a program names, with their addresses.
+/// The module's variables that a program references, with their addresses.
 fn named_variables<'a>(
     program: &'a Program,
     module: &'a LoadedModule,
@@ -344,7 +348,8 @@ fn named_variables<'a>(
     externals.filter_map(|external| Some((external.name.as_str(), module.variable(&external.name)?.address)))
 }
 
-/// What a program can reach and a capture has not: sampler references, and variables that no driver shows.
+/// Reachable state that a capture lacks: sampler references, and variables without external
+/// linkage.
 fn omitted(program: &Program, module: &LoadedModule, table: &Table) -> Vec<String> {
     let is_sampler = |address| table.samplers.contains_key(&address);
     let samplers = named_variables(program, module).filter(|(_, address)| is_sampler(*address));
@@ -357,7 +362,7 @@ fn omitted(program: &Program, module: &LoadedModule, table: &Table) -> Vec<Strin
     omitted
 }
 
-/// The parameters by name; what their words point to is reached.
+/// The arguments by parameter name. Their words are scanned for pointers.
 fn parameters(program: &Program, config: &LaunchConfig, reach: &mut Reach) -> Vec<Parameter> {
     let declared = program.kernel().source.parameters.iter();
     declared
@@ -371,7 +376,7 @@ fn parameters(program: &Program, config: &LaunchConfig, reach: &mut Reach) -> Ve
         .collect()
 }
 
-/// The bytes of an allocation; zeros where it has been freed meanwhile.
+/// The bytes of an allocation; zeros if it was freed meanwhile.
 fn contents(memory: &Memory, allocation: &Allocation) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(allocation.size).unwrap_or(0)];
     let _ = memory.read(allocation.address, &mut bytes);
@@ -405,7 +410,7 @@ fn kind_name(kind: AllocationKind) -> &'static str {
     }
 }
 
-/// As much of a kernel's name as makes a readable name of a folder.
+/// A shortened kernel name for a directory.
 fn file_name(kernel: &str) -> String {
     let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
     kernel.chars().take(NAME_LENGTH).map(plain).collect()
@@ -416,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mappings_without_a_gap_are_accessible_as_one_range_and_other_neighbours_are_not() {
+    fn adjacent_mappings_are_accessible_as_one_range() {
         let kinds = [
             (0, 8, AllocationKind::Device),
             (8, 8, AllocationKind::Device),

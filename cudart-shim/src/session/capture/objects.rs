@@ -1,4 +1,4 @@
-//! The texture and surface objects that a launch may reach, as a capture describes them.
+//! Texture and surface objects of a capture.
 
 use crate::abi::texture::{
     NORMALIZED_COORDINATES, READ_AS_INTEGER, SEAMLESS_CUBEMAP, SRGB, driver_format_code,
@@ -7,10 +7,10 @@ use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, 
 use launch_capture::{self as capture, Address, Texels};
 use std::sync::Arc;
 
-/// Objects that have been reached.
+/// Objects reachable by a launch.
 pub(super) struct Objects {
     table: Arc<Table>,
-    /// Images of arrays, with their number among those of the capture.
+    /// Images of arrays. The index is the array's number in the capture.
     arrays: Vec<Image>,
     pub(super) images: Vec<capture::Image>,
     pub(super) textures: Vec<capture::Texture>,
@@ -23,12 +23,13 @@ impl Objects {
         Self { table, arrays: Vec::new(), images: Vec::new(), textures: Vec::new(), surfaces: Vec::new() }
     }
 
-    /// Is this the handle of an object? The object is then reached, and so is the memory that is given.
+    /// Adds the object with a handle. Returns the address of its memory, or `None` for other
+    /// values.
     pub(super) fn reach(&mut self, handle: u64) -> Option<u64> {
         self.reach_as(handle, None)
     }
 
-    /// The same for a variable of the module that is a texture or surface reference.
+    /// [`Objects::reach`] for a module variable that is a texture or surface reference.
     pub(super) fn reach_reference(&mut self, name: &str, address: u64) -> Option<u64> {
         self.reach_as(address, Some(name))
     }
@@ -63,7 +64,7 @@ impl Objects {
         Some(capture::Texture { handle: Address(handle), reference: None, texels, sampler: sampler(texture) })
     }
 
-    /// The image's number; objects of the same array have the same.
+    /// The image's number. Objects of the same array share it.
     fn image(&mut self, image: &Image) -> usize {
         if let Some(known) = self.arrays.iter().position(|known| known == image) {
             return known;
@@ -89,7 +90,7 @@ impl Objects {
     }
 }
 
-/// `CUarray_format`, and the channels.
+/// The `CUarray_format` and the number of channels.
 fn code(format: Format) -> (u32, u32) {
     (driver_format_code(format).cast_unsigned(), format.channels)
 }

@@ -1,8 +1,9 @@
-//! What of a launch's arguments is the same in each run of the program: what the kernel reads of them.
+//! Digest of a launch's arguments. It must be equal in every run of the program.
 //!
-//! Where the kernel's code tells which bytes it loads, these count. A kernel that indexes its parameters may load any, of which a
-//! program may have written only some: of such a launch those count that it has loaded, if it was executed from its beginning
-//! to its end in the run that is saved. Else all count.
+//! The digest covers the parameter bytes that the kernel reads. If the code does not tell which
+//! bytes it reads, because the kernel indexes its parameters, the program may have left some unset.
+//! For such a launch the digest covers the bytes read at run time, provided the saved run executed
+//! it from beginning to end. Otherwise it covers all bytes.
 
 use super::place;
 use crate::session::launch::KernelLaunch;
@@ -14,7 +15,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
-/// By what the kernel's code tells.
+/// Digest of the bytes that the code reads.
 pub(super) fn of(launch: &KernelLaunch) -> Arguments {
     let block = launch.parameters();
     let digest = match launch.parameters_read() {
@@ -26,12 +27,13 @@ pub(super) fn of(launch: &KernelLaunch) -> Arguments {
     Arguments { read: None, digest }
 }
 
-/// By what a launch has read.
+/// Digest of the bytes that the launch read.
 pub(super) fn over(launch: &KernelLaunch, read: Vec<Range<u64>>) -> Arguments {
     Arguments { digest: digest(launch.parameters(), &read), read: Some(read) }
 }
 
-/// Where a launch is to note what it reads of its parameters, if the code does not tell; it has what the code tells.
+/// Recorder for the parameter bytes read at run time, starting with those known from the code.
+/// `None` if the code tells all of them.
 pub(super) fn reads(launch: &KernelLaunch) -> Option<Arc<ParameterReads>> {
     let ParametersRead::Indexed(known) = launch.parameters_read() else { return None };
     let reads = ParameterReads::of(launch.parameters().len());
@@ -39,8 +41,9 @@ pub(super) fn reads(launch: &KernelLaunch) -> Option<Arc<ParameterReads>> {
     Some(Arc::new(reads))
 }
 
-/// Of some bytes of a parameter block. Addresses of the program's own memory, which the device cannot reach, count as one and the
-/// same: they lie on stacks and are another in each run. Those of what it has registered count as which registration it is.
+/// Digest of some bytes of a parameter block. All addresses of unregistered host memory count as
+/// equal, because stack addresses differ between runs. An address in registered memory counts as
+/// registration and offset.
 fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
     let mut bytes = vec![0; block.len()];
     for range in read {
@@ -63,16 +66,16 @@ fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
     Digest::of(&bytes)
 }
 
-/// Whether there is memory of the program's own at an address, which no device can reach.
+/// Tells whether an address is in host memory that no device can access.
 fn is_own_memory(address: u64) -> bool {
-    /// Bytes of a page of the host.
+    /// Host page size in bytes.
     const PAGE: u64 = 4096;
-    // Small numbers are none: the system keeps the first pages empty.
+    // Small numbers are not addresses: the system leaves the first pages unmapped.
     if address < 1 << 16 || owner_of(address).is_some() || started().any(|it| it.device.memory.owns(address))
     {
         return false;
     }
     let page = (address & !(PAGE - 1)) as *mut libc::c_void;
-    // SAFETY: with this flag the call changes nothing; it fails where no memory is.
+    // SAFETY: with this flag the call changes nothing. It fails for unmapped memory.
     unsafe { libc::msync(page, 1, libc::MS_ASYNC) == 0 }
 }

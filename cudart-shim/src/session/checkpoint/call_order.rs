@@ -1,11 +1,13 @@
-//! Threads of a program make calls one after the other in a run that is saved, and in the same order when it is resumed: addresses and
-//! the numbers of steps depend on the order of calls.
+//! Order of API calls across threads. A saved run serialises the calls, and a resumed run repeats
+//! their order, because addresses and step numbers depend on it.
 //!
-//! A thread is known by the name that `libvoltsim_threads.so` has given it. Without that library, and from threads that have no name,
-//! calls are made as they come. So are those of the first thread before the process has what others share: made earlier, that would lie
-//! on the heap where memory of the program's own lies else. And so are those of which there are more or fewer from run to run, as a
-//! program makes them until something has happened, and the one that whichever thread launches a kernel first makes for all, while
-//! the others wait for what it makes.
+//! `libvoltsim_threads.so` names the threads. Without that library, and on unnamed threads, calls
+//! run unordered.
+//!
+//! Three kinds of calls are always unordered. Calls of the first thread before the shared state
+//! exists: creating that state earlier would move later heap allocations. Polling calls, whose
+//! number differs between runs. The lazy lookup of a kernel, which any thread may do first while
+//! the others wait for its result.
 
 use crate::host::log;
 use parking_lot::{Condvar, Mutex};
@@ -14,58 +16,58 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How long threads wait for others.
+/// Time limits for waiting threads.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// A call that takes longer may wait for something that another thread has to do: the next one is made beside it.
+    /// A longer call may be waiting for another thread. The next call then runs concurrently.
     call: Duration,
-    /// When no call has been made for so long, the thread whose turn it is will make none.
+    /// A thread that makes no call for this long loses its turn.
     turn: Duration,
 }
 
 const LIMITS: Limits = Limits { call: Duration::from_secs(1), turn: Duration::from_secs(60) };
 
-/// Parts of the names of calls that are made as they come, and of functions that tell nothing of the program's.
+/// Name parts of unordered calls, and of functions that reveal nothing about the program.
 const AS_THEY_COME: [&str; 6] = ["Query", "Synchronize", "LastError", "GetError", "nvml", "__cudaGetKernel"];
 
-/// The name of the process's first thread.
+/// Name of the process's first thread.
 pub(super) const FIRST: u64 = 1;
 
-/// The calling thread's name, if it has one.
+/// The calling thread's name, if any.
 pub(super) fn own_name() -> Option<u64> {
     type Name = unsafe extern "C" fn() -> u64;
     static NAME: OnceLock<Option<Name>> = OnceLock::new();
     let name = (*NAME.get_or_init(|| {
-        // SAFETY: a C string; the library is one of those that the program began with.
+        // SAFETY: a C string. The library was loaded at program start.
         let name = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"voltsim_thread_name".as_ptr()) };
-        // SAFETY: the library of ours that has this function has it with this type.
+        // SAFETY: the function has this type in the only library that exports it.
         (!name.is_null()).then(|| unsafe { std::mem::transmute::<*mut libc::c_void, Name>(name) })
     }))?;
-    // SAFETY: it has no precondition.
+    // SAFETY: the function has no precondition.
     Some(unsafe { name() }).filter(|name| *name != 0)
 }
 
-/// Whose turn it is.
+/// Turn order of the threads.
 pub(super) struct Order(Mutex<State>);
 
 struct State {
     limits: Limits,
-    /// What is left of the order that was saved.
+    /// Rest of the saved order.
     saved: VecDeque<Run>,
-    /// The order in this run, if it is saved.
+    /// Order of this run, if it is being saved.
     taken: Option<Turns>,
-    /// The call that is being made.
+    /// The call in progress.
     holder: Option<Holder>,
-    /// Calls so far.
+    /// Number of calls so far.
     calls: u64,
-    /// When the last one began or ended.
+    /// Time at which the last call began or ended.
     moved: Instant,
     waiting: VecDeque<Waiting>,
 }
 
 struct Holder {
     thread: u64,
-    /// Its number.
+    /// Number of the call.
     call: u64,
     since: Instant,
 }
@@ -75,7 +77,7 @@ struct Waiting {
     turn: Arc<Condvar>,
 }
 
-/// A call that is being made in its turn.
+/// A call in progress that holds the turn.
 pub(crate) struct Turn<'o> {
     order: &'o Order,
     call: u64,
@@ -93,18 +95,18 @@ impl Drop for Turn<'_> {
 }
 
 impl Order {
-    /// The order of a run that goes on from `saved`, and is saved itself if `is_saved`.
+    /// The order for a run that resumes `saved`. With `is_saved`, the run is also saved.
     pub(super) fn new(saved: Turns, is_saved: bool) -> Order {
         Order(Mutex::new(State::new(saved, is_saved, LIMITS)))
     }
 
-    /// Waits until it is the turn of this thread to make a call; nothing if it makes it as it comes.
+    /// Waits for this thread's turn. Returns `None` for an unordered call.
     pub(super) fn turn(&self, call: &str, thread: u64) -> Option<Turn<'_>> {
         if AS_THEY_COME.iter().any(|part| call.contains(part)) {
             return None;
         }
         let mut state = self.0.lock();
-        // A call that another one is made of.
+        // A nested call.
         if state.holder.as_ref().is_some_and(|holder| holder.thread == thread) {
             return None;
         }
@@ -124,7 +126,7 @@ impl Order {
         self.0.lock().taken.clone().unwrap_or_default()
     }
 
-    /// From here on there is no order that was saved: the run has come to its point, or is another one.
+    /// Drops the saved order: the run reached its checkpoint or diverged.
     pub(super) fn forget_saved(&self) {
         let mut state = self.0.lock();
         state.saved.clear();
@@ -150,7 +152,7 @@ impl State {
         !is_held && self.saved.front().is_none_or(|run| run.thread == thread)
     }
 
-    /// A thread makes a call now; gives its number.
+    /// Begins a call of a thread and returns its number.
     fn begin(&mut self, thread: u64) -> u64 {
         let since = Instant::now();
         self.calls += 1;
@@ -168,7 +170,7 @@ impl State {
         self.calls
     }
 
-    /// Wakes a thread that waits, and may go on.
+    /// Wakes the next waiting thread that may run.
     fn wake_next(&self) {
         let next = self.waiting.iter().find(|waiting| self.is_turn_of(waiting.thread));
         next.map(|waiting| waiting.turn.notify_one());
@@ -194,14 +196,14 @@ mod tests {
 
     const SHORT: Limits = Limits { call: Duration::from_millis(20), turn: Duration::from_millis(100) };
 
-    /// Of a run that is saved and goes on from one in which these threads have made calls.
+    /// The order of a saved run that resumes one with calls from these threads.
     fn order(saved: &[u64], limits: Limits) -> Order {
         let mut turns = Turns::default();
         saved.iter().for_each(|thread| turns.add(*thread));
         Order(Mutex::new(State::new(turns, true, limits)))
     }
 
-    /// A thread of this name makes so many calls.
+    /// Makes `count` calls as a thread.
     fn calls(order: &Order, thread: u64, count: usize) {
         (0..count).for_each(|_| drop(order.turn("cudaMalloc", thread)));
     }
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_make_calls_in_the_order_that_was_saved() {
+    fn calls_follow_the_saved_order() {
         let saved = [2, 1, 3, 3, 2, 1, 2, 3, 1, 1];
         let order = &order(&saved, LIMITS);
         thread::scope(|scope| {
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_was_not_there_waits_for_the_end_of_the_order() {
+    fn unknown_thread_waits_for_the_end_of_the_order() {
         let order = order(&[1, 2, 1], LIMITS);
         thread::scope(|scope| {
             scope.spawn(|| calls(&order, 7, 2));
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_no_calls_in_a_file_is_over_with_the_next_call() {
+    fn empty_run_of_calls_ends_at_the_next_call() {
         let turns = Turns { runs: vec![Run { thread: 1, calls: 0 }, Run { thread: 1, calls: 1 }] };
         let order = Order::new(turns, true);
         calls(&order, 1, 3);
@@ -244,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn an_order_whose_calls_are_not_made_is_given_up() {
+    fn order_is_dropped_if_its_calls_are_missing() {
         let order = order(&[1, 2, 1], SHORT);
         calls(&order, 1, 3);
         assert_eq!(taken(&order), [1, 1, 1]);
     }
 
     #[test]
-    fn a_call_that_waits_for_another_thread_holds_it_up_for_a_while_only() {
+    fn blocked_call_delays_other_threads_for_a_limited_time() {
         let order = order(&[], SHORT);
         let held = order.turn("cudaFree", 1);
         thread::scope(|scope| drop(scope.spawn(|| calls(&order, 2, 1))));
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_within_calls_and_those_that_tell_what_has_happened_take_no_turn() {
+    fn nested_calls_and_queries_take_no_turn() {
         let order = order(&[], LIMITS);
         let turn = order.turn("cudaMalloc", 1);
         assert!(turn.is_some() && order.turn("cudaFree", 1).is_none());
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_call_that_one_thread_makes_for_all_takes_no_turn_of_another_threads() {
+    fn lazy_kernel_lookup_takes_no_turn() {
         let order = order(&[2, 1], LIMITS);
         assert!(order.turn("__cudaGetKernel", 1).is_none());
         assert!(order.turn("cudaLibraryGetKernel", 2).is_some());

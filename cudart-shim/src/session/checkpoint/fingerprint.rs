@@ -1,4 +1,4 @@
-//! What this run is, for its checkpoints and against those that it resumes.
+//! Fingerprint of a run: saved in its checkpoints and compared with the checkpoint it resumes.
 
 use crate::host::environment;
 use crate::host::mapped::{file_at, files_at};
@@ -13,18 +13,18 @@ use std::env;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Settings on which results depend.
+/// Settings that affect results.
 const SETTINGS: [&str; 1] = ["VOLTSIM_FMAD"];
-/// Settings of the timing model.
+/// Timing model settings.
 const MODEL: [&str; 3] = ["VOLTSIM_MODE", "VOLTSIM_GPU", "VOLTSIM_SET"];
 
-/// Of this library's file.
+/// Digest of this library's file.
 static ENGINE: LazyLock<Digest> =
     LazyLock::new(|| digest_of(Path::new(&file_at(about as *const () as usize).unwrap_or_default())));
-/// Of the program's file.
+/// Digest of the program's file.
 static EXECUTABLE: LazyLock<Digest> = LazyLock::new(|| digest_of(Path::new("/proc/self/exe")));
 
-/// This run at a point, which is a step and a launch.
+/// Fingerprint of this run at a point, given as step and launch.
 pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
     let settings = |names: &[&str]| -> BTreeMap<String, String> {
         names.iter().filter_map(|name| Some(((*name).to_owned(), environment::text(name)?))).collect()
@@ -48,9 +48,9 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
     }
 }
 
-/// Libraries beside the program that have code for devices and are loaded now.
+/// Loaded libraries with device code, except the program itself.
 fn libraries(program: &str) -> BTreeMap<String, Digest> {
-    /// Of files that were read.
+    /// Digests of the files read so far.
     static DIGESTS: Mutex<BTreeMap<String, Digest>> = Mutex::new(BTreeMap::new());
     let mut digests = DIGESTS.lock();
     let files = files_at(&registry().lock().wrappers());
@@ -61,7 +61,7 @@ fn libraries(program: &str) -> BTreeMap<String, Digest> {
     libraries.collect()
 }
 
-/// Of a file; that of nothing if it cannot be read.
+/// Digest of a file; of no bytes if the file is unreadable.
 fn digest_of(file: &Path) -> Digest {
     Digest::of_file(file).unwrap_or(Digest::of(&[]))
 }

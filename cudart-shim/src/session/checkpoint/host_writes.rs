@@ -1,4 +1,4 @@
-//! What kernels change in memory that the program's own code reads without asking: managed, pinned and registered memory.
+//! Changes by kernels to host-visible memory: managed, pinned and registered.
 
 use super::place;
 use crate::session::simulator::started;
@@ -10,25 +10,26 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Bytes that are compared at once.
+/// Comparison granularity in bytes.
 const BLOCK: usize = 4096;
-/// Bytes of a word, which may be an address. Of one that has changed all bytes are given, since half an address is none; one that has
-/// not is the program's own affair, which may have another address there in its next run.
+/// Size of a word in bytes, which may be an address. A changed word is stored whole, because half
+/// an address is useless. An unchanged word may hold another address in the program's next run, so
+/// it is not stored.
 const WORD: u64 = 8;
 
-/// A copy of that memory: blocks by address, those of zeros left out.
+/// Shadow copy of host-visible memory: nonzero blocks by address.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
     blocks: FxHashMap<u64, Box<[u8]>>,
 }
 
 impl Shadow {
-    /// Takes over what the memory holds now.
+    /// Updates the copy without reporting changes.
     pub(super) fn follow(&mut self) -> io::Result<()> {
         self.changes().map(drop)
     }
 
-    /// What differs from the copy, which takes it over: addresses, and the bytes there now.
+    /// Updates the copy and returns the changes: addresses with their new bytes.
     pub(super) fn changes(&mut self) -> io::Result<Vec<(Address, Vec<u8>)>> {
         let mut changes = Vec::new();
         let mut own_memory = None;
@@ -44,7 +45,7 @@ impl Shadow {
         Ok(changes)
     }
 
-    /// Words of a block that are not what they were, those that follow each other in one piece.
+    /// The changed words of a block. Adjacent words form one piece.
     fn update(&mut self, address: u64, now: &[u8]) -> Vec<(u64, Vec<u8>)> {
         let before = self.blocks.get(&address).map_or(&[0; BLOCK][..], |block| block);
         if now.len() == before.len() && now == before {
@@ -76,7 +77,7 @@ fn seen_by_host() -> impl Iterator<Item = Allocation> {
     allocations.filter(|allocation| allocation.kind.is_seen_by_host())
 }
 
-/// Reads a part of an allocation. What the program has registered it may have unmapped, which must not end it.
+/// Reads a part of an allocation. An unmapped registration must not crash the process.
 fn read(
     own_memory: &mut Option<File>,
     allocation: &Allocation,
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_have_changed_are_given_whole_and_once() {
+    fn changed_words_are_reported_whole_and_once() {
         let mut shadow = Shadow::default();
         let mut block = [0; BLOCK];
         assert_eq!(shadow.update(0x1000, &block), []);
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_the_address_space_wherever_memory_begins_and_ends() {
+    fn words_are_aligned_in_the_address_space() {
         let mut shadow = Shadow::default();
         let block = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
         let changes = [(0x1006, vec![1, 0]), (0x1010, vec![2])];

@@ -1,14 +1,16 @@
-//! Checkpoints: a run is saved at a launch, and a later run of the same program goes on from there.
+//! Checkpoints: a run is saved at a launch, and a later run of the same program resumes there.
 //!
-//! `VOLTSIM_CHECKPOINT` names the point (`kernel=N,cta=M,ctas=T,instructions=Y`; `kernel=N,cycle=C` of a launch that is timed),
-//! `VOLTSIM_CHECKPOINT_FILE` the file, `VOLTSIM_CHECKPOINT_STOP=1` ends the program once it is written; `VOLTSIM_RESUME` names a
-//! file to resume from, with `VOLTSIM_RESUME_COLD=1` with a timing model's caches empty. In such runs the device does one thing at a
-//! time and a call returns when its work is done, so that what each step finds depends on the calls before it alone.
+//! `VOLTSIM_CHECKPOINT` sets the point (`kernel=N,cta=M,ctas=T,instructions=Y`, or
+//! `kernel=N,cycle=C` for a timed launch). `VOLTSIM_CHECKPOINT_FILE` names the file, and
+//! `VOLTSIM_CHECKPOINT_STOP=1` ends the program after writing it. `VOLTSIM_RESUME` names a
+//! checkpoint to resume; `VOLTSIM_RESUME_COLD=1` resumes it with empty caches. In such runs the
+//! device executes serially and calls are synchronous. The state at each step then depends only on
+//! earlier calls.
 //!
-//! A resumed run makes all calls again, and so has all handles and allocations again. Launches, and copies and fills of
-//! device memory, are *steps*: those before the point are not executed; what they have brought to the host comes from the
-//! checkpoint. At the point the device's memory is put in place. A step that is not what it was in the saved run ends the
-//! resumption with an error that names it.
+//! A resumed run repeats all API calls and thereby recreates handles and allocations. Launches,
+//! copies and fills of device memory are *steps*. Steps before the point are skipped, and the
+//! checkpoint provides their effects on the host. At the point the device state is restored. A step
+//! that differs from the saved run ends the resumption with an error that names it.
 
 mod arguments;
 mod call_order;
@@ -44,65 +46,65 @@ use std::{fmt, fs};
 use step_result::Before;
 use stream_engine::Context;
 
-/// What a process does about checkpoints.
+/// Checkpoint state of the process.
 pub(crate) struct Checkpoints {
-    /// Steps that have been asked for.
+    /// Number of steps so far.
     steps: AtomicU64,
-    /// Some step is yet to be recorded, or left out.
+    /// Set while steps are recorded or skipped.
     active: AtomicBool,
     phase: Mutex<Phase>,
-    /// The order of calls, where threads are told apart.
+    /// Order of API calls, if threads are named.
     order: Order,
 }
 
-/// What is yet to be done.
+/// Remaining work: resumption and recording.
 #[derive(Default)]
 struct Phase {
     resumer: Option<Resumer>,
     recorder: Option<Recorder>,
-    /// The run is not the one that was saved: no further step is done, on whatever device.
+    /// The run diverged. No further step is executed on any device.
     refused: bool,
 }
 
-/// A launch that the program asks for.
+/// A launch step.
 #[derive(Clone, Copy)]
 pub(crate) struct Launched<'c> {
-    /// Its number.
+    /// Number of the launch.
     pub(crate) number: u64,
-    /// How it is executed.
+    /// Execution mode.
     pub(crate) way: Way,
-    /// The stream's.
+    /// The stream's context.
     pub(crate) context: &'c Context<DeviceFault>,
 }
 
-/// The environment asks for something that cannot be; standard error has it.
+/// The environment's checkpoint settings cannot be satisfied. The reason was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refused;
 
 impl Refused {
-    /// Every later call fails: the program must not go on with a device that is not what it was.
+    /// Turns the error into a sticky fault: the device state is not the program's.
     fn fault(self, simulator: &Simulator) -> DeviceFault {
         DeviceFault { device: simulator.ordinal, error: Error::Unknown }
     }
 }
 
-/// Tells why a run cannot be saved or resumed, and notes for `voltsim resume` that it was not.
+/// Reports that a run cannot be saved or resumed, and records the failure for `voltsim resume`.
 fn refuse(message: impl fmt::Display) -> Refused {
     eprintln!("voltsim: {message}");
     note_outcome("refused\n");
     Refused
 }
 
-/// Tells `voltsim resume` what has become of the resumption.
+/// Writes the outcome of the resumption for `voltsim resume`.
 fn note_outcome(outcome: &str) {
     if let Some(file) = environment::variable("VOLTSIM_RESUME_STATUS") {
-        // Without it the command takes the run for one that has not come to the point.
+        // Without the file, the command assumes that the run did not reach the point.
         let _ = fs::write(Path::new(&file), outcome);
     }
 }
 
 impl Checkpoints {
-    /// What the environment asks for, if anything.
+    /// The checkpoint state according to the environment, if any.
     pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
         let resumer = environment::variable("VOLTSIM_RESUME").map(|file| Resumer::open(Path::new(&file)));
         let resumer = resumer.transpose()?;
@@ -116,13 +118,13 @@ impl Checkpoints {
         }))
     }
 
-    /// A number for a step that the program asks for now.
+    /// The number of the next step.
     fn next_step(&self) -> Option<u64> {
         let active = self.active.load(Ordering::Relaxed);
         active.then(|| self.steps.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Changes the phase, unless the run was refused before.
+    /// Changes the phase, unless the run was already refused.
     fn update<T>(&self, change: impl FnOnce(&mut Phase) -> Result<T, Refused>) -> Result<T, Refused> {
         let mut phase = self.phase.lock();
         if phase.refused {
@@ -144,9 +146,9 @@ impl Phase {
         self.resumer.is_some() || self.recorder.is_some() || self.refused
     }
 
-    /// What is to be done of a step. One that was before the point is left out, and the host gets what it had from it. At
-    /// the point of a saved run the devices become what they were, and the launch there may have begun. At a point where
-    /// this run is to be saved it is.
+    /// Decides how much of a step to execute. Before the point, the step is skipped and its saved
+    /// effects on the host are applied. At the point, the devices are restored, and the launch may
+    /// be partly complete. At a point to save, the checkpoint is written.
     fn left_of(
         &mut self,
         simulator: &'static Simulator,
@@ -164,7 +166,7 @@ impl Phase {
                 self.note(number, asked, outcome);
                 return Ok(Left::Over(fault.map_or(Ok(()), Err)));
             }
-            // What the launch had done before is part of what it does.
+            // The saved part of the launch counts as part of the step.
             let before = self.before(simulator, operation);
             *begun = self.go_on(launched.map(|launched| launched.way))?;
             if begun.is_some() {
@@ -186,7 +188,7 @@ impl Phase {
         Ok(Left::Work(self.before(simulator, operation)))
     }
 
-    /// The devices become what they were at the point. The launch there is executed this way.
+    /// Restores the devices at the point. `way` is the execution mode of the launch there.
     fn go_on(&mut self, way: Option<Way>) -> Result<Option<SuspendedLaunch>, Refused> {
         let begun = self.resumer.as_mut().map_or(Ok(None), |resumer| resumer.restore(way))?;
         self.resumer = None;
@@ -194,7 +196,7 @@ impl Phase {
         Ok(begun)
     }
 
-    /// Notes a step that is over.
+    /// Records a completed step.
     fn note(&mut self, number: u64, asked: Asked, outcome: Outcome) {
         if let Some(recorder) = &mut self.recorder
             && let Err(error) = recorder.note(&Step { number, asked, outcome })
@@ -203,7 +205,7 @@ impl Phase {
         }
     }
 
-    /// The run is not saved.
+    /// Stops recording after an error.
     fn give_up(&mut self, error: &dyn fmt::Display) {
         if let Some(recorder) = self.recorder.take() {
             recorder.give_up(error);
@@ -211,12 +213,12 @@ impl Phase {
     }
 }
 
-/// What the process does about checkpoints, if anything.
+/// The process's checkpoint state, if any.
 fn checkpoints() -> Option<&'static Checkpoints> {
     process().checkpoints.as_ref().ok().and_then(Option::as_ref)
 }
 
-/// Refuses a device when the environment asks for something that cannot be, or for a checkpoint of another device.
+/// Rejects a device if the settings cannot be satisfied or the checkpoint is for another device.
 pub(crate) fn admit(profile: &Profile) -> crate::abi::error::Result<()> {
     let admitted = process().checkpoints.as_ref().map_err(|refused| *refused).and_then(|checkpoints| {
         let Some(checkpoints) = checkpoints else { return Ok(()) };
@@ -225,28 +227,28 @@ pub(crate) fn admit(profile: &Profile) -> crate::abi::error::Result<()> {
     admitted.map_err(|Refused| Error::InitializationError)
 }
 
-/// Is the run one that is resumed, and has not come to its point?
+/// Tells whether a resumed run has not reached its point.
 pub(crate) fn is_before_point() -> bool {
     checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().resumer.is_some())
 }
 
-/// Are runs of this process saved or resumed?
+/// Tells whether this process saves or resumes a run.
 pub(crate) fn is_wanted() -> bool {
     !matches!(process().checkpoints, Ok(None))
 }
 
-/// Is this run saved?
+/// Tells whether this run is saved.
 pub(crate) fn is_saved() -> bool {
     checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().recorder.is_some())
 }
 
-/// Who notes what launches read of their parameters: in runs that are saved. Programs that are stopped inside are the same in the run
-/// that goes on.
+/// Observer of parameter reads, present in saved runs. A program stopped inside a launch keeps it
+/// when resumed.
 pub(crate) fn watcher() -> Option<Arc<ParameterWatcher>> {
     (is_saved() || is_inside_launch()).then(|| Arc::new(ParameterWatcher))
 }
 
-/// Does the run stop inside of a launch, or go on there?
+/// Tells whether the point of the run is inside a launch.
 pub(crate) fn is_inside_launch() -> bool {
     checkpoints().is_some_and(|checkpoints| {
         let phase = checkpoints.phase.lock();
@@ -255,18 +257,18 @@ pub(crate) fn is_inside_launch() -> bool {
     })
 }
 
-/// Waits until it is this thread's turn to make a call, which it has until it drops what it is given.
+/// Waits for this thread's turn to make a call. Dropping the result ends the turn.
 pub(crate) fn turn(call: &str) -> Option<Turn<'static>> {
     let thread = call_order::own_name()?;
     let process = if thread == call_order::FIRST { process::started()? } else { process() };
     process.checkpoints.as_ref().ok()?.as_ref()?.order.turn(call, thread)
 }
 
-/// Bytes of the stack on which a program may find what a call has left there.
+/// Bytes of stack to clear.
 const LEFT: usize = 32 << 10;
 
-/// Clears what a call has left on the stack below the function that the program has called, in runs that are saved or resumed: programs
-/// pass on bytes that they have not set, and these would be others from run to run.
+/// Clears the stack below the API function, in saved and resumed runs. Programs may pass
+/// uninitialised bytes, which would otherwise differ between runs.
 #[inline(never)]
 pub(crate) fn leave_nothing_on_stack() {
     if process::started().is_some_and(|process| matches!(process.checkpoints, Ok(Some(_)))) {
@@ -276,17 +278,18 @@ pub(crate) fn leave_nothing_on_stack() {
     }
 }
 
-/// The order in which threads have made calls in this run.
+/// Order of calls in this run so far.
 fn turns_so_far() -> Turns {
     checkpoints().map(|checkpoints| checkpoints.order.taken()).unwrap_or_default()
 }
 
-/// A number for a step that the program asks for now, while steps are counted.
+/// The number of the next step, while steps are counted.
 pub(crate) fn next_step() -> Option<u64> {
     checkpoints()?.next_step()
 }
 
-/// Does an operation, or what the checkpoint has in its place. Of a launch `execute` gets where it stands if it has begun.
+/// Executes an operation or applies its saved result. `execute` receives the state of a partly
+/// executed launch.
 pub(crate) fn perform(
     simulator: &'static Simulator,
     operation: &Operation,
@@ -303,7 +306,7 @@ pub(crate) fn perform(
     match left.map_err(|refused| refused.fault(simulator))? {
         Left::Over(result) => result,
         Left::Work(mut before) => {
-            // What a launch that has begun has read before is not known.
+            // Parameter reads before the checkpoint are unknown.
             if let Some(before) = before.as_mut().filter(|_| begun.is_some()) {
                 before.parameter_reads = None;
             }
@@ -318,15 +321,15 @@ pub(crate) fn perform(
     }
 }
 
-/// What is left of an operation.
+/// Remaining work of an operation.
 enum Left {
-    /// All of it, or what is left of a launch. If it is to be recorded, what was there before.
+    /// All of it, or the rest of a launch; with the prior state if the step is recorded.
     Work(Option<Before>),
-    /// Nothing: it has ended so, in this run or in the saved one.
+    /// None: the operation ended with this result, in this run or the saved one.
     Over(Result<(), DeviceFault>),
 }
 
-/// The body that a conditional node runs: what `choose` says, or what it was in the saved run.
+/// Selects the body of a conditional node by `choose`, or as in the saved run.
 pub(crate) fn choice(
     simulator: &Simulator,
     choose: impl FnOnce() -> Option<usize>,
@@ -346,13 +349,14 @@ pub(crate) fn choice(
     chosen.map_err(|refused| refused.fault(simulator))
 }
 
-/// Is what a stream waits for there: does `is_met` say so, or was it there in the saved run?
+/// Tells whether a stream's wait is over, by `is_met` or as in the saved run.
 pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> bool) -> bool {
     let Some((checkpoints, number)) = checkpoints().zip(step) else { return is_met() };
     let asked = Asked::Wait { address: place::of(address) };
     let met = checkpoints.update(|phase| {
         let met = match &mut phase.resumer {
-            // In memory that the host sees the word is what it was; in other memory it is not before the point.
+            // In host-visible memory the word has its saved value. In other memory it is not valid
+            // before the point.
             Some(resumer) => {
                 let is_seen = owner_of(address).is_some_and(|(_, found)| found.kind.is_seen_by_host());
                 (!is_seen || is_met()) && resumer.has_passed(number, &asked)?
@@ -364,6 +368,6 @@ pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> b
         }
         Ok(met)
     });
-    // The next step has the error.
+    // The next step reports the error.
     met.unwrap_or(true)
 }

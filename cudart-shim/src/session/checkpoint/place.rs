@@ -1,14 +1,15 @@
-//! Addresses of memory that the program has registered, which lies elsewhere in another run: they are told by which registration it is.
+//! Addresses in registered memory. Registrations lie elsewhere in another run, so a checkpoint
+//! identifies them by number.
 
 use crate::session::simulator::{Simulator, owner_of, started};
 use functional::memory::{Allocation, AllocationKind, Memory, MemoryError};
 use saved_run::{Address, DeviceState};
 use std::ops::Range;
 
-/// Bytes of device memory that are looked through at once.
+/// Bytes of device memory searched at once.
 const AT_ONCE: u64 = 1 << 20;
 
-/// An address as a checkpoint has it.
+/// An address in checkpoint form.
 pub(super) fn of(address: u64) -> Address {
     match owner_of(address) {
         Some((owner, found)) if found.kind == AllocationKind::Registered => Address::Registered {
@@ -20,7 +21,7 @@ pub(super) fn of(address: u64) -> Address {
     }
 }
 
-/// Where that is in this run.
+/// The address in this run.
 pub(super) fn address(address: Address) -> Option<u64> {
     match address {
         Address::Same(address) => Some(address),
@@ -32,7 +33,7 @@ pub(super) fn address(address: Address) -> Option<u64> {
     }
 }
 
-/// What a device's registrations are in this run and were not in the one that was saved, or the other way round: the first of them.
+/// Describes the first registration that differs between the saved run and this one.
 pub(super) fn other_registration(saved: &DeviceState, simulator: &Simulator) -> Option<String> {
     let registered = simulator.registered.lock();
     let numbers = saved.registered.keys().chain(registered.keys());
@@ -43,14 +44,15 @@ pub(super) fn other_registration(saved: &DeviceState, simulator: &Simulator) -> 
     })
 }
 
-/// Where registered memory lay in the run that was saved, as far as it lies elsewhere in this one: addresses of it are of no use here.
+/// Former address ranges of registered memory that moved since the saved run. Addresses in them are
+/// invalid here.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     ranges: Vec<Range<u64>>,
 }
 
 impl Moved {
-    /// As far as this run has come, against the devices as they were saved.
+    /// The ranges moved so far, compared with the saved devices.
     pub(super) fn since(saved: &[DeviceState]) -> Moved {
         let mut ranges = Vec::new();
         for state in saved {
@@ -67,12 +69,12 @@ impl Moved {
         Moved { ranges }
     }
 
-    /// Does all of it lie where it lay?
+    /// Tells whether no registration moved.
     pub(super) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The first word of bytes that is an address of where it lay, wherever the word begins.
+    /// The first word that is a former address, at any alignment.
     pub(super) fn first_in(&self, bytes: &[u8]) -> Option<u64> {
         if self.is_empty() {
             return None;
@@ -81,7 +83,7 @@ impl Moved {
         words.into_iter().find(|word| self.ranges.iter().any(|range| range.contains(word)))
     }
 
-    /// The same of a device's memory.
+    /// The first former address in a device's memory.
     pub(super) fn first_in_memory(
         &self,
         memory: &Memory,
@@ -100,7 +102,7 @@ impl Moved {
                 if let Some(word) = self.first_in(bytes) {
                     return Ok(Some(word));
                 }
-                // A word may begin in one part and end in the next.
+                // A word may span two parts.
                 at += length - 7;
             }
         }
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_where_memory_lay_is_found_wherever_it_begins() {
+    fn former_address_is_found_at_any_alignment() {
         let moved = Moved { ranges: vec![0x5000..0x6000, 0x9000..0x9100] };
         let mut bytes = [0xff; 32];
         assert_eq!(moved.first_in(&bytes), None);
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_on_the_border_of_two_parts_of_memory_is_found() {
+    fn word_across_two_parts_of_memory_is_found() {
         let memory = Memory::new(1 << 30).unwrap();
         let address = memory.allocate(4 << 20, 1, AllocationKind::Device).unwrap();
         let moved = Moved { ranges: vec![0x5000..0x6000, 0x9000..0x9100] };

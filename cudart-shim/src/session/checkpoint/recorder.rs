@@ -1,4 +1,4 @@
-//! A run that is saved when it comes to a point, or again and again.
+//! Recording a run and saving it at one point or periodically.
 
 use super::host_writes::Shadow;
 use super::step_result::Before;
@@ -24,22 +24,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use voltsim_checkpoint::codec::CodecError;
 
-/// A run until it is saved.
+/// The recorder of a run.
 pub(super) struct Recorder {
     plan: Plan,
     steps: StepWriter,
     pub(super) shadow: Shadow,
 }
 
-/// When a run is saved.
+/// Save schedule.
 enum Plan {
-    /// At a point, to a file.
+    /// Once, at a point, into a file.
     Once { point: Point, file: PathBuf },
-    /// After each so many launches, to files of a folder that refer to those before them.
+    /// After every `launches` launches, into files that refer to earlier ones.
     Every { launches: u64, folder: PathBuf, series: BTreeMap<u64, Series> },
 }
 
-/// Why a run cannot be saved at a point.
+/// Reasons why a run cannot be saved at a point.
 #[derive(Debug, thiserror::Error)]
 enum SaveError {
     #[error("{address:#x} is memory of another process; a checkpoint cannot hold it")]
@@ -62,16 +62,17 @@ enum SaveError {
     File(#[from] SavedError),
 }
 
-/// A launch that was to be stopped inside, and was not.
+/// A launch that was not stopped inside as planned.
 enum Unstopped {
-    /// It is over or has failed.
+    /// The launch ended or failed.
     Over(Result<(), DeviceFault>, Box<SaveError>),
-    /// It has not begun.
+    /// The launch has not started.
     Not(SaveError),
 }
 
 impl Recorder {
-    /// What `VOLTSIM_CHECKPOINT` or `VOLTSIM_CHECKPOINT_EVERY` asks for, with `VOLTSIM_CHECKPOINT_FILE`.
+    /// The recorder according to `VOLTSIM_CHECKPOINT` or `VOLTSIM_CHECKPOINT_EVERY`, and
+    /// `VOLTSIM_CHECKPOINT_FILE`.
     pub(super) fn from_environment() -> Result<Option<Recorder>, Refused> {
         let point = environment::text("VOLTSIM_CHECKPOINT");
         let every = environment::text("VOLTSIM_CHECKPOINT_EVERY");
@@ -99,7 +100,7 @@ impl Recorder {
         Ok(Some(Recorder { plan, steps, shadow: Shadow::default() }))
     }
 
-    /// Is this a launch at which the run is saved?
+    /// Tells whether the run is saved at this launch.
     pub(super) fn is_at(&self, asked: &Asked) -> bool {
         let Asked::Kernel { launch, .. } = asked else { return false };
         match &self.plan {
@@ -108,30 +109,31 @@ impl Recorder {
         }
     }
 
-    /// Does it stop inside of a launch?
+    /// Tells whether the point is inside a launch.
     pub(super) fn is_inside_launch(&self) -> bool {
         matches!(self.plan, Plan::Once { point: Point { inside: Some(_), .. }, .. })
     }
 
-    /// Is it saved once only?
+    /// Tells whether the run is saved only once.
     pub(super) fn is_for_once(&self) -> bool {
         matches!(self.plan, Plan::Once { .. })
     }
 
-    /// Notes a step that is over.
+    /// Records a completed step.
     pub(super) fn note(&mut self, step: &Step) -> Result<(), SavedError> {
         self.steps.push(step)
     }
 
-    /// Tells that the run is not saved, and why. The program goes on.
+    /// Reports why the run is not saved. The program continues.
     pub(super) fn give_up(&self, error: &dyn Display) {
         let (Plan::Once { file, .. } | Plan::Every { folder: file, .. }) = &self.plan;
         output_files::note(Outcome::Failed, file);
         tell_unwritten(file, error);
     }
 
-    /// Writes the checkpoint at this launch, which is the next step; what has begun of the launch is `begun`. Without it,
-    /// the program goes on all the same. `None` if the launch is still to be executed, or the rest of it.
+    /// Writes the checkpoint at this launch, which is the next step. `begun` is the launch's state
+    /// if it is partly executed. On failure the program continues. `None` if the launch, or its
+    /// rest, is still to be executed.
     pub(super) fn save(
         &mut self,
         simulator: &'static Simulator,
@@ -186,7 +188,7 @@ impl Recorder {
         None
     }
 
-    /// Executes the launch up to the point inside of it.
+    /// Executes the launch up to the point inside it.
     fn begin(
         &mut self,
         simulator: &'static Simulator,
@@ -227,7 +229,7 @@ impl Recorder {
     }
 }
 
-/// Executes a launch up to a window.
+/// Executes a launch functionally up to a window.
 fn begin_untimed(
     simulator: &'static Simulator,
     launch: &KernelLaunch,
@@ -244,7 +246,7 @@ fn begin_untimed(
     })
 }
 
-/// Has the model execute a launch up to a point.
+/// Executes a launch in the timing model up to a point.
 fn begin_timed(
     simulator: &'static Simulator,
     launch: &KernelLaunch,
@@ -275,7 +277,7 @@ fn tell_unwritten(file: &Path, error: &dyn Display) {
     eprintln!("voltsim: cannot write checkpoint {}: {error}", file.display());
 }
 
-/// A point that a run can be saved at.
+/// Parses and checks a point.
 fn checked_point(text: &str) -> Result<Point, Refused> {
     let point: Point = text.parse().map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT: {error}")))?;
     let refused = |what: &str, remedy: &str| {
@@ -293,9 +295,9 @@ fn checked_point(text: &str) -> Result<Point, Refused> {
     }
 }
 
-/// Ends the program as if it had returned 0, but for what it does at its end: it is in the middle of its work.
+/// Ends the program with status 0, without its exit handlers: it is in the middle of its work.
 fn end_program() -> ! {
-    // SAFETY: both take what is given; all open streams of C's library are flushed.
+    // SAFETY: the arguments are valid; all open C streams are flushed.
     unsafe {
         libc::fflush(std::ptr::null_mut());
         libc::_exit(0)

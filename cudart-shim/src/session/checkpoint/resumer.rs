@@ -1,4 +1,4 @@
-//! A run that goes on from a checkpoint.
+//! Resuming a run from a checkpoint.
 
 use super::place::{Moved, other_registration};
 use super::{Refused, refuse};
@@ -22,30 +22,30 @@ use std::path::{Path, PathBuf};
 
 type Steps = Box<dyn Iterator<Item = Result<Step, SavedError>> + Send>;
 
-/// How a difference is told.
+/// Prefix of divergence messages.
 const DIVERGED: &str = "the program diverged from the saved run:";
 
-/// A run until it has come to the point.
+/// A run that has not reached its point.
 pub(super) struct Resumer {
     file: PathBuf,
-    /// For as long as the process lives.
+    /// The checkpoint, for the life of the process.
     saved: &'static SavedRun,
     about: About,
-    /// Its devices.
+    /// Saved devices.
     devices: Vec<DeviceState>,
-    /// What calls of the program had asked them for.
+    /// Memory requests of the saved program, by device.
     requests: BTreeMap<u64, Requests>,
-    /// Steps that were not read.
+    /// Steps not read yet.
     steps: Steps,
-    /// Steps that were read before their turn, by number.
+    /// Steps read ahead, by number.
     ahead: BTreeMap<u64, Step>,
-    /// Whether arguments may be others: `VOLTSIM_RESUME_ANY_ARGUMENTS`.
+    /// Accepts different arguments (`VOLTSIM_RESUME_ANY_ARGUMENTS`).
     any_arguments: bool,
-    /// Whether program and libraries may be others: `VOLTSIM_RESUME_ANY_PROGRAM`.
+    /// Accepts a different program or libraries (`VOLTSIM_RESUME_ANY_PROGRAM`).
     any_program: bool,
-    /// What of them is another, as it was told.
+    /// Differences already reported.
     told: Mutex<Vec<Foreign>>,
-    /// Launches that had others.
+    /// Number of launches with different arguments.
     others: u64,
 }
 
@@ -81,17 +81,17 @@ impl Resumer {
         })
     }
 
-    /// In which order threads made calls before the point.
+    /// Saved order of API calls before the point.
     pub(super) fn turns(&self) -> Result<Turns, Refused> {
         self.saved.turns().map_err(|error| self.unreadable(&error))
     }
 
-    /// Was it made inside of a launch?
+    /// Tells whether the point is inside a launch.
     pub(super) fn is_inside_launch(&self) -> bool {
         self.about.point.inside.is_some()
     }
 
-    /// Refuses a checkpoint of another program, build or device.
+    /// Rejects a checkpoint of another program, build or device.
     pub(super) fn admit(&self, profile: &Profile) -> Result<(), Refused> {
         if self.about.is_inside_timed_launch() {
             if model::gpu_name().is_none() {
@@ -110,7 +110,7 @@ impl Resumer {
         fingerprint::about(profile, self.about.point, self.about.step, self.about.launch.clone())
     }
 
-    /// Refuses another program or library, unless any will do: then it is told.
+    /// Rejects another program or library, or reports it if any is accepted.
     fn admit_program(&self, checked: Result<(), Foreign>) -> Result<(), Refused> {
         match checked {
             Err(error) if self.any_program => {
@@ -131,8 +131,8 @@ impl Resumer {
         refused(&self.file, &message, remedy)
     }
 
-    /// What came of a step; `None` if it is the launch at the point. `like` makes of what was saved what this run asks for, as far
-    /// as it counts there.
+    /// The saved outcome of a step; `None` for the launch at the point. `like` reduces this run's
+    /// request to the parts that the saved one compares.
     pub(super) fn outcome(
         &mut self,
         number: u64,
@@ -153,14 +153,14 @@ impl Resumer {
         self.compare(number, &step.asked, &asked).map(|()| Some((asked, step.outcome)))
     }
 
-    /// Refuses a step that is another than it was.
+    /// Rejects a step that differs from the saved one.
     fn compare(&mut self, number: u64, saved: &Asked, asked: &Asked) -> Result<(), Refused> {
         let arguments = saved.differs_by_arguments(asked);
         if saved == asked || (arguments && self.any_arguments) {
             self.others += u64::from(arguments);
             if arguments && self.others == 1 {
                 log::report(|| {
-                    format!("{asked} had other arguments in the saved run; further launches may differ too")
+                    format!("{asked} had different arguments in the saved run; later launches may differ too")
                 });
             }
             return Ok(());
@@ -177,7 +177,7 @@ impl Resumer {
         Err(self.differs(number, saved, asked))
     }
 
-    /// Had a stream's wait ended before the point?
+    /// Tells whether a stream's wait ended before the point.
     pub(super) fn has_passed(&mut self, number: u64, asked: &Asked) -> Result<bool, Refused> {
         match self.take(number)? {
             Some(step) if step.asked == *asked => Ok(true),
@@ -186,8 +186,8 @@ impl Resumer {
         }
     }
 
-    /// Puts in place what the devices were at the point; gives where the launch there stands, if it has begun. It is executed
-    /// this way.
+    /// Restores the devices at the point. Returns the state of the launch there if it is partly
+    /// executed. `way` is its execution mode.
     pub(super) fn restore(&mut self, way: Option<Way>) -> Result<Option<SuspendedLaunch>, Refused> {
         if let Some(step) = self.left()? {
             return Err(
@@ -195,7 +195,7 @@ impl Resumer {
             );
         }
         if let Some(simulator) = started().next() {
-            // Now all are loaded.
+            // All libraries are loaded by now.
             self.admit_program(self.about.check_libraries(&self.own(&simulator.profile)))?;
         }
         let cold = environment::flag("VOLTSIM_RESUME_COLD");
@@ -242,8 +242,8 @@ impl Resumer {
         }
         if !moved.is_empty() && model::gpu_name().is_some() {
             log::report(|| {
-                "memory that the program has registered lies elsewhere in this run than when it was saved, so launches that use it \
-                 may take another time"
+                "registered memory has other addresses than in the saved run, so launches that use it \
+                 may take a different time"
                     .to_owned()
             });
         }
@@ -256,7 +256,7 @@ impl Resumer {
         launch.map(|launch| self.go_inside(launch, way)).transpose()
     }
 
-    /// Gives the host what it had from a launch that has begun.
+    /// Applies the saved host effects of a partly executed launch.
     fn go_inside(&self, launch: BegunLaunch, way: Option<Way>) -> Result<SuspendedLaunch, Refused> {
         let BegunLaunch { device, state, printed, written } = launch;
         step_result::write_seen(&written).map_err(refuse)?;
@@ -271,7 +271,7 @@ impl Resumer {
         Ok(state)
     }
 
-    /// Refuses what a step has brought to the host if there is an address in it of registered memory that lies elsewhere in this run.
+    /// Rejects a step result that contains an address of moved registered memory.
     pub(super) fn check_addresses(&self, number: u64, outcome: &Outcome) -> Result<(), Refused> {
         let moved = Moved::since(&self.devices);
         if moved.is_empty() {
@@ -292,10 +292,8 @@ impl Resumer {
     }
 
     fn moved(&self, what: impl Display) -> Refused {
-        let message = format_args!(
-            "registered memory has another address in this run than in the saved run, and {what}"
-        );
-        let remedy = "Save the run before the program registers that memory or after it has done with it, and start it by \
+        let message = format_args!("registered memory has another address than in the saved run, and {what}");
+        let remedy = "Save the run before the program registers the memory or after its last use, and start it with \
                       `voltsim run` and `voltsim resume`, which keep addresses";
         refused(&self.file, &message, remedy)
     }
@@ -317,7 +315,7 @@ impl Resumer {
         self.steps.next().transpose().map_err(|error| self.unreadable(&error))
     }
 
-    /// A step that has not been taken.
+    /// The next saved step that was not repeated.
     fn left(&mut self) -> Result<Option<Step>, Refused> {
         match self.ahead.pop_first() {
             Some((_, step)) => Ok(Some(step)),
@@ -329,7 +327,7 @@ impl Resumer {
         self.diverged(format_args!("step {number} was {saved} and is now {asked}"))
     }
 
-    /// Refuses an allocation of another size, behind which others lie elsewhere and steps have other addresses.
+    /// Rejects an allocation of different size: later allocations would have other addresses.
     fn other_request_so_far(&self) -> Option<Refused> {
         started().find_map(|simulator| {
             let number = simulator.ordinal as u64;

@@ -1,4 +1,5 @@
-//! What an operation asks for, as a checkpoint has it: what is the same in each run of the program.
+//! Checkpoint keys of operations: the parts of a request that are equal in every run of the
+//! program.
 
 use super::{arguments, place};
 use crate::session::copy::{Copy, Extent, Fill, Pattern};
@@ -7,8 +8,8 @@ use crate::session::operation::Operation;
 use functional::parameters::ParameterReads;
 use saved_run::{Asked, Digest, End};
 
-/// What a resumed run does not do again; `None` for what concerns the program's own memory alone, or is no work of the
-/// device. `launch` is the number of a launch.
+/// The key of an operation; `None` for operations on host memory alone or without device work,
+/// which a resumed run repeats. `launch` is the number of a launch.
 pub(super) fn of(operation: &Operation, launch: Option<u64>) -> Option<Asked> {
     match operation {
         Operation::Kernel(kernel) => Some(of_launch(kernel, launch?)),
@@ -32,7 +33,7 @@ fn of_launch(launch: &KernelLaunch, number: u64) -> Asked {
     }
 }
 
-/// The same, with those of a launch's arguments that count in `saved`.
+/// The key with the arguments that `saved` covers.
 pub(super) fn like(saved: &Asked, asked: &Asked, operation: &Operation) -> Asked {
     let mut like = asked.clone();
     if let (
@@ -47,7 +48,7 @@ pub(super) fn like(saved: &Asked, asked: &Asked, operation: &Operation) -> Asked
     like
 }
 
-/// The same, of a launch that has read these of its parameters.
+/// The key of a launch after it read its parameters.
 pub(super) fn having_read(asked: Asked, operation: &Operation, reads: &ParameterReads) -> Asked {
     let mut having_read = asked;
     if let (Asked::Kernel { arguments, .. }, Operation::Kernel(launch)) = (&mut having_read, operation) {
@@ -56,8 +57,8 @@ pub(super) fn having_read(asked: Asked, operation: &Operation, reads: &Parameter
     having_read
 }
 
-/// The same, of a launch that has not begun: what it will read of its parameters beside what the code tells is the resumed run's
-/// own affair.
+/// The key of a launch before it starts. Parameter reads beyond those known from the code belong to
+/// the resumed run.
 pub(super) fn before_launch(asked: &Asked, operation: &Operation) -> Asked {
     let reads = match operation {
         Operation::Kernel(launch) => arguments::reads(launch),

@@ -1,4 +1,4 @@
-//! What the host gets from a step: found out when it is recorded, given when it is not done again.
+//! Host effects of a step: recorded after execution, applied when the step is skipped.
 
 use super::step_key::having_read;
 use super::{Phase, arguments, place};
@@ -9,22 +9,22 @@ use functional::parameters::ParameterReads;
 use saved_run::{Address, Asked, Outcome};
 use std::sync::Arc;
 
-/// What was there before a step that is recorded.
+/// State before a recorded step.
 #[derive(Default)]
 pub(super) struct Before {
-    /// What kernels had printed and the program had not got, before a kernel.
+    /// Undelivered printf output before a kernel.
     printed: Option<Vec<u8>>,
-    /// Where a launch notes what it reads of its parameters.
+    /// Recorder for parameter reads of a launch.
     pub(super) parameter_reads: Option<Arc<ParameterReads>>,
 }
 
 impl Before {
-    /// Looks at what is there before a kernel.
+    /// The state before a kernel.
     pub(super) fn kernel(simulator: &Simulator) -> Before {
         Before { printed: Some(simulator.device.take_printed()), parameter_reads: None }
     }
 
-    /// What the kernel has printed since.
+    /// Output that the kernel printed since.
     pub(super) fn printed_since(self, simulator: &Simulator) -> Vec<u8> {
         let Some(before) = self.printed else { return Vec::new() };
         let printed = simulator.device.take_printed();
@@ -34,7 +34,7 @@ impl Before {
     }
 }
 
-/// Why an outcome cannot be given.
+/// Reasons why an outcome cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ApplyError {
     #[error("VOLTSIM_RESUME: the checkpoint has {found} bytes for a copy of {wanted}")]
@@ -44,7 +44,7 @@ pub(super) enum ApplyError {
 }
 
 impl Phase {
-    /// Looks at what a step that is to be recorded may change; `None` if none is.
+    /// Captures the state that a step may change; `None` if the step is not recorded.
     pub(super) fn before(&mut self, simulator: &Simulator, operation: &Operation) -> Option<Before> {
         let recorder = self.recorder.as_mut()?;
         let Operation::Kernel(launch) = operation else { return Some(Before::default()) };
@@ -55,7 +55,7 @@ impl Phase {
         Some(Before { parameter_reads: arguments::reads(launch), ..Before::kernel(simulator) })
     }
 
-    /// Records a step that has been done, or has failed.
+    /// Records a step that succeeded or failed.
     pub(super) fn after(
         &mut self,
         simulator: &Simulator,
@@ -74,7 +74,7 @@ impl Phase {
         match written {
             Ok(written) => {
                 let nanoseconds = simulator.model.as_ref().map_or(0, |model| model.now());
-                // The memory of a copy that has failed may be gone.
+                // Memory of a failed copy may have been freed.
                 let received = if fault.is_none() { received(operation) } else { None };
                 let fault = fault.map(|fault| fault.error.code());
                 let outcome = Outcome { received, written, printed, fault, nanoseconds, choice: None };
@@ -89,7 +89,7 @@ impl Phase {
     }
 }
 
-/// What a copy has brought to the host.
+/// Bytes that a copy transferred to the host.
 fn received(operation: &Operation) -> Option<Vec<u8>> {
     match operation {
         Operation::Copy(copy) if copy.is_from_device() && !copy.is_to_device() => Some(copy.pack_target()),
@@ -97,13 +97,13 @@ fn received(operation: &Operation) -> Option<Vec<u8>> {
     }
 }
 
-/// How a step has failed in the saved run, if it has.
+/// The step's fault in the saved run, if any.
 pub(super) fn fault(simulator: &Simulator, outcome: &Outcome) -> Option<DeviceFault> {
     let error = error::texts(outcome.fault?).and_then(|texts| texts.error).unwrap_or(Error::Unknown);
     Some(DeviceFault { device: simulator.ordinal, error })
 }
 
-/// Gives the host what it had from a step in the saved run.
+/// Applies a step's saved host effects.
 pub(super) fn apply(
     simulator: &Simulator,
     operation: &Operation,
@@ -124,7 +124,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Writes to memory that the host sees.
+/// Writes host-visible memory.
 pub(super) fn write_seen(written: &[(Address, Vec<u8>)]) -> Result<(), ApplyError> {
     for (place, bytes) in written {
         let written = place::address(*place).and_then(|address| {

@@ -1,4 +1,5 @@
-//! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
+//! Copies and fills of boxes in host and device memory: checked at the call, executed in stream
+//! order.
 
 mod modelled;
 
@@ -13,10 +14,11 @@ use functional::memory::{AllocationKind, Memory};
 use std::ffi::c_int;
 use stream_engine::{Context, Scope, StreamId};
 
-/// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
+/// Largest pageable source in bytes that is staged, so that the caller need not wait for the
+/// stream.
 const STAGED_BYTES: usize = 64 << 10;
 
-/// The fault of a copy or fill whose memory was freed or unmapped between the call and its turn in the stream.
+/// The fault of a copy or fill whose memory was freed or unmapped before its turn in the stream.
 fn memory_gone(simulator: &Simulator, what: &str, side: &Side, extent: Extent) -> DeviceFault {
     log::report(|| {
         let Extent { width, height, depth } = extent;
@@ -28,14 +30,14 @@ fn memory_gone(simulator: &Simulator, what: &str, side: &Side, extent: Extent) -
     DeviceFault { device: simulator.ordinal, error: Error::IllegalAddress }
 }
 
-/// Which way a copy goes, `cudaMemcpyKind`.
+/// Direction of a copy, `cudaMemcpyKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     HostToHost,
     HostToDevice,
     DeviceToHost,
     DeviceToDevice,
-    /// Told from the addresses.
+    /// Inferred from the addresses.
     Default,
 }
 
@@ -63,36 +65,36 @@ impl Direction {
 /// Rows in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Side {
-    /// First byte.
+    /// Address of the first byte.
     pub(crate) address: usize,
-    /// Bytes from one row to the next.
+    /// Distance between rows in bytes.
     pub(crate) pitch: usize,
-    /// Bytes from one slice of rows to the next.
+    /// Distance between slices in bytes.
     pub(crate) slice: usize,
-    /// The array that the rows are part of.
+    /// Array that contains the rows.
     pub(crate) array: Option<ArrayHandle>,
-    /// Byte, row and slice of the first byte in the array, or in the memory that the program named.
+    /// Byte, row and slice of the first byte, relative to the array or the memory argument.
     pub(crate) position: [usize; 3],
 }
 
-/// How much is copied or filled.
+/// Size of a copy or fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// Bytes of a row.
+    /// Bytes per row.
     pub(crate) width: usize,
-    /// Rows of a slice.
+    /// Rows per slice.
     pub(crate) height: usize,
-    /// Slices.
+    /// Number of slices.
     pub(crate) depth: usize,
 }
 
 impl Extent {
-    /// One row.
+    /// A single row.
     pub(crate) fn row(width: usize) -> Self {
         Self { width, height: 1, depth: 1 }
     }
 
-    /// All bytes.
+    /// Total bytes.
     pub(crate) fn bytes(self) -> usize {
         self.width.saturating_mul(self.height).saturating_mul(self.depth)
     }
@@ -103,7 +105,7 @@ impl Extent {
 }
 
 impl Side {
-    /// One row.
+    /// A single row.
     pub(crate) fn row(address: usize) -> Self {
         Self { address, ..Self::default() }
     }
@@ -113,7 +115,7 @@ impl Side {
         Self { address, pitch, ..Self::default() }
     }
 
-    /// The box at a position (byte, row, slice) of pitched memory with so many rows in a slice.
+    /// A box at a position (byte, row, slice) of pitched memory with `rows` rows per slice.
     pub(crate) fn pitched(base: usize, pitch: usize, rows: usize, position: [usize; 3]) -> Result<Self> {
         let slice = pitch.checked_mul(rows).ok_or(Error::InvalidValue)?;
         let [x, y, z] = position;
@@ -124,13 +126,13 @@ impl Side {
         Ok(Self { address: address.ok_or(Error::InvalidValue)?, pitch, slice, array: None, position })
     }
 
-    /// Where the memory begins that the position counts from.
+    /// Start of the memory that the position is relative to.
     pub(crate) fn base(&self) -> usize {
         let [x, y, z] = self.position;
         self.address - x - y * self.pitch - z * self.slice
     }
 
-    /// Bytes from the first to the end of the last row; an error when that is no sensible amount.
+    /// Distance in bytes from the first byte to the end of the last row. An overflow is an error.
     fn span(&self, extent: Extent) -> Result<usize> {
         let rows = self.pitch.checked_mul(extent.height.saturating_sub(1));
         let slices = self.slice.checked_mul(extent.depth.saturating_sub(1));
@@ -141,7 +143,7 @@ impl Side {
         Ok(span)
     }
 
-    /// Refuses rows or slices that overlap: their number has no bound.
+    /// Rejects overlapping rows or slices, whose number would be unbounded.
     fn check_apart(&self, extent: Extent) -> Result<()> {
         let Extent { width, height, depth } = extent;
         let rows_apart = height <= 1 || self.pitch >= width;
@@ -155,14 +157,14 @@ impl Side {
     }
 }
 
-/// What an address is to the device.
+/// Kinds of memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Device memory proper.
+    /// Device memory.
     Device,
-    /// Managed, pinned or registered: both sides reach it at any time.
+    /// Managed, pinned or registered memory, accessible to both sides.
     Shared,
-    /// Ordinary memory of the program.
+    /// Other host memory.
     Pageable,
 }
 
@@ -171,7 +173,7 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
     if side.address == 0 {
         return Err(Error::InvalidValue);
     }
-    // Copies reach the memory of all devices.
+    // Copies may access the memory of all devices.
     let own = memory.allocation_of(side.address as u64).map(|found| (memory, found));
     let elsewhere = || owner_of(side.address as u64).map(|(owner, found)| (&owner.device.memory, found));
     let Some((memory, allocation)) = own.or_else(elsewhere) else {
@@ -181,7 +183,7 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
         return if is_reserved { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
     };
     match allocation.kind {
-        // Only part of a host buffer may be registered; the rest is the program's own memory all the same.
+        // A host buffer may be registered only in part. It then counts as pageable.
         AllocationKind::Registered if memory.check_range(side.address as u64, span as u64).is_err() => {
             return Ok(Place::Pageable);
         }
@@ -193,7 +195,7 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
     })
 }
 
-/// Merges rows that follow each other without a gap on all sides; the bytes stay the same.
+/// Merges rows that are contiguous on all sides. The bytes stay the same.
 fn joined<const N: usize>(extent: Extent, sides: [Side; N]) -> Extent {
     let Extent { width, height, depth } = extent;
     let slice_bytes = width.saturating_mul(height);
@@ -206,20 +208,20 @@ fn joined<const N: usize>(extent: Extent, sides: [Side; N]) -> Extent {
     }
 }
 
-/// A copy whose addresses have been checked.
+/// A checked copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copy {
     pub(crate) to: Side,
     pub(crate) from: Side,
     pub(crate) extent: Extent,
-    /// Which way the program said that it goes.
+    /// Direction given by the program.
     pub(crate) direction: Direction,
     to_place: Place,
     from_place: Place,
 }
 
 impl Copy {
-    /// Checks a copy; `None` when there is nothing to copy.
+    /// Checks a copy. `None` if the copy is empty.
     pub(crate) fn new(
         memory: &Memory,
         to: Side,
@@ -250,7 +252,7 @@ impl Copy {
         }
     }
 
-    /// Copies one row to another.
+    /// A copy of one row.
     pub(crate) fn linear(
         memory: &Memory,
         to: usize,
@@ -265,7 +267,7 @@ impl Copy {
         self.extent.bytes()
     }
 
-    /// This copy from `source`, which holds the rows without gaps.
+    /// This copy with a packed source.
     pub(crate) fn with_packed_source(&self, source: &[u8]) -> Self {
         let Extent { width, height, .. } = self.extent;
         let slice = width.saturating_mul(height);
@@ -273,7 +275,7 @@ impl Copy {
         Self { from, ..*self }
     }
 
-    /// The source's rows without gaps.
+    /// Packs the source's rows.
     pub(crate) fn pack_source(&self) -> Vec<u8> {
         let mut packed = vec![0_u8; self.bytes()];
         let Extent { width, height, .. } = self.extent;
@@ -283,32 +285,32 @@ impl Copy {
         packed
     }
 
-    /// The target's rows without gaps.
+    /// Packs the target's rows.
     pub(crate) fn pack_target(&self) -> Vec<u8> {
         Self { from: self.to, from_place: self.to_place, ..*self }.pack_source()
     }
 
-    /// Does it go to memory that only devices reach?
+    /// Tells whether the target is device memory.
     pub(crate) fn is_to_device(&self) -> bool {
         self.to_place == Place::Device
     }
 
-    /// Does it come from memory that only devices reach?
+    /// Tells whether the source is device memory.
     pub(crate) fn is_from_device(&self) -> bool {
         self.from_place == Place::Device
     }
 
-    /// Does it go to ordinary memory of the program?
+    /// Tells whether the target is pageable memory.
     pub(crate) fn is_to_pageable(&self) -> bool {
         self.to_place == Place::Pageable
     }
 
-    /// Does it come from ordinary memory of the program?
+    /// Tells whether the source is pageable memory.
     pub(crate) fn is_from_pageable(&self) -> bool {
         self.from_place == Place::Pageable
     }
 
-    /// Copies if the addresses are still what they were when the copy was checked, in the stream of a number.
+    /// Executes the copy on behalf of a stream if both ranges are still valid.
     pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
         let memory = &simulator.device.memory;
         for (name, side, expected) in
@@ -322,7 +324,7 @@ impl Copy {
         self.tell_model(simulator, stream)
     }
 
-    /// This copy from `source`, which holds the rows without gaps.
+    /// Executes the copy with a packed source.
     pub(crate) fn run_staged(
         &self,
         source: &[u8],
@@ -336,7 +338,7 @@ impl Copy {
         self.tell_model(simulator, stream)
     }
 
-    /// Whether both copies are between the same kinds of memory.
+    /// Tells whether both copies are between the same kinds of memory.
     pub(crate) fn is_same_kind(&self, other: &Self) -> bool {
         (self.to_place, self.from_place) == (other.to_place, other.from_place)
     }
@@ -348,8 +350,9 @@ impl Copy {
             for row in 0..height {
                 let to = self.to.row_address(row, slice) as *mut u8;
                 let from = self.from.row_address(row, slice) as *const u8;
-                // SAFETY: device ranges were found inside live allocations, which are freed only after the work that
-                // uses them; host ranges are the caller's promise. The ranges may overlap, as on a device.
+                // SAFETY: device ranges were found in live allocations, which are freed only after
+                // the work that uses them. The caller is responsible for host ranges. Ranges may
+                // overlap, as on a device.
                 unsafe { std::ptr::copy(from, to, width) };
                 match (self.to_place, self.from_place) {
                     (Place::Device, Place::Device) => {
@@ -364,7 +367,7 @@ impl Copy {
 }
 
 impl Simulator {
-    /// Copies in the stream's order and returns when it is done, where CUDA does so.
+    /// Copies in stream order and waits for completion wherever CUDA does.
     pub(crate) fn copy_now(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
         self.forbid_capture(stream)?;
         let Some(copy) = copy else { return self.do_nothing(stream) };
@@ -378,14 +381,14 @@ impl Simulator {
         Ok(())
     }
 
-    /// Nothing to copy or fill: only the stream has to be one, and the device sound.
+    /// An empty copy or fill only checks the stream and the device.
     fn do_nothing(&self, stream: StreamId) -> Result<()> {
         self.engine.is_complete(Scope::Stream(stream))?;
         Ok(())
     }
 
-    /// Copies in the stream's order. Returns at once unless pageable memory is involved: a small pageable source is
-    /// copied aside, else the call waits (CUDA runtime, "API synchronization behavior").
+    /// Copies in stream order without waiting, except for pageable memory: a small pageable source
+    /// is staged, otherwise the call waits (CUDA runtime, "API synchronization behavior").
     pub(crate) fn copy_async(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
         let Some(copy) = copy else { return self.do_nothing(stream) };
         let pageable = |place| place == Place::Pageable;
@@ -401,7 +404,7 @@ impl Simulator {
         self.submit(stream, Operation::Copy(copy))
     }
 
-    /// Copies in the stream's order and returns at once, also where pageable memory is involved.
+    /// Copies in stream order without waiting, even for pageable memory.
     pub(crate) fn copy_in_batch(
         &'static self,
         copy: Option<Copy>,
@@ -418,7 +421,7 @@ impl Simulator {
         self.submit(stream, Operation::Copy(copy))
     }
 
-    /// Fills rows with a pattern of 1, 2 or 4 bytes, in the stream's order. `extent.width` is in bytes.
+    /// Fills rows with a pattern of 1, 2 or 4 bytes in stream order. `extent.width` is in bytes.
     pub(crate) fn fill(
         &'static self,
         to: Side,
@@ -432,7 +435,7 @@ impl Simulator {
         }
     }
 
-    /// The same for the functions without a stream: they return at once as well, except where the host can see the memory
+    /// Fills without a stream argument. Returns without waiting, except for host-visible memory
     /// (CUDA runtime, "API synchronization behavior", memset).
     pub(crate) fn fill_now(
         &'static self,
@@ -451,17 +454,17 @@ impl Simulator {
     }
 }
 
-/// A fill whose addresses have been checked.
+/// A checked fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fill {
     pub(crate) to: Side,
     pub(crate) pattern: Pattern,
-    /// The width is in bytes.
+    /// Size, with the width in bytes.
     pub(crate) extent: Extent,
 }
 
 impl Fill {
-    /// Checks a fill; `None` when there is nothing to fill.
+    /// Checks a fill. `None` if the fill is empty.
     pub(crate) fn new(memory: &Memory, to: Side, pattern: Pattern, extent: Extent) -> Result<Option<Self>> {
         if extent.is_empty() {
             return Ok(None);
@@ -477,12 +480,12 @@ impl Fill {
         Ok(Some(Self { to, pattern, extent }))
     }
 
-    /// Does the program's own code reach the memory?
+    /// Tells whether the memory is host-visible.
     pub(crate) fn is_seen_by_host(&self) -> bool {
         owner_of(self.to.address as u64).is_some_and(|(_, found)| found.kind.is_seen_by_host())
     }
 
-    /// Fills if the addresses are still memory of the device, in the stream of a number.
+    /// Executes the fill on behalf of a stream if the range is still valid device memory.
     pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
         let Self { to, pattern, extent } = *self;
         let place = match place(&simulator.device.memory, &to, extent) {
@@ -501,7 +504,7 @@ impl Fill {
     }
 }
 
-/// What memory is filled with.
+/// Fill pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Byte(u8),
@@ -510,7 +513,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// Bytes of one element.
+    /// Bytes per element.
     pub(crate) fn size(self) -> usize {
         match self {
             Self::Byte(_) => 1,
@@ -519,10 +522,10 @@ impl Pattern {
         }
     }
 
-    /// Fills `bytes` bytes from a checked, aligned device address.
+    /// Fills `bytes` bytes at a checked, aligned device address.
     fn write(self, address: usize, bytes: usize) {
         let count = bytes / self.size();
-        // SAFETY: the caller has checked the range and the alignment.
+        // SAFETY: the caller checked the range and the alignment.
         unsafe {
             match self {
                 Self::Byte(value) => std::ptr::write_bytes(address as *mut u8, value, count),

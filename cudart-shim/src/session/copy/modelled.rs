@@ -1,4 +1,4 @@
-//! What the timing model, recordings and kernel streams are told of copies and fills.
+//! Reports copies and fills to the timing model, recordings and kernel streams.
 
 use super::{Copy, Extent, Fill, Place, Side};
 use crate::session::kernel_stream;
@@ -9,7 +9,7 @@ use timing::gpu::{self, Rows, Transfer};
 type Told = Result<(), DeviceFault>;
 
 impl Copy {
-    /// The time that a copy takes between host and device, of rows that do not follow each other too, or within the device.
+    /// Times a copy between host and device, including strided ones, or within the device.
     pub(crate) fn tell_model(&self, simulator: &Simulator, stream: u64) -> Told {
         let (direction, side) = match (self.to_place, self.from_place) {
             (Place::Device, Place::Pageable | Place::Shared) => (gpu::Direction::ToDevice, &self.to),
@@ -29,7 +29,7 @@ impl Copy {
 }
 
 impl Fill {
-    /// The time that a fill of memory takes that only devices reach.
+    /// Times a fill of device memory.
     pub(super) fn tell_model(&self, simulator: &Simulator, place: Place, stream: u64) -> Told {
         if place != Place::Device {
             return Ok(());
@@ -38,7 +38,7 @@ impl Fill {
     }
 }
 
-/// Of transfers that another device has a part in nothing is told.
+/// Reports a transfer. Transfers that involve another device are not reported.
 fn tell_of(simulator: &Simulator, transfer: Transfer, stream: u64) -> Told {
     let is_own = |rows: &Rows| simulator.device.memory.allocation_of(rows.address).is_some();
     if !is_own(&transfer.to) || transfer.from.is_some_and(|from| !is_own(&from)) {

@@ -1,9 +1,10 @@
-//! Launches, copies and fills of different streams that the model executes beside each other.
+//! Concurrent launches, copies and fills of different streams in the timing model.
 //!
-//! The streams' work starts on demand ([`Start::OnDemand`](stream_engine::Start)): each item that the model gives its time comes here
-//! and waits. Once no other can come, a thread of this module looks at what is there. One item alone goes on by itself, as do
-//! those that the model does not overlap, one after the other; several are run in one [`Session`](timing::gpu::Session) until none is
-//! left, and whenever one of them ends, what the program and its streams make of that joins them at that time.
+//! Stream work starts on demand ([`Start::OnDemand`](stream_engine::Start)): each timed item sends
+//! a request here and waits. Once no further item can arrive, a thread of this module handles the
+//! requests. A single item, or one that the model does not overlap, runs on its own thread. Several
+//! items run in one [`Session`](timing::gpu::Session) until all have ended. When an item ends, work
+//! that depends on it joins the session at that simulated time.
 
 use super::Model;
 use super::progress::Display;
@@ -19,64 +20,64 @@ use timing::gpu::{Copy, Ended, LaunchError, LaunchId, Session, Transfer};
 use timing::report::{LaunchRecord, TransferRecord};
 use warp_stream::KernelSource;
 
-/// Who waits for the model.
+/// Queue of requests to the model.
 #[derive(Default)]
 pub(super) struct Waiting {
     requests: Vec<Request>,
-    /// A thread looks after them.
+    /// Set while a thread handles requests.
     attended: bool,
 }
 
-/// An item that waits for its time.
+/// A request of a waiting item.
 struct Request {
     item: Running,
     wish: Wish,
     answer: SyncSender<Answer>,
 }
 
-/// What an item has the model do.
+/// Kinds of requests.
 enum Wish {
-    /// Something that nothing else may run beside.
+    /// Exclusive execution by the item itself.
     Alone,
-    /// A launch of which the item keeps the source until it has an answer.
+    /// A launch. The item keeps the source alive until it receives an answer.
     Launch(&'static dyn KernelSource),
     Copy(Copy),
-    /// In the stream of a number.
+    /// A transfer and the number of its stream.
     Transfer(Transfer, u64),
 }
 
 enum Answer {
-    /// The item does what it wants; nothing else runs.
+    /// The item executes while nothing else runs.
     Alone(Turn),
     Launched(Box<LaunchRecord>),
     Copied,
     Transferred(Box<TransferRecord>),
     Failed(LaunchError),
-    /// Another item has failed, and says so itself.
+    /// Another item failed, which reports the error itself.
     GivenUp,
 }
 
-/// Lasts while an item executes something alone.
+/// Guard for exclusive execution.
 pub(super) struct Turn(
     #[expect(dead_code, reason = "that it is dropped tells who waits for the turn's end")] Sender<()>,
 );
 
-/// What has become of an item.
+/// Result of a request.
 pub(super) enum Met {
-    /// It is to execute what it wants. Without a turn nothing else ever runs.
+    /// The item must execute itself. `None` if work never overlaps.
     Alone(Option<Turn>),
-    /// Its launch was executed.
+    /// The launch was executed.
     Launched(Box<LaunchRecord>),
-    /// Its copy was.
+    /// The copy was executed.
     Copied,
-    /// Its copy within the device was, or its fill.
+    /// The copy within the device, or the fill, was executed.
     Transferred(Box<TransferRecord>),
-    /// Nothing was, as another item has failed.
+    /// Nothing was executed, because another item failed.
     GivenUp,
 }
 
 impl Model {
-    /// Waits until nothing else runs, where work starts on demand.
+    /// Waits for exclusive execution, if work starts on demand.
     pub(super) fn meet_alone(&self, simulator: &Simulator) -> Result<Option<Turn>, LaunchError> {
         match self.meet(simulator, Wish::Alone)? {
             Met::Alone(turn) => Ok(turn),
@@ -84,25 +85,26 @@ impl Model {
         }
     }
 
-    /// Has a launch executed beside others, if there are any.
+    /// Executes a launch together with concurrent work.
     pub(super) fn meet_with_launch(
         &self,
         simulator: &Simulator,
         source: &LiveKernel<'_>,
     ) -> Result<Met, LaunchError> {
         let source: &dyn KernelSource = source;
-        // SAFETY: only the lifetime is another. Whoever has the reference drops it before the answer is sent, or its sender
-        // dropped (`answer`, `execute_together`), and `meet` does not return before that.
+        // SAFETY: only the lifetime changes. The holder drops the reference before it sends the
+        // answer or drops the sender (`answer`, `execute_together`), and `meet` returns only after
+        // that.
         let source: &'static dyn KernelSource = unsafe { mem::transmute(source) };
         self.meet(simulator, Wish::Launch(source))
     }
 
-    /// Has a copy executed beside others, if there are any.
+    /// Executes a copy together with concurrent work.
     pub(super) fn meet_with_copy(&self, simulator: &Simulator, copy: Copy) -> Result<Met, LaunchError> {
         self.meet(simulator, Wish::Copy(copy))
     }
 
-    /// Has a copy within the device executed beside others, or a fill, if there are any.
+    /// Executes a copy within the device, or a fill, together with concurrent work.
     pub(super) fn meet_with_transfer(
         &self,
         simulator: &Simulator,
@@ -125,17 +127,18 @@ impl Model {
             Ok(Answer::Transferred(record)) => Ok(Met::Transferred(record)),
             Ok(Answer::GivenUp) => Ok(Met::GivenUp),
             Ok(Answer::Failed(error)) => Err(error),
-            // There is no thread that would have answered.
+            // The thread for the answer was never started.
             Err(_) => Err(LaunchError::Cancelled),
         }
     }
 
-    /// Adds a request, and a thread if there is none to look after it; if it cannot be started, all are dropped.
+    /// Adds a request and starts a handler thread if none runs. If the thread cannot start, drops
+    /// all requests.
     fn add(&self, simulator: &Simulator, request: Request) {
-        // Whoever takes requests finds all that are gathered.
+        // A handler must not see requests of ungathered work.
         let mut waiting = self.waiting.lock();
         waiting.requests.push(request);
-        // An error says that the process is a forked child, in which nothing runs.
+        // An error means a forked child, in which nothing runs.
         let _ = simulator.engine.gather();
         if mem::replace(&mut waiting.attended, true) {
             return;
@@ -156,7 +159,7 @@ impl Model {
         });
     }
 
-    /// Looks after those who wait, until nobody does.
+    /// Handles requests until the queue is empty.
     fn attend(&self, simulator: &Simulator) {
         let mut next = VecDeque::new();
         loop {
@@ -174,7 +177,7 @@ impl Model {
                 (Some(0), _) | (_, 1) => next.pop_front().into_iter().for_each(|request| {
                     let (turn, ended) = channel();
                     answer(simulator, request, Answer::Alone(Turn(turn)));
-                    // It ends with an error: nothing is ever sent.
+                    // Ends with an error, since nothing is ever sent.
                     let _ = ended.recv();
                 }),
                 (_, 0) => {}
@@ -187,19 +190,20 @@ impl Model {
         }
     }
 
-    /// Those who wait once no other can come, the more urgent first, and then in the order of the program's calls.
+    /// All requests, once no further item can arrive: by priority, then in the order of the
+    /// program's calls.
     fn gathered(&self, simulator: &Simulator) -> Vec<Request> {
-        // An error says that the process is a forked child, in which nothing runs.
+        // An error means a forked child, in which nothing runs.
         let _ = simulator.engine.wait_until_gathered();
         let mut requests = mem::take(&mut self.waiting.lock().requests);
         requests.sort_by_key(|request| request.item);
         requests
     }
 
-    /// Executes requests beside each other, and those that come meanwhile. Gives those that have to wait until all these are
-    /// over.
+    /// Executes requests concurrently, along with others that arrive meanwhile. Returns those that
+    /// must wait for the end of these.
     fn execute_together(&self, simulator: &Simulator, mut coming: Vec<Request>) -> Vec<Request> {
-        // Dropped after the session, which has their sources.
+        // Dropped after the session, which refers to the sources.
         let (mut running, mut left): (Vec<(LaunchId, Request)>, _) = (Vec::new(), Vec::new());
         let mut gpu = self.gpu.lock();
         let mut now = gpu.next_start();
@@ -207,7 +211,7 @@ impl Model {
         let mut display = Display::new(simulator.engine.cancel_flag());
         let failed = loop {
             for request in coming.drain(..) {
-                // Who has to be alone comes before all that have come after it.
+                // An exclusive item precedes all later ones.
                 let less_urgent = |(_, other): &(_, Request)| other.item.priority > request.item.priority;
                 let place = running.iter().position(less_urgent).unwrap_or(running.len());
                 let mut after = running[place..].iter().filter(|(_, other)| other.is_launch());
@@ -256,7 +260,7 @@ impl Request {
     }
 }
 
-/// Begins what can run beside others; a launch before a less urgent one.
+/// Starts the items that can run concurrently; a launch precedes less urgent ones.
 fn begin(
     session: &mut Session<'_, 'static>,
     wish: &Wish,
@@ -271,15 +275,16 @@ fn begin(
     }
 }
 
-/// Lets an item go on.
+/// Resumes a waiting item with its result.
 fn answer(simulator: &Simulator, request: Request, result: Answer) {
     let Request { item: _, wish: _, answer } = request;
-    // Errors say that the process is a forked child, in which nobody waits.
+    // An error means a forked child, in which nothing waits.
     let _ = simulator.engine.release();
     let _ = answer.send(result);
 }
 
-/// Nothing goes on after an error. A lane's fault is known to the launch that has it, and the others leave it to that.
+/// Gives up all items after an error. The failed launch reports a fault of its lanes; the others
+/// refer to it.
 fn give_up(simulator: &Simulator, requests: impl Iterator<Item = Request>, error: LaunchError) {
     let mut error = (!matches!(error, LaunchError::Fault { .. })).then_some(error);
     for request in requests {
@@ -288,7 +293,7 @@ fn give_up(simulator: &Simulator, requests: impl Iterator<Item = Request>, error
     }
 }
 
-/// What an item that was given up fails with: the fault of the one that has failed comes first, and stays.
+/// The error of an item that was given up. The fault of the failed item comes first and remains.
 pub(super) fn fault_of_another(simulator: &Simulator) -> DeviceFault {
     let _ = simulator.engine.wait_for_fault();
     DeviceFault { device: simulator.ordinal, error: Error::LaunchFailure }

@@ -1,4 +1,4 @@
-//! Timed launches that are stopped in their midst, and go on.
+//! Stopping a timed launch partway and resuming it.
 
 use super::partial::Work;
 use super::progress::Display;
@@ -14,16 +14,17 @@ use stream_engine::Context;
 use timing::gpu::{Gpu, GpuState, LaunchError, Stability, Untimed};
 use timing::report::LaunchRecord;
 
-/// Where a timed launch is stopped: at the first end of an epoch at or after that.
+/// Stop condition of a timed launch. It stops at the end of the first epoch that satisfies the
+/// condition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StopAt {
-    /// Core cycles since it began.
+    /// Core cycles since the start of the launch.
     Cycle(u64),
-    /// CTAs that have ended.
+    /// Number of completed CTAs.
     Ctas(u64),
 }
 
-/// Why a timed launch was not stopped where it was to be.
+/// Reasons why a timed launch did not stop at the point.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Missed {
     #[error("all {ctas} CTAs completed before that cycle; the launch takes {cycles} cycles, drain included")]
@@ -32,22 +33,22 @@ pub(crate) enum Missed {
     Refused(Refusal),
 }
 
-/// What has become of a timed launch that was to be stopped.
+/// Result of a timed launch with a stop condition.
 pub(crate) enum Begun {
-    /// It was, and the model has the GPU as it was.
+    /// The launch stopped, and the model holds the GPU state.
     Stopped(Box<SuspendedLaunch>),
-    /// It was not, and is over.
+    /// The launch ended without stopping.
     Over(LaunchStatistics, Missed),
 }
 
-/// The same, while the model executes it.
+/// [`Begun`] within the model.
 enum Outcome {
     Stopped(Box<SuspendedLaunch>, Box<GpuState>),
     Over(LaunchStatistics, Missed),
 }
 
 impl Model {
-    /// Executes a launch up to a point inside of it.
+    /// Executes a launch up to a point inside it.
     pub(crate) fn launch_until(
         &self,
         simulator: &Simulator,
@@ -89,7 +90,7 @@ impl Model {
         }
     }
 
-    /// Runs a launch, or what is left of the one that was under way, which is run whole.
+    /// Runs a launch, or the rest of the interrupted one. A resumed launch always runs to its end.
     pub(super) fn run(
         &self,
         gpu: &mut Gpu,
@@ -108,12 +109,12 @@ impl Model {
         }
     }
 
-    /// Are all CTAs of a launch that is timed executed by the model?
+    /// Tells whether the model executes all CTAs of a timed launch.
     pub(crate) fn times_whole_launches(&self) -> bool {
         self.settings.only.ctas().is_none()
     }
 
-    /// Goes on from a state in which a launch is under way, as soon as that goes on.
+    /// Restores a state with an interrupted launch, for use when the launch resumes.
     pub(super) fn interrupt(&self, state: GpuState) -> Result<(), StateError> {
         state.check_spec(&self.settings.spec)?;
         *self.interrupted.lock() = Some(state);
@@ -121,7 +122,7 @@ impl Model {
     }
 }
 
-/// Goes on with a launch that was under way, to its end. The GPU is the one that has executed it.
+/// Resumes an interrupted launch and runs it to its end. The GPU must be the one that executed it.
 fn go_on(
     gpu: &mut Gpu,
     state: GpuState,

@@ -1,10 +1,15 @@
-//! The timing model of a device: which launches it times, how long they have taken, and what it has counted.
+//! Timing model of a device: launch selection, simulated time and statistics.
 //!
-//! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
-//! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B` and others), `VOLTSIM_WARM_UP` says
-//! how many before them warm the caches, `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`), `VOLTSIM_STATISTICS`
-//! names the file that gets the statistics when the process ends; without one a summary goes to standard error. Events of a
-//! modelled device have simulated times.
+//! Settings:
+//! - `VOLTSIM_MODE=detailed` enables the model.
+//! - `VOLTSIM_GPU` selects the GPU by name or file, and `VOLTSIM_SET` overrides keys, one per line.
+//! - `VOLTSIM_ONLY` selects the timed launches (`kernel=GLOB,launch=A..B` and others).
+//! - `VOLTSIM_WARM_UP` sets the number of preceding launches that warm the caches.
+//! - `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`).
+//! - `VOLTSIM_STATISTICS` names the statistics file written at exit; without it, a summary goes to
+//!   standard error.
+//!
+//! Events of a modelled device use simulated time.
 
 mod concurrent;
 mod inside;
@@ -53,11 +58,11 @@ struct Settings {
     spec: Arc<GpuSpec>,
     only: Selection,
     warm_up: WarmUp,
-    /// When a launch ends early, if any does.
+    /// Condition for ending launches early, if any.
     until_stable: Option<Stability>,
 }
 
-/// Why there is no model though one was asked for.
+/// Errors in the model's settings.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ModelError {
     #[error("VOLTSIM_MODE={0}: must be functional or detailed")]
@@ -74,7 +79,7 @@ pub(crate) enum ModelError {
     Statistics(#[from] UnknownEnding),
 }
 
-/// The settings, if a model is asked for.
+/// The settings, if the model is enabled.
 fn settings() -> Result<Option<&'static Settings>, ModelError> {
     static SETTINGS: LazyLock<Result<Option<Settings>, ModelError>> = LazyLock::new(read);
     SETTINGS.as_ref().map(Option::as_ref).map_err(Clone::clone)
@@ -101,7 +106,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
     Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable }))
 }
 
-/// How a launch is executed that the program asks for where these marks hold; nothing if that is not the model's to say.
+/// Execution mode of a launch with these markers; `None` if the model has no say.
 pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     let Settings { only, warm_up, .. } = settings().ok().flatten()?;
     if unmatched_selections::TIMED.note(only.contains(kernel, number, marks)) {
@@ -111,17 +116,17 @@ pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     warms.then_some(Way::Warming)
 }
 
-/// Whether launches are chosen by NVTX ranges.
+/// Tells whether NVTX ranges select launches.
 pub(crate) fn needs_ranges() -> bool {
     settings().ok().flatten().is_some_and(|settings| settings.only.needs_ranges())
 }
 
-/// Name of the GPU that is modelled, if one is.
+/// Name of the modelled GPU, if any.
 pub(crate) fn gpu_name() -> Option<&'static str> {
     settings().ok().flatten().map(|settings| settings.gpu.as_str())
 }
 
-/// Why a model cannot go on from a state.
+/// Reasons why a model cannot be restored from a state.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
     #[error("timing-model state: {0}")]
@@ -133,7 +138,7 @@ pub(crate) enum StateError {
 }
 
 impl StateError {
-    /// What the user can do.
+    /// Remedy for the user.
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
             StateError::Version(_) => {
@@ -146,7 +151,7 @@ impl StateError {
     }
 }
 
-/// Simulated time as the clock of a device's events.
+/// Clock of a device's events in simulated time.
 #[derive(Debug, Default)]
 struct SimulatedClock(AtomicU64);
 
@@ -156,25 +161,25 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// The model of a device.
+/// The timing model of a device.
 pub(crate) struct Model {
     settings: &'static Settings,
     threads: usize,
     gpu: Mutex<Gpu>,
-    /// What the GPU was within a launch that is to go on. It takes the GPU's place then.
+    /// GPU state inside an interrupted launch. It replaces the GPU when the launch resumes.
     interrupted: Mutex<Option<GpuState>>,
     clock: Arc<SimulatedClock>,
     report: Mutex<Report>,
-    /// The kernels that were executed before the next launch, somewhere else.
+    /// Kernels executed elsewhere before the next launch.
     executed: Mutex<Vec<Executed>>,
-    /// Whether nobody needs what the next launch leaves.
+    /// Set if no later launch depends on the next one.
     is_last: AtomicBool,
-    /// Items of streams that wait for their time.
+    /// Stream items that wait for the model.
     waiting: Mutex<Waiting>,
 }
 
 impl Model {
-    /// The model of a new device, if the environment asks for one. Without a number of threads it has one for each core.
+    /// The model of a new device, if enabled. The default is one simulator thread per core.
     pub(crate) fn from_environment(threads: usize) -> Result<Option<Model>, ModelError> {
         let Some(settings) = settings()? else { return Ok(None) };
         let threads = if threads == 0 { available_parallelism().map_or(1, NonZero::get) } else { threads };
@@ -191,42 +196,42 @@ impl Model {
         }))
     }
 
-    /// What the GPU is.
+    /// The GPU's specification.
     pub(crate) fn spec(&self) -> &GpuSpec {
         &self.settings.spec
     }
 
-    /// The clock of the device's events.
+    /// Clock of the device's events.
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
         Arc::<SimulatedClock>::clone(&self.clock)
     }
 
-    /// Simulated time, nanoseconds.
+    /// Simulated time in nanoseconds.
     pub(crate) fn now(&self) -> u64 {
         self.clock.now().0
     }
 
-    /// This moment of simulated time, for work that takes none.
+    /// The current simulated time, for work without duration.
     pub(crate) fn instant(&self) -> trace::Span {
         let now = self.now() as f64 / 1e3;
         trace::Span { start: now, end: now }
     }
 
-    /// The work of this thread took core cycles from one on.
+    /// Reports the simulated time of this thread's work, in core cycles.
     fn tell_trace(&self, start: u64, cycles: u64) {
         if trace::enabled() {
-            // Cycles of a clock in MHz take microseconds.
+            // Cycles divided by the clock in MHz are microseconds.
             let time = |cycle: u64| cycle as f64 / f64::from(self.settings.spec.clocks.core);
             trace::took(trace::Span { start: time(start), end: time(start.saturating_add(cycles)) });
         }
     }
 
-    /// Makes the clock of events show a time.
+    /// Sets the clock of events.
     pub(crate) fn set_now(&self, nanoseconds: u64) {
         self.clock.0.store(nanoseconds, Ordering::Release);
     }
 
-    /// What a checkpoint has of it: the GPU with all that its caches hold, and the launches that were timed.
+    /// The model's state in a checkpoint: the GPU with its caches, and the timed launches.
     pub(crate) fn state(&self) -> Result<ModelState, CodecError> {
         let (gpu, report) = (self.gpu.lock(), self.report.lock());
         let bytes = match &*self.interrupted.lock() {
@@ -236,7 +241,7 @@ impl Model {
         Ok(ModelState { version: saved::VERSION, bytes: bytes? })
     }
 
-    /// Goes on from a state; if `cold`, with empty caches.
+    /// Restores a state; with `cold`, the caches stay empty.
     pub(crate) fn restore(&self, state: &ModelState, cold: bool) -> Result<(), StateError> {
         if state.version != saved::VERSION {
             return Err(StateError::Version(state.version));
@@ -254,8 +259,8 @@ impl Model {
         Ok(())
     }
 
-    /// Launches were executed that are not timed, or whose state is left out: they are taken to have accessed all memory that is
-    /// allocated. Time goes on from what it was.
+    /// Accounts for untimed launches: all allocated pages count as accessed. Simulated time
+    /// continues from its previous value.
     pub(crate) fn passed(&self, memory: &Memory) {
         let mut gpu = self.gpu.lock();
         let cycle = self.settings.spec.clocks.cycle_at(self.now());
@@ -263,18 +268,19 @@ impl Model {
         partial::use_allocations(&mut gpu, memory);
     }
 
-    /// Brings the caches to what they held before the next launch; its code comes when it does.
+    /// Sets the caches to their state before the next launch; the launch provides its code.
     pub(crate) fn recall(&self, past: Past) {
         self.gpu.lock().recall(&past);
         *self.executed.lock() = past.code;
     }
 
-    /// Nobody needs what the next launch leaves in memory and caches: CTAs that are not timed need not be executed.
+    /// Declares that no later launch depends on the next one, so that its untimed CTAs may be
+    /// skipped.
     pub(crate) fn next_is_last(&self) {
         self.is_last.store(true, Ordering::Release);
     }
 
-    /// Does something with the GPU, and has the clock of events show its time afterwards.
+    /// Accesses the GPU and then updates the clock of events.
     fn with_gpu<T>(&self, act: impl FnOnce(&mut Gpu) -> T) -> T {
         let mut gpu = self.gpu.lock();
         let result = act(&mut gpu);
@@ -282,7 +288,7 @@ impl Model {
         result
     }
 
-    /// Bytes have been copied between host and device.
+    /// Reports a copy between host and device.
     pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
         let before = self.instant();
         let copied = match self.meet_with_copy(simulator, copy) {
@@ -295,7 +301,7 @@ impl Model {
         copied.map_err(|error| fault(simulator, &TimedError::Drive(error)))
     }
 
-    /// Bytes have been copied within the device, or filled, in the stream of a number.
+    /// Reports a copy or fill within the device, in the stream with this number.
     pub(crate) fn transferred(
         &self,
         simulator: &Simulator,
@@ -321,10 +327,10 @@ impl Model {
     }
 }
 
-/// The sticky error of a timed launch or copy that failed.
+/// The sticky error of a failed timed launch or copy.
 fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault {
     if let TimedError::Drive(LaunchError::Cancelled) = error {
-        // Whoever has cancelled the launch has said why.
+        // The error was reported where the launch was cancelled.
         return DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout };
     }
     simulator.timed_fault(error, |error| match error {
@@ -335,7 +341,7 @@ fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault 
     })
 }
 
-/// Programs that give the same bytes in every run: launches that are not timed are executed by several threads.
+/// Determinism of untimed launches, which several threads execute.
 fn same_bytes(settings: &Settings) -> SameBytes {
     match settings.only == Selection::default() || simulator::is_deterministic() {
         true => SameBytes::AllPrograms,
@@ -343,8 +349,8 @@ fn same_bytes(settings: &Settings) -> SameBytes {
     }
 }
 
-/// Writes the statistics of all devices to the file that is named for them, or a summary to standard error. A process that has
-/// launched nothing leaves what others have written: a program's children end too.
+/// Writes the statistics of all devices to their file, or a summary to standard error. A process
+/// without launches writes no file: a child must not replace its parent's.
 pub(crate) fn write_statistics(end: End) {
     if process().forked.load(Ordering::Relaxed) {
         return;
@@ -369,17 +375,17 @@ pub(crate) fn write_statistics(end: End) {
     if run.is_empty() && output_files::is_written(&file) {
         return;
     }
-    // A device with another ending has not started.
+    // An invalid extension was already an error at device start.
     let format = Format::of_file(&file).unwrap_or(Format::Text);
     output_files::write("VOLTSIM_STATISTICS", &file, |output| run.write(format, output));
 }
 
-/// The file that is named for statistics.
+/// The statistics file, if set.
 fn statistics_file() -> Option<PathBuf> {
     environment::variable("VOLTSIM_STATISTICS").map(PathBuf::from)
 }
 
-/// The report of a device, which keeps launches where somebody will ask for them.
+/// A new report of a device. It keeps single launches only if an output needs them.
 fn new_report(gpu: &str) -> Report {
     match statistics_file() {
         Some(file) => Report::in_folder(gpu, folder_of(&file)),

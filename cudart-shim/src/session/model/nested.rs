@@ -1,5 +1,6 @@
-//! Launches, copies and fills that timed kernels ask for. They take their time when the kernel has ended, one after the other, as if
-//! the host had asked for them in its stream; launches have its number in statistics.
+//! Launches, copies and fills by timed kernels. They are timed after the kernel, one by one, as if
+//! the host had submitted them to its stream. Statistics list them under the kernel's launch
+//! number.
 
 use super::Model;
 use super::partial::{Failure, Work};
@@ -13,23 +14,23 @@ use std::sync::Arc;
 use stream_engine::Context;
 use timing::gpu::{Rows, Transfer};
 
-/// Has the model of a device execute what a launch asks for.
+/// Executes child work in a device's model.
 #[derive(Debug)]
 pub(super) struct Nested {
     device: usize,
-    /// Of the host's launch.
+    /// Number of the host's launch.
     number: u64,
     context: Context<DeviceFault>,
 }
 
 impl Nested {
-    /// For what a launch asks for, and that in its turn.
+    /// The launcher for the children of a launch, recursively.
     pub(super) fn launcher(work: &Work<'_>) -> Arc<dyn Launcher> {
         let Work { simulator, number, context, .. } = *work;
         Arc::new(Nested { device: simulator.ordinal, number, context: context.clone() })
     }
 
-    /// The device, with its model.
+    /// The device and its model.
     fn own(&self) -> Result<(&'static Simulator, &'static Model), LaunchError> {
         let mut own = simulator::started().filter(|simulator| simulator.ordinal == self.device);
         let found = own.find_map(|simulator| Some((simulator, simulator.model.as_ref()?)));
@@ -61,7 +62,7 @@ impl Launcher for Nested {
     }
 }
 
-/// The sticky error of a launch of which something that it has launched failed.
+/// The sticky error of a launch with a failed child.
 pub(crate) fn child_fault(simulator: &Simulator, error: &(dyn Error + Send + Sync + 'static)) -> DeviceFault {
     if let Some(failure) = error.downcast_ref::<Failure>() {
         return failure.fault(simulator);

@@ -1,4 +1,4 @@
-//! Executing launches by the model: all of a launch, some of its CTAs, or none of it with traces in the caches alone.
+//! Execution of launches by the model: fully, in part, or only to warm the caches.
 
 use super::concurrent::{self, Met};
 use super::nested::Nested;
@@ -21,7 +21,7 @@ use timing::gpu::{Gpu, LaunchError, Untimed, Window};
 use timing::report::LaunchRecord;
 use timing::sm::divergence::Divergence;
 
-/// A launch that the model executes.
+/// A launch for the model.
 pub(super) struct Work<'a> {
     pub(super) simulator: &'a Simulator,
     pub(super) program: &'a Arc<Program>,
@@ -29,11 +29,11 @@ pub(super) struct Work<'a> {
     pub(super) begun: Option<&'a SuspendedLaunch>,
     pub(super) number: u64,
     pub(super) context: &'a Context<DeviceFault>,
-    /// Whether what it launches itself takes time too.
+    /// Set if child launches are timed too.
     pub(super) times_children: bool,
 }
 
-/// Why a launch did not complete.
+/// Reasons why a launch did not complete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error(transparent)]
@@ -44,18 +44,19 @@ pub(super) enum Failure {
     Transfer(DeviceFault),
 }
 
-/// A launch whose first CTAs are to be executed at once.
+/// Result of executing the first CTAs without timing.
 enum Skipped {
-    /// None of them was.
+    /// No CTA was executed.
     Nothing,
-    /// They were.
+    /// The CTAs were executed.
     To(Box<SuspendedLaunch>),
-    /// All were: it could not be stopped there.
+    /// The whole launch was executed: it could not stop at that CTA.
     All(LaunchStatistics),
 }
 
 impl Model {
-    /// Executes a launch, or what is left of one that has begun, as the model has it; if CTAs are chosen, only these.
+    /// Executes a launch, or the rest of a partly executed one, in the model. With a CTA selection,
+    /// only the selected CTAs.
     pub(crate) fn launch(
         &self,
         simulator: &Simulator,
@@ -77,7 +78,7 @@ impl Model {
         let launched = self.execute(&work, |gpu, source, display| {
             let record = self.run(gpu, source, self.settings.until_stable.as_ref(), display)?;
             if let Some(simulated) = record.simulated.filter(|_| !is_last) {
-                // What they execute is in the record already.
+                // Their instructions are in the record already.
                 gpu.execute_from(source, simulated.ctas, display)?;
             }
             Ok((Some(record), Untimed::default()))
@@ -85,7 +86,7 @@ impl Model {
         launched.map_err(|error| work.fault(error))
     }
 
-    /// Executes a launch beside those of other streams.
+    /// Executes a launch together with those of other streams.
     pub(super) fn launch_beside_others(&self, work: &Work<'_>) -> Result<LaunchStatistics, Failure> {
         let started = Instant::now();
         let mut given_up = false;
@@ -112,7 +113,7 @@ impl Model {
         })
     }
 
-    /// Executes a launch without time, so that the caches have traces of it.
+    /// Executes a launch untimed and warms the caches.
     pub(crate) fn warm(
         &self,
         simulator: &Simulator,
@@ -123,7 +124,7 @@ impl Model {
     ) -> Result<LaunchStatistics, DeviceFault> {
         let work = Work { simulator, program, config, begun: None, number, context, times_children: false };
         let ctas = self.settings.warm_up.ctas;
-        // CTAs that wait for each other have to be executed together.
+        // CTAs of a cooperative launch must execute together.
         let first = if work.config.cooperative { 0 } else { product(work.config.grid).saturating_sub(ctas) };
         let skipped = match work.skip(first)? {
             Skipped::All(statistics) => return Ok(statistics),
@@ -134,7 +135,7 @@ impl Model {
         let warmed =
             self.execute(&work, |gpu, source, display| Ok((None, gpu.execute(source, ctas, display)?)));
         warmed.or_else(|error| match error {
-            // What the model cannot execute leaves no traces.
+            // A launch that the model does not support leaves the caches unchanged.
             TimedResumeError::Launch(
                 TimedError::Unsupported { .. }
                 | TimedError::Drive(LaunchError::NoRoom { .. } | LaunchError::NotResident { .. }),
@@ -143,7 +144,7 @@ impl Model {
         })
     }
 
-    /// Executes a launch of which the CTAs from one to another are timed.
+    /// Executes a launch and times a range of its CTAs.
     fn launch_window(&self, work: Work<'_>, first: u64, last: u64) -> Result<LaunchStatistics, DeviceFault> {
         if work.config.cooperative {
             let reason = "VOLTSIM_ONLY selects only part of its CTAs, but the launch is cooperative";
@@ -173,7 +174,7 @@ impl Model {
         launched.map_err(|error| work.fault(error))
     }
 
-    /// Has the model execute a launch, and keeps the record if there is one.
+    /// Executes a launch in the model and keeps the record, if any.
     fn execute(
         &self,
         work: &Work<'_>,
@@ -190,7 +191,7 @@ impl Model {
         })
     }
 
-    /// Has the model do something with a launch while nothing else runs.
+    /// Runs a launch in the model exclusively.
     pub(super) fn drive<T>(
         &self,
         work: &Work<'_>,
@@ -205,14 +206,14 @@ impl Model {
         })
     }
 
-    /// Where not all launches are timed, the others are taken to have accessed all pages that are allocated.
+    /// If only some launches are timed, the others count as accessing all allocated pages.
     fn use_pages(&self, gpu: &mut Gpu, simulator: &Simulator) {
         if self.settings.only != Selection::default() {
             use_allocations(gpu, &simulator.device.memory);
         }
     }
 
-    /// Makes a launch's instructions ready to be pulled, and has somebody pull them.
+    /// Provides a launch's instruction stream to a consumer.
     fn drive_source<T>(
         &self,
         work: &Work<'_>,
@@ -235,7 +236,8 @@ impl Model {
         }
     }
 
-    /// Keeps the record of a launch, if there is one, before those of what it has launched; gives what it has executed.
+    /// Keeps the record of a launch, if any, before those of its children. Returns the executed
+    /// instructions.
     pub(super) fn note(
         &self,
         work: &Work<'_>,
@@ -263,7 +265,7 @@ impl Model {
 }
 
 impl Work<'_> {
-    /// Executes the CTAs before one.
+    /// Executes the CTAs before the first timed one.
     fn skip(&self, first: u64) -> Result<Skipped, DeviceFault> {
         if first == 0 {
             return Ok(Skipped::Nothing);
@@ -281,7 +283,7 @@ impl Work<'_> {
         }
     }
 
-    /// Executes all that is left without the model.
+    /// Executes the rest of the launch without the model.
     fn execute(&self) -> Result<LaunchStatistics, DeviceFault> {
         let (device, config) = (&self.simulator.device, self.config.clone());
         match self.begun {
@@ -297,7 +299,6 @@ impl Work<'_> {
 }
 
 impl Failure {
-    /// The sticky error.
     pub(super) fn fault(&self, simulator: &Simulator) -> DeviceFault {
         match self {
             Failure::Timed(TimedResumeError::State(error)) => simulator.resume_fault(error),
@@ -308,7 +309,7 @@ impl Failure {
     }
 }
 
-/// Kernels have accessed all memory that is allocated.
+/// Marks all allocated memory as accessed.
 pub(super) fn use_allocations(gpu: &mut Gpu, memory: &Memory) {
     for allocation in memory.allocations() {
         gpu.use_pages(allocation.address, allocation.size);

@@ -1,4 +1,4 @@
-//! The line on a terminal that says how far a launch is.
+//! Progress line on a terminal.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::ops::ControlFlow;
@@ -11,23 +11,23 @@ use warp_stream::kernel_name::base_name;
 
 use super::inside::StopAt;
 
-/// Between two tellings.
+/// Update interval.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// Shows how far a launch is, and ends it when its work is cancelled.
+/// Displays the progress of a launch and stops a cancelled launch.
 pub(super) struct Display {
     cancelled: Arc<AtomicBool>,
     terminal: bool,
     started: Instant,
     told: Option<Instant>,
-    /// Instructions that were executed before the launch.
+    /// Instruction count at the start of the launch.
     before: Option<u64>,
-    /// Where the launch is stopped, if it is, and the core cycle at which it begins.
+    /// Stop condition and start cycle of the launch, if it is to be stopped.
     stop: Option<(StopAt, u64)>,
 }
 
 impl Display {
-    /// For a launch that begins, and that this flag ends.
+    /// A display for a new launch. The flag cancels it.
     pub(super) fn new(cancelled: Arc<AtomicBool>) -> Display {
         Display {
             cancelled,
@@ -39,12 +39,12 @@ impl Display {
         }
     }
 
-    /// The launch is stopped there, or not any more; it begins at a core cycle.
+    /// Sets or clears the stop condition; the launch starts at core cycle `begins`.
     pub(super) fn set_stop(&mut self, at: Option<StopAt>, begins: u64) {
         self.stop = at.map(|at| (at, begins));
     }
 
-    /// The launch has ended: the line is no longer true.
+    /// Clears the line after the launch.
     pub(super) fn end(&mut self) {
         if self.told.is_some() {
             let _ = write!(stderr(), "\r\x1b[K");
@@ -107,7 +107,7 @@ mod tests {
     use warp_stream::Kernel;
 
     #[test]
-    fn the_line_has_the_kernels_plain_name_and_estimates_what_is_left_from_the_ctas_that_have_ended() {
+    fn progress_line_has_kernel_name_and_remaining_time() {
         let kernel = Kernel {
             name: "_Z5saxpyifPKfPf".to_owned(),
             launch: 1,

@@ -1,12 +1,14 @@
-//! The timeline of a run: each API call on its thread, each kernel, copy and fill on its stream, the program's own NVTX
-//! marks and ranges. Written to the file that `VOLTSIM_TRACE` names, in the Trace Event Format, which Perfetto and
-//! Chrome's tracing page open.
+//! Timeline of a run: API calls by thread; kernels, copies and fills by stream; NVTX markers and
+//! ranges. It is written to the file `VOLTSIM_TRACE` in the Trace Event Format, for Perfetto and
+//! Chrome's tracing page.
 //!
-//! Times of threads are the host's, from the first event of the first process on, which the file's first entry tells. Work
-//! of a device that a model times has simulated times, from the device's start, and a process of its own in the timeline.
+//! Host times start at the first event of the first process, which the file's first entry records.
+//! Work on a modelled device uses simulated time since device start and appears as a separate
+//! process.
 //!
-//! One event a line, each written at once, so that the events of several threads and processes do not mix and a program
-//! that is killed leaves what it has done. Whoever starts the program closes the list (`voltsim trace`).
+//! Each event is one line in a single write. Events of several threads and processes therefore do
+//! not mix, and a killed program leaves a usable trace. The command that started the program closes
+//! the list (`voltsim trace`).
 
 mod simulated;
 
@@ -26,27 +28,27 @@ use std::sync::OnceLock;
 pub(crate) use simulated::{Span, collected, took};
 
 static SINK: OnceLock<Option<Sink>> = OnceLock::new();
-/// Processes and tracks that have their name.
+/// Processes and tracks that have been named.
 static NAMED: Mutex<Option<FxHashSet<(u32, u64)>>> = Mutex::new(None);
 
-/// Tracks of streams begin here; those below are threads.
+/// First track number of streams. Lower numbers are threads.
 const FIRST_STREAM: u64 = 1 << 32;
 
-/// Processes that stand for devices with simulated time begin here; Linux has no number of a process above 2^22.
+/// First process number of devices with simulated time. Process ids on Linux are at most 2^22.
 const FIRST_DEVICE: u32 = 1 << 30;
-/// Devices that a process may have.
+/// Most devices of a process.
 const DEVICES: u32 = 16;
 
-/// The file, and when the trace began.
+/// The trace file and its start time.
 struct Sink {
     lines: Lines,
-    /// Microseconds of the host's monotonic clock.
+    /// Start in microseconds of the host's monotonic clock.
     start: f64,
 }
 
 /// First line of the file.
 const HEAD: &str = "[\n";
-/// Name of the entry that tells when the trace began, by the host's monotonic clock.
+/// Name of the entry with the start time, on the host's monotonic clock.
 const START: &str = "trace_start";
 
 fn sink() -> Option<&'static Sink> {
@@ -60,12 +62,12 @@ fn sink() -> Option<&'static Sink> {
     SINK.get_or_init(open).as_ref()
 }
 
-/// Whether there is a timeline.
+/// Tells whether a timeline is written.
 pub(crate) fn enabled() -> bool {
     sink().is_some()
 }
 
-/// An event. Times are in microseconds.
+/// A trace event, with times in microseconds.
 #[derive(Serialize)]
 struct Event<'a> {
     name: &'a str,
@@ -92,13 +94,13 @@ fn write(event: &Event<'_>) {
     }
 }
 
-/// Now, microseconds of the host's clock since the trace began.
+/// Host time in microseconds since the start of the trace.
 pub(crate) fn now() -> f64 {
     let start = sink().map_or(0.0, |sink| sink.start);
     monotonic() - start
 }
 
-/// The start that the file's first entry tells; it is told there if this process is the first.
+/// The start time in the file's first entry. The first process writes that entry.
 fn start_in(lines: &Lines, path: &Path) -> f64 {
     let own = monotonic();
     if lines.length() <= HEAD.len() as u64 {
@@ -106,7 +108,7 @@ fn start_in(lines: &Lines, path: &Path) -> f64 {
         let entry = serde_json::json!({ "name": START, "ph": "M", "pid": 0, "args": { "us": own } });
         lines.add(&format!("{head}{entry},\n"));
     }
-    // Two processes may both have been the first: the first entry counts.
+    // If two processes raced, the first entry counts.
     let mut bytes = [0; 256];
     let length = File::open(path).and_then(|file| file.read_at(&mut bytes, 0)).unwrap_or(0);
     let text = String::from_utf8_lossy(&bytes[..length]);
@@ -116,25 +118,25 @@ fn start_in(lines: &Lines, path: &Path) -> f64 {
     told.unwrap_or(own)
 }
 
-/// Microseconds of the host's monotonic clock, which all processes share.
+/// Host's monotonic clock in microseconds, shared by all processes.
 fn monotonic() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours, and the clock exists on Linux.
+    // SAFETY: the structure is local, and Linux has this clock.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
 }
 
-/// Microseconds since then, to the nanosecond.
+/// Microseconds since `start`, rounded to nanoseconds.
 fn since(start: f64) -> Option<f64> {
     Some(rounded(now() - start))
 }
 
-/// Microseconds, to the nanosecond.
+/// Microseconds, rounded to nanoseconds.
 fn rounded(microseconds: f64) -> f64 {
     (microseconds * 1e3).round() / 1e3
 }
 
-/// The track of the calling thread.
+/// Track of the calling thread.
 fn thread_track() -> u64 {
     // SAFETY: gettid has no precondition.
     unsafe { libc::gettid() as u64 }
@@ -145,7 +147,8 @@ fn event<'a>(name: &'a str, category: &'a str, phase: &'a str, time: f64, track:
     Event { name, category, phase, time, duration: None, process, track, args: BTreeMap::new() }
 }
 
-/// A call of the API that began at `start` and has just ended. After a success what its pointers lead to is shown too.
+/// Adds an API call that began at `start` and just ended. After success, the values behind its
+/// pointers are included.
 pub(crate) fn call(
     name: &str,
     arguments: Arguments<'_>,
@@ -160,7 +163,7 @@ pub(crate) fn call(
     write(&Event { duration: since(start), args, ..event(&name, "api", "X", start, thread_track()) });
 }
 
-/// Work of a stream.
+/// A work item of a stream.
 pub(crate) struct Work<'a> {
     /// Number of the stream.
     pub(crate) stream: u64,
@@ -168,16 +171,16 @@ pub(crate) struct Work<'a> {
     pub(crate) name: &'a str,
     /// Kind of the work.
     pub(crate) category: &'a str,
-    /// Everything else that there is to say.
+    /// Further arguments.
     pub(crate) args: BTreeMap<&'a str, String>,
 }
 
-/// Work of a stream that began at `start`, by the host's clock, and has just ended.
+/// Adds a work item that began at host time `start` and just ended.
 pub(crate) fn work(work: Work<'_>, start: f64) {
     write_work(work, std::process::id(), start, since(start));
 }
 
-/// Work that took simulated time on a device.
+/// Adds a work item with simulated time on a device.
 pub(crate) fn simulated_work(work: Work<'_>, device: usize, Span { start, end }: Span) {
     let process = FIRST_DEVICE + std::process::id() * DEVICES + device as u32;
     if NAMED.lock().get_or_insert_default().insert((process, 0)) {
@@ -202,28 +205,28 @@ fn write_work(work: Work<'_>, process: u32, start: f64, duration: Option<f64>) {
     write(&Event { duration, args, process, ..event(name, category, "X", start, track) });
 }
 
-/// A mark of the program.
+/// Adds a marker of the program.
 pub(crate) fn mark(name: &str) {
     let event = event(name, "nvtx", "i", now(), thread_track());
     write(&event);
 }
 
-/// A range of the program on the calling thread begins; ranges of a thread nest.
+/// Opens a range of the calling thread. Ranges of a thread nest.
 pub(crate) fn begin_range(name: &str) {
     write(&event(name, "nvtx", "B", now(), thread_track()));
 }
 
-/// The calling thread's innermost range ends.
+/// Closes the calling thread's innermost range.
 pub(crate) fn end_range() {
     write(&event("", "nvtx", "E", now(), thread_track()));
 }
 
-/// A range that may end on another thread: it began at `start` and has just ended.
+/// Adds a range that may end on another thread. It began at `start` and just ended.
 pub(crate) fn free_range(name: &str, start: f64) {
     write(&Event { duration: since(start), ..event(name, "nvtx", "X", start, thread_track()) });
 }
 
-/// The program's name for a thread.
+/// Sets the program's name for a thread.
 pub(crate) fn name_thread(thread: u64, name: &str) {
     let args = BTreeMap::from([("name", name.to_owned())]);
     write(&Event { args, ..event("thread_name", "__metadata", "M", now(), thread) });

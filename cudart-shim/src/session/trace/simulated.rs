@@ -1,8 +1,8 @@
-//! The simulated time that work of a stream takes: the model tells it while the thread executes the work.
+//! Simulated time of stream work, reported by the model to the thread that executes it.
 
 use std::cell::Cell;
 
-/// A stretch of simulated time, microseconds.
+/// An interval of simulated time in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     /// Start.
@@ -12,23 +12,24 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// From the start of the one that begins first to the end of the one that ends last.
+    /// The smallest interval that contains both.
     fn joined(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
 thread_local! {
-    /// The time that the work took which the thread is executing.
+    /// Interval taken so far by the thread's current work.
     static TAKEN: Cell<Option<Span>> = const { Cell::new(None) };
 }
 
-/// The work that this thread executes has taken a stretch of simulated time.
+/// Adds an interval of simulated time to the thread's current work.
 pub(crate) fn took(span: Span) {
     TAKEN.set(Some(TAKEN.get().map_or(span, |before| before.joined(span))));
 }
 
-/// Executes work; gives the simulated time that it took, if it took some. Work that it is a part of took that too.
+/// Executes work and returns its interval of simulated time, if any. The interval also counts for
+/// enclosing work.
 pub(crate) fn collected<T>(work: impl FnOnce() -> T) -> (T, Option<Span>) {
     let before = TAKEN.take();
     let outcome = work();

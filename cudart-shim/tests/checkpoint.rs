@@ -438,7 +438,7 @@ fn a_point_inside_of_a_timed_launch_is_refused_by_another_mode_selection_gpu_or_
     let others: [(&[(&str, &str)], &str); 4] = [
         (&[("VOLTSIM_MODE", "functional")], "mode functional"),
         (&[("VOLTSIM_RESUME_COLD", "1")], "--cold"),
-        (&[("VOLTSIM_ONLY", "launch=3")], "does not time it"),
+        (&[("VOLTSIM_ONLY", "launch=3")], "none or only part of it"),
         (&[("VOLTSIM_SET", "l1.sets=8")], "l1.sets"),
     ];
     for (other, named) in others {
@@ -453,8 +453,8 @@ fn a_timed_launch_that_ends_before_the_point_or_is_not_timed_is_told_and_the_pro
     let (statistics, file) = (place.path("run.json"), place.path("run.vck"));
     let undisturbed = printed(&[]);
     let cases = [
-        ("kernel=2,cycle=100000000", None, "has ended before"),
-        ("kernel=2,cta=64", None, "last of its 64 CTAs"),
+        ("kernel=2,cycle=100000000", None, "completed before that cycle"),
+        ("kernel=2,cta=64", None, "all 64 CTAs completed"),
         ("kernel=2,cycle=10", Some(("VOLTSIM_ONLY", "launch=3")), "not timed"),
     ];
     for (point, more, named) in cases {
@@ -541,7 +541,7 @@ fn a_program_can_be_ended_at_the_point() {
     );
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(text(&output.stdout).lines().count(), 2);
-    assert!(text(&output.stderr).contains("ends here"));
+    assert!(text(&output.stderr).contains("ending the program"));
     assert_eq!(printed(&[("VOLTSIM_RESUME", &file)]), printed(&[]));
 }
 

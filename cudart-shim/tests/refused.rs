@@ -58,5 +58,5 @@ fn strict_ends_the_process_at_the_launch() {
     let output = run(&["launch", "last"], &[("VOLTSIM_STRICT", Path::new("1"))]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(88), b"".as_slice()), "{said}");
-    assert!(said.contains("the run ends here"), "{said}");
+    assert!(said.contains("ending the run"), "{said}");
 }

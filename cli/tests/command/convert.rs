@@ -294,7 +294,7 @@ fn what_is_damaged_cut_off_foreign_or_newer_is_refused_and_what_cannot_be_writte
     ] {
         refused(place, &[file, "-o", "new.vck"], &[file, told]);
     }
-    refused(place, &["old.vck", "-o", "old.vck"], &["take the place"]);
+    refused(place, &["old.vck", "-o", "old.vck"], &["overwrite the old one"]);
     refused(place, &["old.vck", "-o", "none/new.vck"], &["none"]);
     place.write("new.vck", "mine");
     let script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";

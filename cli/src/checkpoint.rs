@@ -57,15 +57,12 @@ impl Options {
         }
         // A folder is another when there is a file in it.
         let before = self.output.as_deref().map(|file| (file, identity(file)));
-        let (status, signal) = supervise::run_to_end(command)?;
-        if let Some(signal) = signal {
+        let ended = supervise::run(command)?;
+        if ended.is_by_signal() || ended.status == outputs::STATUS {
             drop(outcome);
-            supervise::die_by(signal);
-            return Ok(ExitCode::from(status));
+            return Ok(ended.pass_on());
         }
-        if status == outputs::STATUS {
-            return Ok(ExitCode::from(status));
-        }
+        let status = ended.status;
         let was_saved = before.is_none_or(|(file, before)| self.was_saved(file, before));
         let was_resumed = resumed.is_none_or(|file| was_resumed(file, outcome.path()));
         Ok(ExitCode::from(if status == 0 && !(was_saved && was_resumed) { NOT_DONE } else { status }))

@@ -24,41 +24,50 @@ const MOST_NAMED: usize = 10;
 /// Exit status of a run that succeeded but for what the checks have found.
 pub(crate) const MISTAKES_FOUND: u8 = 86;
 
-/// Runs the command to its end. A signal that ends the program ends this process too; else its status is passed on.
-pub(crate) fn run_as_own(command: Command) -> Result<ExitCode, Failure> {
-    let (status, signal) = run_to_end(command)?;
-    signal.into_iter().for_each(die_by);
-    Ok(ExitCode::from(status))
+/// How a program has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) struct Ended {
+    /// The program's status, as a shell gives it: 128 and the signal's number for a signal. Status 88 stands for a
+    /// success in which a kernel was refused and the program has not asked for the error, 89 for one in which an output
+    /// could not be written, 86 for one in which checks have found mistakes.
+    pub(crate) status: u8,
+    signal: Option<i32>,
 }
 
-/// Ends this process by the signal that has ended the program.
+impl Ended {
+    /// Did a signal end the program?
+    pub(crate) fn is_by_signal(self) -> bool {
+        self.signal.is_some()
+    }
+
+    /// Ends this process by the signal that has ended the program, if there is one; else gives the program's status.
+    /// Callers have written and removed their files before.
+    pub(crate) fn pass_on(self) -> ExitCode {
+        self.signal.into_iter().for_each(die_by);
+        ExitCode::from(self.status)
+    }
+}
+
+/// Ends this process by a signal.
 pub(crate) fn die_by(signal: i32) {
     // The program has written its core file.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// Runs the command to its end. Its status is passed on; 86 stands for a success in which checks have found mistakes.
-pub(crate) fn run_checked(mut command: Command) -> Result<ExitCode, Failure> {
+/// [`run`] of a program whose kernels are checked.
+pub(crate) fn run_checked(mut command: Command) -> Result<Ended, Failure> {
     let found =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
     command.env("VOLTSIM_CHECK_STATUS", found.path());
-    let (status, signal) = run_to_end(command)?;
-    let mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
-    drop(found);
-    signal.into_iter().for_each(die_by);
-    Ok(ExitCode::from(if status == 0 && mistakes { MISTAKES_FOUND } else { status }))
+    let ended = run(command)?;
+    let has_mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
+    Ok(if ended.status == 0 && has_mistakes { Ended { status: MISTAKES_FOUND, signal: None } } else { ended })
 }
 
-/// Runs the command to its end: the program's status, as a shell gives it. Signals are passed on. Status 88 stands for a
-/// success in which a kernel was refused and the program has not asked for the error, 89 for one in which an output could
-/// not be written.
-pub(crate) fn run(command: Command) -> Result<u8, Failure> {
-    run_to_end(command).map(|(status, _)| status)
-}
-
-/// [`run`], with the signal that has ended the program.
-pub(crate) fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Failure> {
+/// Runs the command to its end. Signals are passed on.
+pub(crate) fn run(mut command: Command) -> Result<Ended, Failure> {
     let told = Told::by(&mut command)?;
     let refused =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
@@ -82,11 +91,13 @@ pub(crate) fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Fail
         }
     });
     let status = child.wait()?;
-    Ok(match (status.code(), status.signal()) {
-        (Some(0), _) if tell_refused(refused.path()) => (refusals::STATUS, None),
-        (Some(code), _) => (told.status(code as u8), None),
-        (None, signal) => (128 + signal.unwrap_or(0) as u8, signal),
-    })
+    let signal = status.signal();
+    let status = match status.code() {
+        Some(0) if tell_refused(refused.path()) => refusals::STATUS,
+        Some(code) => told.status(code as u8),
+        None => 128 + signal.unwrap_or(0) as u8,
+    };
+    Ok(Ended { status, signal })
 }
 
 /// Names the refused kernels whose error the program has not asked for, as its libraries say in a

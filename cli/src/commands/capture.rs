@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.results {
         command.env("VOLTSIM_CAPTURE_RESULTS", "1");
     }
-    supervise::run_as_own(command)
+    Ok(supervise::run(command)?.pass_on())
 }
 
 /// The selection of an option. Fails unless it is one of whole launches.

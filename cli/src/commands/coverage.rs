@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     if let Some(output) = &args.output {
         outputs::name(&mut command, "VOLTSIM_COVERAGE", "--output", output)?;
     }
-    supervise::run_as_own(command)
+    Ok(supervise::run(command)?.pass_on())
 }
 
 /// What the first line of a record begins with.

@@ -64,11 +64,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         .env("VOLTSIM_IMAGE", &stream)
         .env("VOLTSIM_PLAN", &plan_file)
         .env("VOLTSIM_PLAN_REPRESENTATIVES", args.representatives.to_string());
-    let status = supervise::run(command)?;
-    if status == saved_run::outputs::STATUS && identity(&plan_file) == before {
-        return Ok(ExitCode::from(status));
+    let ended = supervise::run(command)?;
+    let has_plan = identity(&plan_file) != before;
+    if !has_plan && (ended.is_by_signal() || ended.status == saved_run::outputs::STATUS) {
+        return Ok(ended.pass_on());
     }
-    if identity(&plan_file) == before {
+    if !has_plan {
         return Err(Failure::new(
             "there is no plan: the program has launched no kernel, or what is said above",
         )
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     plan.until_stable = args.stop.until_stable;
     plan.write(&plan_file)?;
     tell(&plan, &args.output, out)?;
-    Ok(ExitCode::from(status))
+    Ok(ended.pass_on())
 }
 
 fn configuration(gpu: &str) -> Result<Configuration, Failure> {

@@ -56,5 +56,5 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         command.env("VOLTSIM_RECORD_FORMAT", "accelsim");
     }
     command.env("VOLTSIM_RECORD", empty_folder(&args.output)?);
-    supervise::run_as_own(command)
+    Ok(supervise::run(command)?.pass_on())
 }

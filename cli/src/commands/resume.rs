@@ -23,7 +23,8 @@ use crate::supervise;
 /// the program succeeds but did not go on from the checkpoint.
 ///
 /// A kernel stream (voltsim run --image) needs no program: its launches are run one after the other, each with the memory that
-/// it had. Launches keep their numbers.
+/// it had. Launches keep their numbers. The exit status is 88 when a launch was refused; the others run all the same, but for
+/// --strict.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// What `voltsim run --checkpoint` or `voltsim run --image` has written
@@ -66,7 +67,7 @@ pub(crate) struct Args {
 /// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if launch_capture::is_stream(&args.file) {
-        return supervise::run_as_own(stream(args)?);
+        return Ok(supervise::run(stream(args)?)?.pass_on());
     }
     if args.program.is_empty() {
         return Err(Failure::in_file(&args.file, "a checkpoint needs the program that was saved")

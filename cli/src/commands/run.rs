@@ -52,8 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         (true, true) => {
             Err(Failure::new("--check and --checkpoint do not go together").remedy("leave one of them out"))
         }
-        (true, false) => supervise::run_checked(command),
+        (true, false) => Ok(supervise::run_checked(command)?.pass_on()),
         (false, true) => args.checkpoint.run(command, None),
-        (false, false) => supervise::run_as_own(command),
+        (false, false) => Ok(supervise::run(command)?.pass_on()),
     }
 }

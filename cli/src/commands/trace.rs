@@ -21,7 +21,7 @@ use crate::supervise;
 /// The file is opened by <https://ui.perfetto.dev> and by Chrome's about:tracing. Calls stand on the tracks of the
 /// program's threads, with their arguments, results and what output pointers were given; kernels, copies and fills on
 /// those of their streams. With --mode detailed, the streams of each device have simulated time, and threads the host's:
-/// both begin at 0. The exit status is the program's.
+/// both begin at 0. The exit status is the program's; a signal that ends the program ends the command too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -51,11 +51,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     command.env("NVTX_INJECTION64_PATH", libraries::core()?);
     let ended = match args.options.checks() {
         true => supervise::run_checked(command),
-        false => supervise::run(command).map(ExitCode::from),
+        false => supervise::run(command),
     };
     let closed = close(unfinished.here()).and_then(|()| unfinished.finish(Durability::Synced));
     closed.map_err(|error| Failure::in_file(&output, error).with_status(STATUS))?;
-    ended
+    Ok(ended?.pass_on())
 }
 
 /// Makes a whole list of what has been written: entries that all end in a comma, the last perhaps cut off.

@@ -163,6 +163,24 @@ fn a_signal_to_the_command_ends_both_and_leaves_statistics() {
 }
 
 #[test]
+fn a_default_action_that_the_program_sets_at_its_end_leaves_statistics() {
+    for argument in [&[][..], &["signal"]] {
+        let place = Captured::interrupted().place;
+        let run = ["run", "--mode", "detailed", "--statistics", "s.json", "--", "./launches"];
+        let status = Command::new(env!("CARGO_BIN_EXE_voltsim"))
+            .args(run.iter().chain(argument))
+            .current_dir(place.folder.path())
+            .env("VOLTSIM_CACHE", "off")
+            .status()
+            .unwrap();
+        assert_eq!(status.signal(), Some(2), "{status}");
+        let statistics: serde_json::Value = serde_json::from_str(&place.read("s.json")).unwrap();
+        assert_eq!(statistics["partial"], "ended by SIGINT");
+        assert_eq!(statistics["total"]["launches"], 1);
+    }
+}
+
+#[test]
 fn what_killed_runs_leave_in_a_folder_is_cleared_by_the_next() {
     let place = Captured::program().place;
     for options in [&["run", "--checkpoint-every", "1", "-o"][..], &["capture", "-o"], &["record", "-o"]] {

@@ -53,6 +53,18 @@ fn a_signal_that_ends_the_program_ends_the_command() {
 }
 
 #[test]
+fn a_timeline_is_whole_when_a_signal_ends_command_and_program() {
+    super::launches::libraries();
+    for checks in ["", "--check all"] {
+        let place = Workplace::new();
+        let command = env!("CARGO_BIN_EXE_voltsim");
+        let script = format!("{command} trace {checks} -o t.json -- sh -c 'kill -TERM $$'; echo $?");
+        assert_eq!(place.run(std::path::Path::new("sh"), &["-c", &script]).stdout, "143\n");
+        assert!(place.read("t.json").ends_with("]\n"), "{}", place.read("t.json"));
+    }
+}
+
+#[test]
 fn a_killed_command_takes_its_program_along() {
     super::launches::libraries();
     let place = Workplace::new();

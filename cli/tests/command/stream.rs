@@ -112,6 +112,20 @@ fn a_launch_of_a_stream_that_leaves_registered_memory_fails_wherever_that_lies()
 }
 
 #[test]
+fn a_refused_launch_of_a_stream_gives_status_88() {
+    let place = Captured::targets().place;
+    let run = place.voltsim(&["run", "--device", "h100", "--image", "all.vks", "--", "./launches"]);
+    assert_eq!((run.status, run.stdout.as_str()), (0, "4\n"), "{}", run.stderr);
+    for options in [&[][..], &["--strict"]] {
+        // The model times no clusters.
+        let resumed = place.voltsim(&[&["resume", "all.vks", "--mode", "detailed"], options].concat());
+        assert_eq!(resumed.status, 88, "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("touch cannot be timed"), "{}", resumed.stderr);
+        assert!(resumed.stdout.contains("launch 1, touch"), "{}", resumed.stdout);
+    }
+}
+
+#[test]
 fn a_launch_alone_keeps_its_number() {
     let captured = streamed();
     let arguments = ["resume", "all.vks", "--launches", "kernel=remainder,launch=3..", "--mode", "detailed"];

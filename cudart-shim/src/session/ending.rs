@@ -10,6 +10,7 @@ use crate::session::summary;
 use crate::session::unmatched_selections;
 use parking_lot::{Mutex, MutexGuard};
 use std::ffi::c_int;
+use std::thread;
 use std::time::Duration;
 
 /// Time limit for a lock: a thread stopped by the exit may hold it for ever.
@@ -44,9 +45,13 @@ pub(crate) fn is_wanted() -> bool {
         || checksums::is_wanted()
 }
 
-/// Writes all outputs once. During an exit by signal, a thread that called `exit` stops here.
+/// Writes all outputs once. During an exit by signal, a thread that calls `exit` stops here. Python
+/// calls it right after it has sent itself the signal.
 pub(crate) fn write_outputs(end: End) {
     static WRITING: Mutex<()> = Mutex::new(());
+    while end == End::Exit && signals::is_ending() {
+        thread::park();
+    }
     let writing = WRITING.lock();
     summary::write(end);
     model::write_statistics(end);

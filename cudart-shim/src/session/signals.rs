@@ -1,7 +1,8 @@
 //! Terminating signals: the outputs so far are written, then the process dies by the same signal.
 //!
 //! Only signals with the default action are handled. A handler of the program, installed before or
-//! after, works as usual. The handler here only wakes a thread.
+//! after, works as usual. A preloaded library substitutes the handler for a default action that the
+//! program sets later (`preload/dlopen/src/signals.rs`). The handler here only wakes a thread.
 
 use crate::session::ending::{self, End};
 use std::ffi::c_int;
@@ -9,7 +10,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::panic::catch_unwind;
 use std::sync::Once;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 
 /// Signals by which users and batch systems terminate programs.
@@ -20,6 +21,17 @@ const WATCHED: [(c_int, &str); 3] =
 static WAKER: AtomicI32 = AtomicI32::new(-1);
 /// Process with the signal thread. A forked child has none.
 static OWNER: AtomicI32 = AtomicI32::new(0);
+/// A signal is about to end the owner.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Signal action in the layout of the x86-64 kernel.
+#[repr(C)]
+struct KernelAction {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: u64,
+}
 
 pub(crate) fn name(signal: c_int) -> &'static str {
     WATCHED.iter().find(|(watched, _)| *watched == signal).map_or("a signal", |(_, name)| name)
@@ -55,6 +67,7 @@ fn start() -> io::Result<()> {
     // SAFETY: as above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
     started?;
+    tell_preloaded();
     WATCHED.iter().for_each(|(signal, _)| install(*signal));
     Ok(())
 }
@@ -76,14 +89,46 @@ fn action(handler: libc::sighandler_t) -> libc::sigaction {
     action
 }
 
+/// Tells the preloaded library, if any, to substitute the handler for default actions from now on.
+fn tell_preloaded() {
+    // SAFETY: the name is a C string; the handle means all libraries of the program.
+    let name = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"voltsim_default_signal_handler".as_ptr()) };
+    if name.is_null() {
+        return;
+    }
+    // SAFETY: the preloaded library's function of this name has this type.
+    let tell: extern "C" fn(libc::sighandler_t) = unsafe { std::mem::transmute(name) };
+    tell(handler());
+}
+
+fn handler() -> libc::sighandler_t {
+    let handler: extern "C" fn(c_int) = handle;
+    handler as libc::sighandler_t
+}
+
+/// Sets a signal's default action; async-signal-safe. `sigaction` would set the handler again,
+/// because the preloaded library substitutes it.
+fn set_default(signal: c_int) {
+    const MASK_BYTES: usize = size_of::<u64>();
+    let default = KernelAction { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
+    let none = std::ptr::null::<KernelAction>();
+    // SAFETY: the structure is initialised and has the kernel's layout.
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, &raw const default, none, MASK_BYTES) };
+}
+
+/// A signal is about to end this process, so the calling thread has no work left.
+pub(crate) fn is_ending() -> bool {
+    // SAFETY: getpid has no precondition.
+    IS_ENDING.load(Ordering::Acquire) && OWNER.load(Ordering::Acquire) == unsafe { libc::getpid() }
+}
+
 /// Installs the handler for a signal with the default action.
 fn install(signal: c_int) {
     let mut now = action(libc::SIG_DFL);
-    let handler: extern "C" fn(c_int) = handle;
     // SAFETY: the structures are initialised, and the handler is async-signal-safe.
     unsafe {
         if libc::sigaction(signal, std::ptr::null(), &mut now) == 0 && now.sa_sigaction == libc::SIG_DFL {
-            libc::sigaction(signal, &action(handler as libc::sighandler_t), std::ptr::null_mut());
+            libc::sigaction(signal, &action(handler()), std::ptr::null_mut());
         }
     }
 }
@@ -93,11 +138,12 @@ extern "C" fn handle(signal: c_int) {
     unsafe {
         let errno = *libc::__errno_location();
         if libc::getpid() == OWNER.load(Ordering::Acquire) {
+            IS_ENDING.store(true, Ordering::Release);
             let byte = signal as u8;
             libc::write(WAKER.load(Ordering::Acquire), (&raw const byte).cast(), 1);
         } else {
             // A forked child has no outputs.
-            libc::sigaction(signal, &action(libc::SIG_DFL), std::ptr::null_mut());
+            set_default(signal);
             libc::raise(signal);
         }
         *libc::__errno_location() = errno;
@@ -138,9 +184,9 @@ fn retries(error: &io::Error) -> bool {
 
 /// Ends the process by a signal.
 fn die(signal: c_int) -> ! {
+    set_default(signal);
     // SAFETY: the structures are initialised. This thread's mask no longer blocks the signal.
     unsafe {
-        libc::sigaction(signal, &action(libc::SIG_DFL), std::ptr::null_mut());
         let mut only = std::mem::MaybeUninit::uninit();
         libc::sigemptyset(only.as_mut_ptr());
         libc::sigaddset(only.as_mut_ptr(), signal);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use launch_capture::{Capture, Results};
+use saved_run::refusals;
 
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::instrumented;
@@ -80,7 +81,8 @@ impl Side {
         }
         let output =
             command.output().map_err(|error| Failure::new(format_args!("own executable: {error}")))?;
-        if output.status.code().is_none_or(|code| code == i32::from(EXIT_STATUS)) {
+        let has_no_results = |code| [EXIT_STATUS, refusals::STATUS].map(i32::from).contains(&code);
+        if output.status.code().is_none_or(has_no_results) {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.trim_start_matches("voltsim: ").trim_end();
             return Err(Failure::new(format_args!("{}: {said} ({})", self.name, output.status)));

@@ -14,10 +14,11 @@ use std::process::{Command, ExitCode};
 
 use cuda_driver::{Driver, DriverError};
 use launch_capture::{Capture, Results, ResultsWriter, Selection, is_stream};
+use saved_run::refusals;
 use warp_stream::kernel_name::signature;
 
 use crate::difference::{self, Tolerance};
-use crate::failure::Failure;
+use crate::failure::{EXIT_STATUS, Failure};
 use crate::{libraries, program};
 use ground::Ground;
 use ready::Ready;
@@ -27,7 +28,7 @@ pub(crate) use stream::Replay;
 ///
 /// The buffers are allocated anew, the pointers to them changed, and the kernel is launched through the driver API of a
 /// library: ours, or a real libcuda. The exit status is 0 when the launch ends with the results that were captured, or
-/// succeeds if none were; else 1.
+/// succeeds if none were; 88 when the kernel is refused; else 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of one launch
@@ -149,7 +150,15 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     Ok(writer.finish(&name)?)
 }
 
+/// A launch that the driver cannot make. The status is that of a refused kernel where the error says so.
 fn refused(capture: &Capture, error: DriverError) -> Failure {
+    let status = if is_refusal(&error) { refusals::STATUS } else { EXIT_STATUS };
     Failure::in_file(capture.path(), error)
         .remedy("See that the driver knows the PTX's version and target, and that its device has room for the buffers")
+        .with_status(status)
+}
+
+/// Is it the error of code that the driver cannot execute?
+fn is_refusal(error: &DriverError) -> bool {
+    error.is_refusal() || ["CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_INVALID_IMAGE"].contains(&&*error.name)
 }

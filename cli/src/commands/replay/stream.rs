@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use cuda_driver::{Driver, DriverError};
 use launch_capture::{Accessible, Capture, Entry, KernelStream, Marks, Selection};
+use saved_run::refusals;
 use warp_stream::kernel_name::signature;
 
 use super::ground::Ground;
 use super::modules::Modules;
 use super::ready::Ready;
-use super::{Args, open};
-use crate::failure::Failure;
+use super::{Args, is_refusal, open};
+use crate::failure::{EXIT_STATUS, Failure};
 use crate::program::{self, absolute};
 
 /// A run of launches of a stream, as a process.
@@ -76,10 +77,16 @@ struct Chosen<'a> {
     follows: bool,
 }
 
-/// Runs the chosen launches. Before each its memory is brought to what it was, where that is something else than what the
-/// launches before have left: copies and the program itself have written there. That takes no simulated time; copies between
-/// host and device take theirs. A launch that does not follow another finds caches as what came before it has left them, if the stream
-/// knows that.
+/// Launches that are run, one after the other.
+struct Run<'a> {
+    args: &'a Args,
+    driver: &'a Driver,
+    stream: &'a Arc<KernelStream>,
+    ground: Ground,
+    modules: Modules<'a>,
+}
+
+/// Runs the chosen launches. A refused launch is told, and the others run all the same: each finds the memory that it had.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if !args.here {
         return Err(Failure::in_file(&args.folder, "this is a kernel stream")
@@ -87,15 +94,47 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     let stream = Arc::new(KernelStream::open(&args.folder)?);
     let chosen = chosen(&stream, args)?;
-    let failed = |error: DriverError| Failure::in_file(&args.folder, error);
     let driver = open(args.library.as_deref())?;
     let memory = chosen.iter().map(|chosen| (&chosen.capture, chosen.accessible.as_ref()));
-    let mut ground = Ground::claim(&driver, memory).map_err(failed)?;
-    let mut modules =
-        Modules::of(&stream, chosen.iter().map(|chosen| (chosen.entry, &chosen.capture)), &ground);
-    for (place, Chosen { entry, capture, accessible, copies, follows }) in chosen.iter().enumerate() {
-        let module = modules.load(&driver, &stream, *entry, capture)?;
-        let ready = Ready::new(&driver, module, (capture, accessible.as_ref()), &mut ground)?;
+    let ground = Ground::claim(&driver, memory).map_err(|error| Failure::in_file(&args.folder, error))?;
+    let modules = Modules::of(&stream, chosen.iter().map(|chosen| (chosen.entry, &chosen.capture)), &ground);
+    let mut run = Run { args, driver: &driver, stream: &stream, ground, modules };
+    let (mut refused, mut is_refused) = (0, false);
+    for (place, launch) in chosen.iter().enumerate() {
+        let follows = launch.follows && !is_refused;
+        is_refused = match run.launch(launch, follows, place + 1 == chosen.len(), out) {
+            Err(failure) if failure.status() == refusals::STATUS => run.pass_over(launch, failure)?,
+            outcome => outcome.map(|()| false)?,
+        };
+        refused += usize::from(is_refused);
+    }
+    if refused == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!(
+        "voltsim: exit status {} instead of 0: {refused} of {} launches were refused; --strict ends the run at the first",
+        refusals::STATUS,
+        chosen.len()
+    );
+    Ok(ExitCode::from(refusals::STATUS))
+}
+
+impl Run<'_> {
+    /// Runs a launch. Before, its memory is brought to what it was, where that is something else than what the launches before have
+    /// left: copies and the program itself have written there. That takes no simulated time; copies between host and device take
+    /// theirs. A launch that does not follow another finds caches as what came before it has left them, if the stream knows that.
+    fn launch(
+        &mut self,
+        chosen: &Chosen<'_>,
+        follows: bool,
+        is_last: bool,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let Run { args, driver, stream, ground, modules } = self;
+        let Chosen { entry, capture, accessible, copies, .. } = chosen;
+        let failed = |error: DriverError| Failure::in_file(&args.folder, error);
+        let module = modules.load(driver, stream, *entry, capture)?;
+        let ready = Ready::new(driver, module, (capture, accessible.as_ref()), ground)?;
         let launch = capture.launch();
         let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
         writeln!(
@@ -108,24 +147,38 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         out.flush()?;
         let past = stream.past(*entry)?.filter(|_| !follows).map(|past| ready.past_here(past));
         match &past {
-            None => copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?,
+            None => copies.iter().try_for_each(|copy| again(driver, ground, copy)).map_err(failed)?,
             Some(past) if driver.recall(past) => {}
             Some(_) => {
                 return Err(Failure::in_file(&args.folder, "what came before a launch cannot be read"));
             }
         }
-        if place + 1 == chosen.len() {
+        if is_last {
             driver.next_is_last();
         }
-        ready.launch()?;
-        driver.synchronize().map_err(|error| {
-            Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
-        })?;
+        let launched = ready.launch().and_then(|()| {
+            driver.synchronize().map_err(|error| {
+                let status = if is_refusal(&error) { refusals::STATUS } else { EXIT_STATUS };
+                Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
+                    .with_status(status)
+            })
+        });
         driver.narrow(None);
-        ready.objects.destroy(&driver).map_err(failed)?;
-        ground.clear(&driver).map_err(failed)?;
+        launched.and_then(|()| ready.objects.destroy(driver).map_err(failed))?;
+        ground.clear(driver).map_err(failed)
     }
-    Ok(ExitCode::SUCCESS)
+
+    /// Tells that a launch was refused. That ends the run where the user wants it or the driver makes no other launch.
+    fn pass_over(&mut self, chosen: &Chosen<'_>, failure: Failure) -> Result<bool, Failure> {
+        let is_strict = env::var_os("VOLTSIM_STRICT").is_some_and(|strict| strict != "0");
+        if is_strict || self.driver.synchronize().is_err() {
+            return Err(failure);
+        }
+        let launch = chosen.capture.launch();
+        eprintln!("voltsim: launch {}, {}, was refused: {failure}", launch.launch, signature(&launch.kernel));
+        self.ground.clear(self.driver).map_err(|error| Failure::in_file(&self.args.folder, error))?;
+        Ok(true)
+    }
 }
 
 /// Copies, and fills, once more what was copied and filled before a launch, for the time that it takes and what it leaves in caches;

@@ -75,6 +75,16 @@ impl Captured {
         Captured::compiled("names.c", "kernels.h", include_str!("names.ptx"))
     }
 
+    /// The program with a kernel whose CTAs are clusters.
+    pub(crate) fn targets() -> Captured {
+        Captured::compiled("targets.c", "kernels.h", include_str!("bounds.ptx"))
+    }
+
+    /// The program that SIGINT ends by the default action that it sets at its end.
+    pub(crate) fn interrupted() -> Captured {
+        Captured::compiled("interrupted.c", "kernels.h", include_str!("bounds.ptx"))
+    }
+
     /// The program whose threads launch kernels.
     pub(crate) fn threads() -> Captured {
         Captured::compiled("threads.c", "kernels.h", include_str!("bounds.ptx"))

@@ -262,6 +262,42 @@ fn software_barrier_over_all_resident_ctas_takes_short_turns() {
     }
 }
 
+/// Functions by which code without optimisation polls, with so many jumps, and the polling instructions.
+fn polling_by_calls(jumps: u32, atomic: &str) -> (String, &'static str) {
+    // Each hop leads back, so none leads to the next instruction.
+    let hops: String = (0..jumps).rev().map(|hop| format!("H{hop}: bra H{}; ", hop + 1)).collect();
+    let functions = format!(
+        ".func (.param .b32 r) swap(.param .b64 a) {{ .reg .b64 %a<2>; .reg .b32 %r<2>; ld.param.u64 %a1, [a];
+           bra H0; {hops} H{jumps}: {atomic} st.param.b32 [r], %r1; ret; }}
+         .func (.param .b32 r) look(.param .b64 a) {{ .reg .b64 %a<2>; .reg .b32 %r<2>; .local .b32 found;
+           ld.param.u64 %a1, [a]; {{ .param .b64 pa; .param .b32 pr; st.param.b64 [pa], %a1; call (pr), swap, (pa);
+           ld.param.b32 %r1, [pr]; }} st.local.u32 [found], %r1; ld.local.u32 %r1, [found]; st.param.b32 [r], %r1; ret; }}"
+    );
+    let poll = "{ .param .b64 pa; .param .b32 pr; st.param.b64 [pa], %a1; call (pr), look, (pa); ld.param.b32 %r6, [pr]; }";
+    (functions, poll)
+}
+
+#[test]
+fn calls_and_jumps_in_a_spin_loop_do_not_hide_that_it_spins() {
+    const CTAS: u32 = 100;
+    const ROUNDS: u64 = 4;
+    for atomic in ["atom.global.cas.b32 %r1, [%a1], -1, 0;", "atom.global.or.b32 %r1, [%a1], 0;"] {
+        for jumps in [1, 6, 8, 10, 20, 36] {
+            let (functions, poll) = polling_by_calls(jumps, atomic);
+            let text = functions + &software_barrier(poll, false, "");
+            let bench = Bench::with(&text, Settings { threads: 1, ..Settings::default() });
+            let memory = bench.allocate(64);
+            let statistics = bench.launch([CTAS, 1, 1], 64, &[memory, ROUNDS]).unwrap();
+            assert_eq!(u64::from(bench.word(memory + 8)), u64::from(CTAS) * ROUNDS);
+            let per_round = statistics.warp_instructions / u64::from(CTAS) / ROUNDS;
+            assert!(
+                per_round < 8000,
+                "{atomic} {jumps} jumps: {per_round} warp instructions of a CTA in a round"
+            );
+        }
+    }
+}
+
 #[test]
 fn spinning_ctas_give_way_from_barrier_to_barrier() {
     // All warps of a CTA poll together: they meet at a barrier after each look.

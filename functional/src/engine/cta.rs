@@ -86,7 +86,7 @@ impl WarpState {
     /// The warp's time slice has ended; does it spin?
     fn slice_ended(&mut self, grid: &Grid) -> bool {
         let spins = self.divergence.slice_ended(&grid.program);
-        if spins {
+        if self.divergence.spin.has_short_slice() {
             self.fuel = self.fuel.min(SPINNING_SLICE);
         }
         spins

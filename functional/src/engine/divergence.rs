@@ -352,10 +352,15 @@ impl Running<'_> {
             return self.fault(overdue);
         }
         if self.reserve == 0 {
+            let spin = &mut self.divergence.spin;
+            if (self.divergence.impatient || spin.spins()) && spin.goes_on(self.pc) {
+                self.refuel(1);
+                return Flow::Jump;
+            }
             return self.yield_slice();
         }
         self.probe.passed(self.granted);
-        if self.probe.is_due() && self.probe.repeats(self.fingerprint()) {
+        if self.probe.is_due() && self.repeats() {
             self.divergence.impatient = true;
             return self.yield_slice();
         }
@@ -363,12 +368,20 @@ impl Running<'_> {
         Flow::Jump
     }
 
-    /// A number that tells the running fragment's registers and place from others, in most cases.
-    fn fingerprint(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        (self.pc, self.active, self.divergence.frame).hash(&mut hasher);
-        hash_sums(self.divergence.frames.get(self.divergence.frame), &mut hasher);
-        hasher.finish()
+    /// Looks at the registers within a slice: do they repeat?
+    fn repeats(&mut self) -> bool {
+        if self.probe.begins() && self.divergence.spin.goes_on(self.pc) {
+            self.probe.wait();
+            return false;
+        }
+        let divergence = &*self.divergence;
+        let (pc, active) = (self.pc, self.active);
+        self.probe.repeats(pc, || {
+            let mut hasher = FxHasher::default();
+            (pc, active, divergence.frame).hash(&mut hasher);
+            divergence.frames.all().for_each(|frame| hash_sums(frame, &mut hasher));
+            hasher.finish()
+        })
     }
 
     /// Gives the time slice this many jumps: at once the jumps up to the next look at the clock or the registers, the

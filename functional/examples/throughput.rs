@@ -1,7 +1,9 @@
-//! Measures the engine on kernels of a PTX file: `throughput k.ptx [sgemm|sgemm_tiled|saxpy|histogram|nbody|bfs]…`.
+//! Measures the engine on kernels of a PTX file: `throughput k.ptx
+//! [sgemm|sgemm_tiled|saxpy|histogram|nbody|bfs]…`.
 //!
-//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. With STEPPED=n the
-//! kernels are executed one machine instruction at a time, warps of n SMs with four CTAs each taking turns. For work on the engine;
+//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. With
+//! STEPPED=n, kernels run one machine instruction at a time, with warps of n SMs of four CTAs each in turn.
+//! The example serves work on the engine; `cargo xtask bench` measures whole programs.
 //! `cargo xtask bench` measures whole programs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -20,7 +22,7 @@ struct Bench {
     device: Arc<Device>,
     module: Module,
     seed: u64,
-    /// SMs on which kernels are executed step by step.
+    /// Number of SMs for stepped execution, if requested.
     stepped: Option<u32>,
 }
 
@@ -68,7 +70,7 @@ impl Bench {
         );
     }
 
-    /// Counts machine instructions.
+    /// Executes in steps and counts machine instructions.
     fn step(&self, program: &Arc<Program>, config: LaunchConfig, sms: u32) -> LaunchStatistics {
         let mut done = LaunchStatistics::default();
         let identity = Identity { launch: 1, stream: 0 };
@@ -83,7 +85,7 @@ impl Bench {
     }
 }
 
-/// Processor time of this process: other work on the machine does not count.
+/// Processor time of this process, independent of other load.
 fn processor_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for the answer.

@@ -1,10 +1,9 @@
-//! What kernels ask for that is done when they have ended: launches of other kernels, copies and fills (CUDA programming
-//! guide, "CUDA Dynamic Parallelism").
+//! Launches, copies and fills that kernels request from the device (CUDA programming guide, "CUDA Dynamic
+//! Parallelism").
 //!
-//! A grid's children are executed after its own CTAs, one after another, those of a CTA in the order in which it has asked for them, each
-//! with its own children; then those launched into the stream of tail launches. The guide promises nothing of when a
-//! child runs beside its parent, only that a stream's work stays in order and that a grid has not ended before its
-//! children have.
+//! A grid's children run after its own CTAs, one after another. Children of one CTA run in the order of
+//! their requests, each followed by its own children; tail launches come last. The guide promises only that
+//! a stream's work stays in order and that a grid ends after its children.
 
 mod rows;
 
@@ -24,12 +23,12 @@ use crate::fault::FaultKind;
 use crate::launch::{LaunchConfig, LaunchError, LaunchStatistics, launch_with};
 pub use rows::{Place, Rows};
 
-/// Grids that may be nested, the host's own included (CUDA programming guide, "Nesting Depth").
+/// Maximum nesting depth of grids, including the host's (CUDA programming guide, "Nesting Depth").
 pub const MOST_NESTED: u32 = 24;
 
-/// What a kernel on the device can ask of the program that has launched it. Errors are values of `cudaError_t`.
+/// Services of the host program for kernels on the device. Errors are `cudaError_t` values.
 pub trait DeviceRuntime: Debug + Send + Sync {
-    /// The kernel whose function has this address; `None` if none has.
+    /// The kernel whose function has this address, if any.
     fn kernel_at(&self, address: u64) -> Option<Result<Arc<Program>, BindError>>;
 
     /// `cudaDeviceGetAttribute`.
@@ -41,46 +40,46 @@ pub trait DeviceRuntime: Debug + Send + Sync {
     /// `cudaGetDevice` and `cudaGetDeviceCount`.
     fn device(&self) -> (i32, i32);
 
-    /// The bytes of a `cudaFuncAttributes` for a kernel.
+    /// `cudaFuncAttributes` of a kernel, as bytes.
     fn function_attributes(&self, kernel: &Arc<Program>) -> Result<Vec<u8>, i32>;
 
-    /// CTAs of so many threads and bytes of dynamic shared memory that a multiprocessor holds.
+    /// CTAs with `threads` threads and `shared` bytes of dynamic shared memory that an SM can hold.
     fn resident_ctas(&self, kernel: &Arc<Program>, threads: u32, shared: u64) -> Result<u32, i32>;
 
-    /// Name of an error, and what it says.
+    /// Name and description of an error.
     fn error_texts(&self, code: i32) -> (String, String);
 
-    /// A child has ended.
+    /// Reports the end of a child.
     fn finished(&self, kernel: &Arc<Program>, statistics: &LaunchStatistics);
 }
 
-/// Who gives what kernels ask for its time, where that is not done by the engine by itself.
+/// Executor of kernels' requests, in place of the engine itself.
 pub trait Launcher: Debug + Send + Sync {
-    /// Executes a launch, and those that it asks for.
+    /// Executes a launch and its children.
     ///
     /// # Errors
-    /// [`LaunchError::Child`], or what a launch fails with.
+    /// [`LaunchError::Child`], or the launch's own error.
     fn launch(&self, kernel: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError>;
 
-    /// A copy has been done, or a fill.
+    /// Reports a finished copy or fill.
     ///
     /// # Errors
     /// [`LaunchError::Child`].
     fn transferred(&self, transfer: &Transfer) -> Result<(), LaunchError>;
 }
 
-/// A copy, or a fill, of rows of bytes.
+/// A copy or fill of rows of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// What is written.
+    /// Destination.
     pub to: Place,
-    /// What is read, if it is a copy.
+    /// Source of a copy; `None` for a fill.
     pub from: Option<Place>,
-    /// How much.
+    /// Extent.
     pub rows: Rows,
 }
 
-/// Something that a kernel has asked for.
+/// An operation requested by a kernel.
 #[derive(Debug)]
 pub(crate) enum Work {
     Launch { kernel: Arc<Program>, config: Box<LaunchConfig> },
@@ -88,54 +87,54 @@ pub(crate) enum Work {
     Fill { to: Place, rows: Rows, byte: u8 },
 }
 
-/// The same, with who has asked for it.
+/// A requested operation with the requesting thread.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) cta: u64,
     pub(crate) work: Work,
 }
 
-/// A parameter block that a kernel has been given, and what it is for if that is known yet.
+/// Parameter block handed to a kernel, and its purpose once known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Parameters {
     pub(crate) kernel: Option<Arc<Program>>,
     pub(crate) config: LaunchConfig,
 }
 
-/// What the threads of a grid have asked for.
+/// Requests of a grid's threads.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     /// Parameter blocks by address.
     pub(crate) blocks: FxHashMap<u64, Parameters>,
     pub(crate) work: Vec<Wish>,
     pub(crate) tail: Vec<Wish>,
-    /// Streams and events that threads have made.
+    /// Streams and events created by threads.
     pub(crate) handles: FxHashSet<u64>,
-    /// Handles made so far.
+    /// Number of handles created.
     pub(crate) made: u64,
-    /// Last error of threads that have one: (CTA, thread), value of `cudaError_t`.
+    /// Last error of each thread that has one, by (CTA, thread): a value of `cudaError_t`.
     pub(crate) errors: FxHashMap<(u64, u32), i32>,
-    /// Addresses of texts that threads have asked for.
+    /// Addresses of the texts that threads asked for.
     pub(crate) texts: FxHashMap<String, u64>,
 }
 
-/// The requests of a grid, and who answers them.
+/// Requests of a grid and their executor.
 #[derive(Debug, Default)]
 pub(crate) struct Children {
     pub(crate) runtime: Option<Arc<dyn DeviceRuntime>>,
-    /// Who executes them when the grid's CTAs have ended.
+    /// Executor of the requests after the end of the grid's CTAs.
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
-    /// Grids above, the one itself included.
+    /// Nesting depth, including this grid.
     pub(crate) depth: u32,
-    /// The kernel that asks.
+    /// Kernel of the grid.
     kernel: Option<Arc<Program>>,
-    /// When the watchdog ends the grid and all that it asks for.
+    /// Watchdog deadline of the grid and its children.
     deadline: Option<Instant>,
     pub(crate) requests: Mutex<Requests>,
 }
 
 impl Children {
-    /// Of a grid that is launched so.
+    /// State for a grid launched with `config`.
     pub(crate) fn of(kernel: &Arc<Program>, config: &LaunchConfig, deadline: Option<Instant>) -> Children {
         Children {
             kernel: Some(Arc::clone(kernel)),
@@ -147,7 +146,7 @@ impl Children {
         }
     }
 
-    /// Has a thread of the grid called the runtime for something that is kept?
+    /// True if a thread created requests or handles.
     pub(crate) fn has_requests(&self) -> bool {
         let requests = self.requests.lock();
         let Requests { blocks, work, tail, handles, made, errors, texts } = &*requests;
@@ -155,7 +154,7 @@ impl Children {
         has_kept || !work.is_empty() || !tail.is_empty() || *made != 0
     }
 
-    /// Does what has been asked for so far, tail launches excluded, on `workers` threads, while the grid is under way.
+    /// Executes the requests so far, except tail launches, on `workers` threads while the grid still runs.
     pub(crate) fn run(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
         self.run_by(device, workers, None)
     }
@@ -167,7 +166,7 @@ impl Children {
         launcher: Option<&Arc<dyn Launcher>>,
     ) -> Result<(), LaunchError> {
         loop {
-            // Taken piece by piece: a grid that waits for its children may ask for more.
+            // A batch at a time: a grid that waits for its children may request more.
             let work = std::mem::take(&mut self.requests.lock().work);
             if work.is_empty() {
                 return Ok(());
@@ -176,7 +175,7 @@ impl Children {
         }
     }
 
-    /// CTA by CTA: threads of the host that execute CTAs have nothing to do with the order.
+    /// Executes CTA by CTA, so that host threads do not influence the order.
     fn execute_all(
         &self,
         device: &Device,
@@ -188,7 +187,7 @@ impl Children {
         wishes.into_iter().try_for_each(|wish| self.execute(device, wish.work, workers, launcher))
     }
 
-    /// Does all that is left when the grid's CTAs have ended.
+    /// Executes all remaining requests after the end of the grid's CTAs.
     pub(crate) fn finish(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
         let launcher = self.launcher.as_ref();
         self.run_by(device, workers, launcher)?;
@@ -196,11 +195,11 @@ impl Children {
         self.execute_all(device, tail, workers, launcher)
     }
 
-    /// Frees what only the grid could use.
+    /// Frees resources that only the grid could use.
     pub(crate) fn release(&self, device: &Device) {
         let Requests { blocks, texts, .. } = std::mem::take(&mut *self.requests.lock());
         for address in blocks.into_keys().chain(texts.into_values()) {
-            // A kernel may have freed it, wrongly.
+            // A faulty kernel may already have freed the block.
             let _ = device.memory.free(address);
         }
     }
@@ -273,10 +272,10 @@ impl Children {
     }
 }
 
-/// Bytes that are copied or filled at once.
+/// Bytes per piece of a copy or fill.
 const PIECE: u64 = 1 << 20;
 
-/// Offsets and lengths of the pieces in which so many bytes are copied.
+/// Offsets and lengths of the pieces of a copy.
 fn pieces(bytes: u64) -> impl Iterator<Item = (u64, usize)> {
     (0..bytes).step_by(PIECE as usize).map(move |start| (start, (bytes - start).min(PIECE) as usize))
 }

@@ -1,4 +1,4 @@
-//! Which instruction forms kernels have executed.
+//! Coverage: the instruction forms that kernels have executed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Site, Watch, Watcher};
 use crate::engine::running::Running;
 
-/// A line of the op table with the modifiers and types that fill it.
+/// A line of the op table with its modifiers and types filled in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Form {
-    /// The line: `integer.add`.
+    /// Name of the line: `integer.add`.
     pub line: String,
-    /// The opcode: `add.s32`.
+    /// Full opcode: `add.s32`.
     pub opcode: String,
 }
 
-/// Counts the warps that execute each form.
+/// Counts executing warps per form.
 #[derive(Debug, Default)]
 pub struct Coverage {
     forms: Mutex<BTreeMap<Form, Arc<Executed>>>,
@@ -31,7 +31,7 @@ pub struct Coverage {
 struct Executed(AtomicU64);
 
 impl Coverage {
-    /// The forms that have been executed, and by how many warps.
+    /// Executed forms with the number of warps.
     pub fn executed(&self) -> Vec<(Form, u64)> {
         let forms = self.forms.lock();
         let counted = forms.iter().map(|(form, count)| (form.clone(), count.0.load(Ordering::Relaxed)));

@@ -1,4 +1,4 @@
-//! A simulated device: what it has, its memory, and the worker threads that execute its launches.
+//! A simulated device: its specification, memory, and worker threads.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,22 +14,22 @@ use crate::places::Places;
 use crate::printed::Printed;
 use crate::texture::Textures;
 
-/// What the engine needs to know of a device.
+/// Device properties that the engine uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceSpec {
-    /// Streaming multiprocessors.
+    /// Number of SMs.
     pub sms: u32,
-    /// Resident threads an SM can have.
+    /// Maximum resident threads per SM.
     pub threads_per_sm: u32,
-    /// Resident warps an SM can have.
+    /// Maximum resident warps per SM.
     pub warps_per_sm: u32,
-    /// Threads a CTA can have.
+    /// Maximum threads per CTA.
     pub threads_per_cta: u32,
-    /// Largest CTA along each axis.
+    /// Maximum CTA size along each axis.
     pub cta_limits: [u32; 3],
-    /// Largest grid along each axis.
+    /// Maximum grid size along each axis.
     pub grid_limits: [u32; 3],
-    /// Bytes of shared memory a CTA can have (opted in).
+    /// Maximum bytes of shared memory per CTA (opt-in limit).
     pub shared_per_cta: u32,
     /// Core clock, MHz.
     pub clock_megahertz: u32,
@@ -54,28 +54,29 @@ impl Default for DeviceSpec {
     }
 }
 
-/// How the engine runs.
+/// Settings of the engine.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Worker threads; 0 takes all cores.
+    /// Worker threads; 0 means all cores.
     pub threads: usize,
-    /// Fixed CTA and atomic order: one worker.
+    /// Fixed order of CTAs and atomics: one worker.
     pub deterministic: bool,
-    /// A launch that takes longer is stopped with a fault.
+    /// Time limit of a launch, after which the launch fails with a fault.
     pub watchdog: Option<Duration>,
-    /// `mul` and `add` without rounding modifiers become `fma`, as the vendor's assembler has it.
+    /// Contracts `mul` and `add` without rounding modifiers to `fma`, like the vendor's assembler.
     pub fmad: bool,
-    /// Kernels are bound for a timing model, in the order of their machine code, so that they can be launched by
-    /// [`crate::timed::launch`]. They can be launched without one too.
+    /// Binds kernels for a timing model, in machine-code order, as [`crate::timed::launch`] needs. Such
+    /// kernels can also be launched without a model.
     pub timed: bool,
-    /// Takes text of kernels that has no room in the print buffer; without, the buffer keeps all text.
+    /// Receives kernel output that overflows the print buffer. Without this function, the buffer grows.
     pub print: Option<fn(&[u8])>,
-    /// Calls what starts the worker threads, which inherit the caller's signal mask.
+    /// Runs the closure that starts worker threads. Threads inherit the signal mask that this function
+    /// sets.
     pub start_threads: fn(&mut dyn FnMut()),
 }
 
 impl Default for Settings {
-    /// All cores, no time limit, as on hardware.
+    /// All cores and no time limit, as on hardware.
     fn default() -> Settings {
         Settings {
             threads: 0,
@@ -89,48 +90,48 @@ impl Default for Settings {
     }
 }
 
-/// What launches leave in a device apart from its memory.
+/// Counters that outlive a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
-    /// Launches so far.
+    /// Number of launches.
     launches: u64,
-    /// Bytes that device-side `malloc` has handed out.
+    /// Bytes allocated by device-side `malloc`.
     heap_used: u64,
 }
 
 /// A simulated device.
 #[derive(Debug)]
 pub struct Device {
-    /// What it has.
+    /// Specification.
     pub spec: DeviceSpec,
-    /// Its memory.
+    /// Device memory.
     pub memory: Memory,
-    /// Its textures, samplers and surfaces.
+    /// Textures, samplers and surfaces.
     pub textures: Textures,
-    /// Where variables and arrays lie that are made later.
+    /// Reserved addresses of future variables and arrays.
     pub places: Places,
-    /// How the engine runs.
+    /// Settings of the engine.
     pub settings: Settings,
-    /// Who watches kernels run.
+    /// Observers of kernels' execution.
     pub(crate) watchers: Vec<Arc<dyn Watcher>>,
-    /// Who looks for mistakes of kernels.
+    /// Sanitizer, if kernels are checked.
     checker: Option<Arc<Checker>>,
-    /// Text that kernels have printed and nobody has taken yet.
+    /// Kernel output not yet taken.
     pub(crate) printed: Printed,
-    /// Stack that the program has set.
+    /// Stack size set by the program, bytes.
     stack_limit: AtomicU32,
-    /// Bytes that device-side `malloc` may hand out.
+    /// Heap limit of device-side `malloc`, bytes.
     pub(crate) heap_limit: AtomicU64,
-    /// Bytes that device-side `malloc` has handed out.
+    /// Bytes allocated by device-side `malloc`.
     pub(crate) heap_used: AtomicU64,
     launches: AtomicU64,
     workers: OnceLock<Workers>,
-    /// Cores of the host that the process may use.
+    /// Host cores available to the process.
     cores: OnceLock<usize>,
 }
 
 impl Device {
-    /// A device with empty memory.
+    /// Creates a device with empty memory.
     pub fn new(spec: DeviceSpec, settings: Settings) -> Result<Device, MemoryError> {
         let memory = Memory::new(spec.memory_bytes)?;
         Ok(Device {
@@ -151,13 +152,13 @@ impl Device {
         })
     }
 
-    /// The device, whose kernels are watched by one more. Costs time at each instruction that it wants to know of.
+    /// Adds a watcher of kernels. Each instruction that the watcher observes runs slower.
     pub fn watched_by(mut self, watcher: Arc<dyn Watcher>) -> Device {
         self.watchers.push(watcher);
         self
     }
 
-    /// The device, whose kernels are checked.
+    /// Adds a sanitizer of kernels.
     pub fn checked_by(self, checker: Arc<Checker>) -> Device {
         let mut device = self.watched_by(Arc::<Checker>::clone(&checker));
         device.settings.deterministic |= checker.needs_one_worker();
@@ -168,27 +169,27 @@ impl Device {
         device
     }
 
-    /// Who looks for mistakes of kernels, if anybody does.
+    /// Sanitizer, if kernels are checked.
     pub fn checker(&self) -> Option<&Arc<Checker>> {
         self.checker.as_ref()
     }
 
-    /// Takes what kernels have printed since the last call.
+    /// Takes the output of kernels since the last call.
     pub fn take_printed(&self) -> Vec<u8> {
         self.printed.take()
     }
 
-    /// Adds to what kernels have printed.
+    /// Appends to the output of kernels.
     pub fn add_printed(&self, text: &[u8]) {
         self.printed.add(text);
     }
 
-    /// Sets the size of the print buffer (`cudaLimitPrintfFifoSize`), bytes.
+    /// Sets the size of the print buffer in bytes (`cudaLimitPrintfFifoSize`).
     pub fn set_print_limit(&self, bytes: u64) {
         self.printed.set_most(bytes);
     }
 
-    /// What launches have left in the device apart from its memory.
+    /// Counters that outlive a launch.
     pub fn counters(&self) -> DeviceCounters {
         DeviceCounters {
             launches: self.launches.load(Ordering::Relaxed),
@@ -196,39 +197,39 @@ impl Device {
         }
     }
 
-    /// Goes on from what launches have left in a device.
+    /// Restores counters of an earlier device.
     pub fn set_counters(&self, counters: DeviceCounters) {
         self.launches.store(counters.launches, Ordering::Relaxed);
         self.heap_used.store(counters.heap_used, Ordering::Relaxed);
     }
 
-    /// Sets the stack of a thread (`cudaLimitStackSize`), bytes.
+    /// Sets a thread's stack in bytes (`cudaLimitStackSize`).
     pub fn set_stack_bytes(&self, bytes: u32) {
         self.stack_limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Stack that the program has set for a thread, bytes. Only checks hold it.
+    /// Stack size that the program has set per thread, bytes. Only the sanitizer enforces it.
     pub fn stack_limit(&self) -> u32 {
         self.stack_limit.load(Ordering::Relaxed)
     }
 
-    /// Stack of a thread, bytes. Frames here are larger than the hardware's, so there is always some to spare.
+    /// Actual stack per thread, bytes: larger than requested, because frames are larger than on hardware.
     pub fn stack_bytes(&self) -> u32 {
         self.stack_limit().clamp(MINIMUM_STACK, MAXIMUM_STACK)
     }
 
-    /// Sets what device-side `malloc` may hand out (`cudaLimitMallocHeapSize`), bytes.
+    /// Sets the heap of device-side `malloc` in bytes (`cudaLimitMallocHeapSize`).
     pub fn set_heap_limit(&self, bytes: u64) {
         self.heap_limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// What device-side `malloc` may hand out, bytes.
+    /// Heap of device-side `malloc`, bytes.
     pub fn heap_limit(&self) -> u64 {
         self.heap_limit.load(Ordering::Relaxed)
     }
 
-    /// Makes these blocks, address and bytes each, all that device-side `malloc` has handed out. Those that it had handed out before keep
-    /// what they hold, the others hold zeros. `false` if something else lies there.
+    /// Makes `blocks` (address, bytes) the complete set of device-side `malloc` blocks. Existing blocks
+    /// keep their contents and new blocks are zero. Returns `false` if a block overlaps other memory.
     pub fn set_heap(&self, blocks: &[(u64, u64)]) -> bool {
         let is_heap = |one: &Allocation| one.kind == AllocationKind::Heap;
         let there: Vec<_> = self.memory.allocations().into_iter().filter(is_heap).collect();
@@ -250,24 +251,24 @@ impl Device {
         self.launches.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The next launch has a number (`%gridid`) behind this one, which a launch has that was executed elsewhere.
+    /// Makes the next launch number (`%gridid`) follow `number`, which was executed elsewhere.
     pub fn count_launch(&self, number: u64) {
         self.launches.fetch_max(number, Ordering::Relaxed);
     }
 
-    /// Worker threads a launch may use.
+    /// Worker threads available to a launch.
     pub(crate) fn worker_count(&self) -> usize {
         if self.settings.deterministic {
             return 1;
         }
         match self.settings.threads {
-            // The system's answer takes longer than a small launch: it reads files.
+            // The query reads files and takes longer than a small launch.
             0 => *self.cores.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
             count => count,
         }
     }
 
-    /// Are all CTAs executed by one thread, by the settings?
+    /// True if the settings demand that one thread executes all CTAs.
     pub(crate) fn has_one_worker(&self) -> bool {
         self.settings.deterministic || self.settings.threads == 1
     }
@@ -277,15 +278,15 @@ impl Device {
     }
 }
 
-/// What device-side `malloc` may hand out unless the program says something else (`cudaLimitMallocHeapSize`), bytes.
+/// Default heap of device-side `malloc` (`cudaLimitMallocHeapSize`), bytes.
 pub const USUAL_HEAP: u64 = 8 << 20;
 
-/// Stack of a thread where the program sets none (CUDA programming guide), bytes.
+/// Default stack per thread (CUDA programming guide), bytes.
 const USUAL_STACK: u32 = 1024;
 const MINIMUM_STACK: u32 = 64 << 10;
 const MAXIMUM_STACK: u32 = 512 << 10;
 
-/// Worker threads, started at the first launch that needs more than one.
+/// Worker threads, started by the first launch that needs more than one.
 #[derive(Debug)]
 pub(crate) struct Workers {
     pool: Option<rayon_core::ThreadPool>,
@@ -303,7 +304,7 @@ impl Workers {
         Workers { pool }
     }
 
-    /// Runs `work` on `count` threads at once and waits for all; without threads, here.
+    /// Runs `work` on `count` threads and waits for all; with one thread, runs `work` on the caller.
     pub(crate) fn broadcast(&self, count: usize, work: &(dyn Fn() + Sync)) {
         match &self.pool {
             Some(pool) => {

@@ -1,66 +1,65 @@
-//! What can go wrong in a kernel. A fault is a value; the ABI layer turns it into the sticky error that the real
-//! driver returns.
+//! Faults of kernels. A fault is a value; the ABI layer converts it to the sticky error of the real driver.
 
 use std::fmt;
 
 use ptx_frontend::ir::Place;
 use warp_stream::kernel_name::{readable, signature};
 
-/// What a lane did.
+/// Cause of a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultKind {
-    /// An access outside every allocation (or window).
+    /// Access outside of every allocation or window.
     #[error("illegal address {address:#x}, {width} bytes")]
     IllegalAddress {
-        /// The address.
+        /// Accessed address.
         address: u64,
         /// Bytes accessed.
         width: u32,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
-    /// An address that is no multiple of the access's width.
+    /// Address that is no multiple of the access width.
     #[error("misaligned address {address:#x} for {width} bytes")]
     MisalignedAddress {
-        /// The address.
+        /// Accessed address.
         address: u64,
         /// Bytes accessed.
         width: u32,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
-    /// A handle of a texture, sampler or surface that the launch does not know.
-    #[error("{handle:#x} is the handle of no {what}, or of one that nothing is bound to")]
+    /// Handle of a texture, sampler or surface that is unknown to the launch.
+    #[error("{handle:#x}: no bound {what} has this handle")]
     UnknownHandle {
-        /// The handle.
+        /// Handle value.
         handle: u64,
-        /// What it was taken for.
+        /// Expected kind of object.
         what: &'static str,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
-    /// An access outside of a surface, with `.trap`.
+    /// Access outside of a surface in `.trap` mode.
     #[error("({x}, {y}, {z}) is outside of the surface")]
     OutsideSurface {
-        /// Coordinates; x in bytes or elements, as the instruction counts; z is the layer where there are layers.
+        /// X coordinate, in bytes or elements as the instruction counts.
         x: i32,
-        /// Row.
+        /// Y coordinate.
         y: i32,
-        /// Slice or layer.
+        /// Z coordinate, or the layer of a layered surface.
         z: i32,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
     /// `trap` or `brkpt`.
     #[error("trap")]
     Trap {
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
     /// `__assertfail`.
     #[error("{file}:{line}: {function}: assertion `{message}` failed")]
     Assert {
-        /// The condition's text.
+        /// Text of the condition.
         message: String,
         /// Source file.
         file: String,
@@ -68,41 +67,41 @@ pub enum FaultKind {
         line: u32,
         /// Function.
         function: String,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
-    /// Calls too deep for the thread's stack.
+    /// Call depth beyond the thread's stack.
     #[error("stack overflow: more than {limit} bytes of local memory")]
     StackOverflow {
-        /// Bytes a thread has.
+        /// Bytes of local memory per thread.
         limit: u32,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
-    /// A call to an address where no function is, or an index outside its list of targets.
+    /// Call to an address without a function, or an index outside of the target list.
     #[error("invalid program counter {target:#x}")]
     InvalidTarget {
-        /// The address.
+        /// Target address.
         target: u64,
-        /// Lane.
+        /// Faulting lane.
         lane: u32,
     },
-    /// Nobody in the CTA can go on.
+    /// Deadlock: no thread of the CTA can continue.
     #[error("deadlock: {0}")]
     Deadlock(String),
-    /// The launch ran longer than the watchdog allows.
+    /// Launch stopped by the watchdog.
     #[error("the launch ran longer than the watchdog's {seconds} s")]
     Timeout {
-        /// The limit.
+        /// Time limit.
         seconds: u64,
     },
-    /// An instruction that is known and not supported.
+    /// Known but unsupported instruction.
     #[error("{0}")]
     Unsupported(String),
 }
 
 impl FaultKind {
-    /// The lane, where one is to blame.
+    /// Faulting lane, if there is a single one.
     pub fn lane(&self) -> Option<u32> {
         match self {
             FaultKind::IllegalAddress { lane, .. }
@@ -118,26 +117,25 @@ impl FaultKind {
     }
 }
 
-/// A place in the program's texts.
+/// Position in the program's texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spot {
     /// Function.
     pub function: String,
-    /// The instruction's text.
+    /// Text of the instruction.
     pub instruction: String,
-    /// Its place in the PTX text.
+    /// Position in the PTX text.
     pub place: Place,
-    /// File of the program's source; empty if the PTX does not say.
+    /// Source file; empty if unknown.
     pub file: String,
-    /// Line of that file, from 1; 0 if the PTX does not say.
+    /// Source line from 1; 0 if unknown.
     pub line: u32,
-    /// File and line of the instruction itself, where that is in a function of a header of the compiler's that was inlined at
-    /// `file` and `line`.
+    /// Position of the instruction itself, if it was inlined at `file` and `line` from a compiler header.
     pub inlined: Option<(String, u32)>,
 }
 
 impl Spot {
-    /// The places in the PTX text and in the program's source.
+    /// Positions in the PTX text and in the source.
     pub fn place(&self) -> String {
         match (self.file.as_str(), self.line) {
             (_, 0) => format!("PTX line {}", self.place.line),
@@ -157,44 +155,44 @@ impl fmt::Display for Spot {
     }
 }
 
-/// Threads of a CTA that wait, and where.
+/// Waiting threads of a CTA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Warp within the CTA.
     pub warp: u32,
-    /// Its lanes.
+    /// Waiting lanes.
     pub lanes: u32,
-    /// What they wait for.
+    /// Reason for the wait.
     pub awaits: Awaits,
-    /// The instruction.
+    /// Instruction at which the lanes wait.
     pub spot: Spot,
 }
 
-/// What threads wait for.
+/// Reason for which threads wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaits {
-    /// Nothing: it is their turn.
+    /// No reason: the threads are ready.
     Nothing,
-    /// Other threads of the CTA, at the barrier of this number.
+    /// The barrier with this number.
     Barrier(u32),
-    /// These lanes of the warp.
+    /// Other lanes of the warp.
     Lanes(u32),
 }
 
-/// A fault with the place where it happened.
+/// A fault and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What.
+    /// Cause.
     pub kind: FaultKind,
-    /// Kernel.
+    /// Kernel name.
     pub kernel: String,
     /// CTA within the grid.
     pub cta: [u32; 3],
     /// Thread within the CTA.
     pub thread: Option<[u32; 3]>,
-    /// The instruction.
+    /// Instruction at fault.
     pub spot: Spot,
-    /// Where the threads of the CTA are that have not exited, if nobody can go on.
+    /// Positions of the CTA's live threads, after a deadlock.
     pub waiting: Vec<Waiting>,
 }
 

@@ -1,13 +1,13 @@
-//! Which vector instructions the host has: the engine carries a copy of each warp-wide operation per level and
-//! picks one when a kernel is bound. Builds with debug assertions have the baseline's copy only: each copy costs a third
-//! of the compiler's time for the engine.
+//! Vector instructions of the host. The engine contains a copy of each warp-wide operation per level and
+//! selects one at binding. Builds with debug assertions contain only the baseline, because each copy costs
+//! a third of the engine's compile time.
 
 use std::sync::OnceLock;
 
-/// A set of host instructions that a copy of the engine is compiled for.
+/// Host instruction set for which a copy of the engine is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// x86-64 as every processor has it (or another architecture).
+    /// Baseline x86-64, or another architecture.
     Baseline,
     /// AVX2, FMA, BMI: x86-64-v3.
     Avx2,
@@ -15,7 +15,7 @@ pub enum Level {
     Avx512,
 }
 
-/// The level used by this process: the host's best, or lower by `VOLTSIM_HOST_LEVEL=baseline|avx2|avx512`.
+/// Level of this process: the host's best, or a lower one from `VOLTSIM_HOST_LEVEL=baseline|avx2|avx512`.
 pub fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(|| {

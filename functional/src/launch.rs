@@ -1,4 +1,4 @@
-//! Launching a kernel: sizes checked against the device, the grid run, what it came to.
+//! Launch of a kernel: checks of sizes, execution of the grid, statistics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
 use crate::parameters::ParameterReads;
 use crate::texture::Table;
 
-/// Workspace of a cooperative launch, in which a grid-wide barrier counts. Bytes.
+/// Bytes of a cooperative launch's workspace, which holds the counter of the grid-wide barrier.
 const WORKSPACE_BYTES: u64 = 256;
 
 /// Sizes and arguments of a launch.
@@ -25,40 +25,41 @@ const WORKSPACE_BYTES: u64 = 256;
 pub struct LaunchConfig {
     /// CTAs along x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
+    /// Threads per CTA along x, y, z.
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
-    /// The parameter block, laid out as the kernel declares it.
+    /// Parameter block in the kernel's layout.
     pub parameters: Vec<u8>,
-    /// All CTAs must be resident at once (cooperative launch).
+    /// Cooperative launch: all CTAs must be resident at once.
     pub cooperative: bool,
-    /// CTAs of a cluster along x, y, z; without, those that the kernel requires, or one.
+    /// CTAs per cluster along x, y, z. If absent, the kernel's required size or 1 applies.
     pub cluster: Option<[u32; 3]>,
-    /// Textures, samplers and surfaces that the kernel can use.
+    /// Textures, samplers and surfaces available to the kernel.
     pub textures: Arc<Table>,
-    /// Whom the kernel asks to launch others; without, it cannot.
+    /// Services for launches by the kernel. Without them, such launches fail.
     pub runtime: Option<Arc<dyn DeviceRuntime>>,
-    /// Who executes what the kernel launches, once it has ended; without, the engine by itself.
+    /// Executor of the kernel's launches after its end; by default the engine.
     pub launcher: Option<Arc<dyn Launcher>>,
-    /// Grids that this one is nested in.
+    /// Nesting depth of the launching grid.
     pub depth: u32,
-    /// When the watchdog ends the launch; without, the device's time from the start. A launch that a kernel makes has the
-    /// kernel's deadline.
+    /// Watchdog deadline; by default the device's time limit from the start. A child inherits the deadline
+    /// of its parent.
     pub deadline: Option<Instant>,
-    /// Lanes of a warp that have parted go on only together, as on a GPU with a SIMT stack; without, all make progress.
+    /// SIMT-stack execution: diverged lanes continue only after reconvergence. Without it, all lanes make
+    /// progress.
     pub simt_stack: bool,
-    /// Where to note what is loaded of the parameters, by a device with a [`crate::parameters::ParameterWatcher`].
+    /// Records loads of the parameter block, on a device with a [`crate::parameters::ParameterWatcher`].
     pub parameter_reads: Option<Arc<ParameterReads>>,
 }
 
 impl LaunchConfig {
-    /// CTAs of a cluster along x, y, z, if the launch or the kernel says so.
+    /// CTAs per cluster along x, y, z, if the launch or the kernel sets them.
     pub fn cluster_of(&self, program: &Program) -> Option<[u32; 3]> {
         self.cluster.or(program.bounds.required_cluster)
     }
 
-    /// CTAs along x, y, z: the launch counts clusters where the kernel wants that (`.blocksareclusters`).
+    /// CTAs along x, y, z. A kernel with `.blocksareclusters` counts its grid in clusters.
     pub fn ctas_of(&self, program: &Program) -> [u32; 3] {
         match self.cluster_of(program) {
             Some(cluster) if program.bounds.blocks_are_clusters => {
@@ -69,14 +70,14 @@ impl LaunchConfig {
     }
 }
 
-/// What a launch did.
+/// Statistics of a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaunchStatistics {
-    /// Warp instructions executed.
+    /// Executed warp instructions.
     pub warp_instructions: u64,
-    /// Lane instructions executed.
+    /// Executed lane instructions.
     pub lane_instructions: u64,
-    /// Host time taken.
+    /// Host time.
     pub elapsed: Duration,
 }
 
@@ -87,23 +88,23 @@ impl LaunchStatistics {
     }
 }
 
-/// Why a launch did not complete.
+/// Reason for which a launch did not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// A size that the device or kernel does not allow.
+    /// Size that the device or kernel forbids.
     #[error("{}: {reason}", signature(.kernel))]
     Configuration {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
-        /// What is wrong.
+        /// Cause.
         reason: String,
     },
-    /// More shared memory, threads or CTAs than the device has room for.
+    /// Demand for shared memory, threads or CTAs beyond the device's capacity.
     #[error("{}: {reason}", signature(.kernel))]
     Resources {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
-        /// What is wrong.
+        /// Cause.
         reason: String,
     },
     /// No memory for the parameters.
@@ -112,20 +113,20 @@ pub enum LaunchError {
     /// A lane faulted.
     #[error("{0}")]
     Fault(Box<Fault>),
-    /// A copy or fill that a kernel has asked for ran beyond the watchdog's time.
-    #[error("a copy or fill that {} asked for ran longer than the watchdog's {seconds} s", signature(.kernel))]
+    /// A copy or fill requested by the kernel exceeded the watchdog's time.
+    #[error("a copy or fill requested by {} exceeded the watchdog's limit of {seconds} s", signature(.kernel))]
     Overdue {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
-        /// The limit.
+        /// Time limit.
         seconds: u64,
     },
-    /// What it has launched did not complete; [`LaunchConfig::launcher`] says why.
+    /// A child launch did not complete, for the reason given by [`LaunchConfig::launcher`].
     #[error("{0}")]
     Child(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Checks the sizes of a launch without running it.
+/// Checks the sizes of a launch without executing it.
 pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Result<(), LaunchError> {
     let kernel = &program.kernel().name;
     let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
@@ -133,26 +134,23 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     let grid = config.ctas_of(program);
     for (axis, (ctas, threads)) in grid.into_iter().zip(config.block).enumerate() {
         if ctas == 0 || ctas > spec.grid_limits[axis] {
-            return wrong(format!(
-                "{ctas} CTAs along axis {axis}; allowed are 1 to {}",
-                spec.grid_limits[axis]
-            ));
+            return wrong(format!("{ctas} CTAs along axis {axis}; must be 1 to {}", spec.grid_limits[axis]));
         }
         if threads == 0 || threads > spec.cta_limits[axis] {
             return wrong(format!(
-                "{threads} threads along axis {axis}; allowed are 1 to {}",
+                "{threads} threads along axis {axis}; must be 1 to {}",
                 spec.cta_limits[axis]
             ));
         }
     }
     let threads = config.block.iter().map(|&n| u64::from(n)).product::<u64>();
     if threads > u64::from(spec.threads_per_cta) {
-        return wrong(format!("{threads} threads in a CTA; allowed are {}", spec.threads_per_cta));
+        return wrong(format!("{threads} threads per CTA; the limit is {}", spec.threads_per_cta));
     }
     if let Some(bound) = program.bounds.maximum_threads
         && threads > bound.iter().fold(1, |product: u64, &n| product.saturating_mul(n.max(1).into()))
     {
-        return wrong(format!("{threads} threads in a CTA; the kernel is compiled for at most {bound:?}"));
+        return wrong(format!("{threads} threads per CTA; the kernel is compiled for at most {bound:?}"));
     }
     if let Some(required) = program.bounds.required_threads
         && required != config.block
@@ -162,7 +160,7 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     let shared = u64::from(program.static_shared) + u64::from(config.dynamic_shared);
     if shared > u64::from(spec.shared_per_cta) {
         return wrong(format!(
-            "{shared} bytes of shared memory in a CTA; allowed are {}",
+            "{shared} bytes of shared memory per CTA; the limit is {}",
             spec.shared_per_cta
         ));
     }
@@ -187,13 +185,13 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     Ok(())
 }
 
-/// Checks the dimensions of the clusters, if there are any, for a grid of so many CTAs.
+/// Checks the cluster dimensions, if any, for a grid of `grid` CTAs.
 fn check_cluster(program: &Program, config: &LaunchConfig, grid: [u32; 3]) -> Result<(), LaunchError> {
     let (bounds, kernel) = (&program.bounds, &program.kernel().name);
     let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
     let Some(cluster) = config.cluster_of(program) else {
         return if bounds.needs_clusters {
-            wrong("the kernel wants clusters, and the launch has none".to_owned())
+            wrong("the kernel requires clusters; set a cluster size for the launch".to_owned())
         } else {
             Ok(())
         };
@@ -206,15 +204,15 @@ fn check_cluster(program: &Program, config: &LaunchConfig, grid: [u32; 3]) -> Re
     let ctas = cluster.iter().fold(1_u64, |all, &extent| all.saturating_mul(extent.into()));
     let most = bounds.maximum_cluster_ctas.map_or(MAXIMUM_CTAS, |bound| bound.min(MAXIMUM_CTAS));
     if ctas == 0 || ctas > u64::from(most) {
-        return wrong(format!("{ctas} CTAs in a cluster; allowed are 1 to {most}"));
+        return wrong(format!("{ctas} CTAs per cluster; must be 1 to {most}"));
     }
     if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
-        return wrong(format!("{grid:?} CTAs are no whole number of clusters of {cluster:?}"));
+        return wrong(format!("a grid of {grid:?} CTAs is no multiple of the cluster {cluster:?}"));
     }
     Ok(())
 }
 
-/// Runs a launch to its end, that of all it launches included.
+/// Runs a launch and its child launches to the end.
 pub fn launch(
     device: &Device,
     program: &Arc<Program>,
@@ -223,7 +221,7 @@ pub fn launch(
     launch_with(device, program, config, device.worker_count())
 }
 
-/// As [`launch`], on `workers` threads.
+/// Runs [`launch`] on `workers` threads.
 pub(crate) fn launch_with(
     device: &Device,
     program: &Arc<Program>,
@@ -233,7 +231,7 @@ pub(crate) fn launch_with(
     Prepared::new(device, program, config)?.run(Executed::default(), Rest::default(), workers)
 }
 
-/// A launch that can be executed, with the memory that it needs for itself.
+/// A launch ready for execution, with its own device memory.
 pub(crate) struct Prepared<'a> {
     pub(crate) grid: Grid<'a>,
     parameters: Option<LaunchAllocation<'a>>,
@@ -263,7 +261,7 @@ impl<'a> Prepared<'a> {
         Ok(Prepared::with(grid, parameters, workspace))
     }
 
-    /// A launch that had this memory. `None` if the memory is not to be had again.
+    /// Re-creates a launch with the same memory. `None` if that memory is occupied.
     pub(crate) fn again(grid: Grid<'a>, own: &OwnMemory) -> Option<Prepared<'a>> {
         let memory = &grid.owner.memory;
         let again = |block: &Option<OwnBlock>| match block {
@@ -285,7 +283,7 @@ impl<'a> Prepared<'a> {
         Prepared { grid, parameters, workspace }
     }
 
-    /// The launch's memory as data.
+    /// Saves the launch's memory as data.
     pub(crate) fn own_memory(&self) -> Result<OwnMemory, MemoryError> {
         let save = |block: &Option<LaunchAllocation<'_>>, bytes: usize| match block {
             Some(block) => block.save(bytes).map(Some),
@@ -295,7 +293,7 @@ impl<'a> Prepared<'a> {
         Ok(OwnMemory { parameters, workspace: save(&self.workspace, WORKSPACE_BYTES as usize)? })
     }
 
-    /// Executes what is left on `workers` threads; statistics are of that and what was executed `before`.
+    /// Executes the remaining CTAs on `workers` threads. Statistics include the CTAs executed `before`.
     pub(crate) fn run(
         self,
         before: Executed,
@@ -309,12 +307,12 @@ impl<'a> Prepared<'a> {
         Ok(LaunchStatistics::new(executed, elapsed))
     }
 
-    /// The grid's CTAs will not end: nothing of what it has asked for is done.
+    /// Drops the launch and its requests before the CTAs have ended.
     pub(crate) fn abandon(self) {
         self.grid.children.release(self.grid.owner);
     }
 
-    /// The grid's CTAs have ended: what it has asked for is done, on `workers` threads.
+    /// Executes the grid's requests on `workers` threads after the end of its CTAs.
     pub(crate) fn finish(self, fault: Option<Box<Fault>>, workers: usize) -> Result<(), LaunchError> {
         if let Some(fault) = fault {
             return Err(self.fail(fault));
@@ -326,7 +324,7 @@ impl<'a> Prepared<'a> {
         ended
     }
 
-    /// A lane has faulted: nothing of what the grid has asked for is done.
+    /// Drops the grid's requests after a fault.
     pub(crate) fn fail(self, fault: Box<Fault>) -> LaunchError {
         let Prepared { grid, parameters, workspace } = self;
         drop((parameters, workspace));
@@ -338,14 +336,14 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// What the memory is that belongs to a launch.
+/// Saved device memory of a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OwnMemory {
     parameters: Option<OwnBlock>,
     workspace: Option<OwnBlock>,
 }
 
-/// A block of a launch's memory: where it is and what it holds.
+/// A saved memory block: address and contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct OwnBlock {
     address: u64,
@@ -353,7 +351,7 @@ struct OwnBlock {
 }
 
 impl OwnMemory {
-    /// Is it that of such a launch?
+    /// True if the saved memory belongs to a launch like `grid`.
     pub(crate) fn fits(&self, grid: &Grid<'_>) -> bool {
         let has = |block: &Option<OwnBlock>, bytes: Option<usize>| {
             block.as_ref().map(|block| block.bytes.len()) == bytes
@@ -364,7 +362,7 @@ impl OwnMemory {
     }
 }
 
-/// Device memory, zero at first, that lives as long as a launch.
+/// Zeroed device memory with the lifetime of a launch.
 struct LaunchAllocation<'a> {
     memory: &'a Memory,
     address: u64,
@@ -376,7 +374,7 @@ impl<'a> LaunchAllocation<'a> {
         Ok(Self { memory, address })
     }
 
-    /// The block where it was, with what it held.
+    /// Re-allocates a saved block at its address with its contents.
     fn again(memory: &'a Memory, block: &OwnBlock) -> Option<Self> {
         let OwnBlock { address, bytes } = block;
         if !memory.allocate_again(*address, bytes.len() as u64, AllocationKind::Parameters) {
@@ -395,7 +393,7 @@ impl<'a> LaunchAllocation<'a> {
 
 impl Drop for LaunchAllocation<'_> {
     fn drop(&mut self) {
-        // A kernel may have freed it, wrongly; then there is nothing left to free.
+        // A faulty kernel may already have freed the block.
         let _ = self.memory.free(self.address);
     }
 }

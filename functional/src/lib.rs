@@ -1,5 +1,5 @@
-//! Executes decoded PTX on the CPU: a kernel is bound to warp-wide ops for this host, and a launch runs them over
-//! the register rows of each warp, grid by CTA by warp.
+//! Functional engine: executes decoded PTX on the CPU. A kernel is bound to warp-wide ops for this host,
+//! and a launch runs the ops over the register rows of each warp.
 
 pub mod bind;
 pub mod check;

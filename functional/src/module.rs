@@ -1,6 +1,7 @@
-//! A loaded module: its variables in device memory, its kernels bound when they are first launched.
+//! A loaded module. Variables are allocated in device memory at load; a kernel is bound at its first
+//! launch.
 //!
-//! Several PTX modules can be loaded as one; names are resolved among them (`-rdc=true`).
+//! Several PTX modules can be loaded as one, with names resolved among them (`-rdc=true`).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -23,35 +24,35 @@ use crate::engine::program::Program;
 use crate::memory::{AllocationKind, MemoryError};
 use crate::texture::sampler_of;
 
-/// Constant memory for a program's variables, bytes (CUDA programming guide, technical specifications).
+/// Bytes of constant memory of a program (CUDA programming guide, technical specifications).
 const CONSTANT_BYTES: u64 = 64 << 10;
 
-/// Why a module could not be loaded.
+/// Reason for which a module could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// No room for its variables.
+    /// No device memory for a variable.
     #[error("variable `{name}`: {error}")]
     Memory {
-        /// The variable.
+        /// Variable.
         name: String,
-        /// Why not.
+        /// Cause.
         error: MemoryError,
     },
-    /// More constant memory than a program has.
-    #[error("constant variables take {bytes} bytes; there are {CONSTANT_BYTES}")]
+    /// Constant variables beyond the size of constant memory.
+    #[error("constant variables take {bytes} bytes; the limit is {CONSTANT_BYTES}")]
     Constant {
-        /// What they take together.
+        /// Bytes of all constant variables.
         bytes: u64,
     },
-    /// The modules do not fit together.
+    /// The modules cannot be linked.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// A variable's first contents name something that no module defines.
-    #[error("the first contents of `{name}` need `{symbol}`, which no loaded module defines")]
+    /// An initializer names a symbol that no module defines.
+    #[error("the initializer of `{name}` uses `{symbol}`, which no loaded module defines")]
     Unresolved {
-        /// The variable.
+        /// Variable.
         name: String,
-        /// The missing name.
+        /// Missing symbol.
         symbol: String,
     },
 }
@@ -61,11 +62,11 @@ pub enum LoadError {
 pub struct LoadedVariable {
     /// Generic address.
     pub address: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Constant or global memory.
     pub space: Space,
-    /// Type of its elements; a reference to a texture, surface or sampler is known by its own.
+    /// Element type; references to textures, surfaces and samplers have types of their own.
     pub ty: ScalarType,
 }
 
@@ -74,17 +75,17 @@ pub struct LoadedVariable {
 pub struct Module {
     device: Arc<Device>,
     program: LinkedProgram,
-    /// All in device memory, managed ones too.
+    /// All variables in device memory, including managed ones.
     variables: HashMap<String, LoadedVariable>,
     managed: Arc<ManagedVariables>,
     shared: HashMap<String, (u64, u32)>,
     state: Mutex<State>,
-    /// Sizes of functions.
+    /// Cached sizes of functions.
     known: KnownFunctions,
 }
 
-/// Managed variables: one piece of memory for all devices that load the same code. It is given back when the last module
-/// that has them is gone.
+/// Managed variables, shared by all devices that load the same code. The memory is freed with the last
+/// module that uses it.
 #[derive(Debug)]
 pub struct ManagedVariables {
     device: Arc<Device>,
@@ -92,7 +93,7 @@ pub struct ManagedVariables {
 }
 
 impl ManagedVariables {
-    /// Is there one of this name?
+    /// True if a managed variable is called `name`.
     pub fn has(&self, name: &str) -> bool {
         self.variables.contains_key(name)
     }
@@ -111,29 +112,30 @@ impl Drop for ManagedVariables {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Addresses given to functions, by name.
+    /// Allocated function addresses by name.
     functions: HashMap<String, u64>,
-    /// Variables declared inside functions, by [`static_name`].
+    /// Static variables declared in functions, by [`static_name`].
     statics: HashMap<String, u64>,
-    /// Where those in constant memory lie.
+    /// Address ranges of constant variables.
     constants: Vec<Range<u64>>,
     programs: HashMap<String, Result<Arc<Program>, BindError>>,
-    /// Resources of kernels that were asked for.
+    /// Cached resources of kernels.
     resources: HashMap<String, Result<Arc<KernelResources>, BindError>>,
 }
 
-/// The variables of a module whose code has been put away. Dropping it leaves them where they are, but for managed ones.
+/// Variables of a module whose code was discarded. Dropping this value keeps all but managed variables
+/// allocated.
 #[derive(Debug, Default)]
 pub struct PlacedVariables {
-    /// All, managed ones too.
+    /// All variables, including managed ones.
     variables: HashMap<String, LoadedVariable>,
     managed: Option<Arc<ManagedVariables>>,
-    /// Addresses that were given to functions, since variables may hold them.
+    /// Allocated function addresses, which variables may hold.
     functions: HashMap<String, u64>,
 }
 
 impl PlacedVariables {
-    /// The managed variables that another device has of the same code, and nothing of its own.
+    /// The managed variables of another device with the same code, and no others.
     pub fn shared(managed: Arc<ManagedVariables>) -> Self {
         Self { variables: managed.variables.clone(), managed: Some(managed), functions: HashMap::new() }
     }
@@ -143,7 +145,7 @@ impl PlacedVariables {
         self.variables.get(name).copied()
     }
 
-    /// Gives their memory back.
+    /// Frees the variables.
     pub fn free(self, device: &Device) {
         own(&self.variables, self.managed.as_deref()).for_each(|address| free(device, address));
     }
@@ -155,13 +157,13 @@ impl Module {
         Module::load_around(device, sources, PlacedVariables::default())
     }
 
-    /// Puts the code away, of which text is most, until [`Module::load_around`] is given it anew.
+    /// Discards the code, mostly text, until [`Module::load_around`] supplies the code again.
     pub fn into_variables(self) -> PlacedVariables {
         let Module { variables, managed, state, .. } = self;
         PlacedVariables { variables, managed: Some(managed), functions: state.into_inner().functions }
     }
 
-    /// Loads PTX modules as one, with what is in device memory of them already.
+    /// Loads PTX modules as one, around variables that are already in device memory.
     pub fn load_around(
         device: &Arc<Device>,
         sources: Vec<Arc<PtxModule>>,
@@ -241,7 +243,7 @@ impl Module {
                     let width = (*width as usize).min(bytes.len());
                     self.device.memory.write(address + offset, &bytes[..width]).map_err(memory)?;
                 }
-                // Of a texture or surface: what the program binds to it tells them.
+                // Properties of a texture or surface come from its binding.
                 Initial::Property { .. } => {}
             }
         }
@@ -259,7 +261,7 @@ impl Module {
         self.variables.get(name).copied()
     }
 
-    /// Its managed variables.
+    /// Managed variables of the module.
     pub fn managed(&self) -> &Arc<ManagedVariables> {
         &self.managed
     }
@@ -269,8 +271,8 @@ impl Module {
         self.variables.iter().map(|(name, variable)| (name.as_str(), *variable))
     }
 
-    /// The PTX modules that a kernel needs: its own, which comes first, and those it was linked with if its own leaves
-    /// something to them.
+    /// PTX modules that a kernel needs: its own first, then the linked modules if its own has unresolved
+    /// symbols.
     pub fn sources_of(&self, kernel: &str) -> Vec<Arc<PtxModule>> {
         let Some(own) = self.program.module_of(kernel) else { return Vec::new() };
         let others = self.program.modules().iter().filter(|other| !Arc::ptr_eq(other, own));
@@ -278,12 +280,12 @@ impl Module {
         std::iter::once(own).chain(others.filter(|_| elsewhere)).cloned().collect()
     }
 
-    /// Does some source define this kernel?
+    /// True if a source defines this kernel.
     pub fn has_kernel(&self, name: &str) -> bool {
         self.program.defines(name)
     }
 
-    /// The kernel, bound at the first call; later calls get the same answer.
+    /// The kernel, bound at the first call.
     pub fn kernel(&self, name: &str) -> Result<Arc<Program>, BindError> {
         if let Some(known) = self.state.lock().programs.get(name) {
             return known.clone();
@@ -296,7 +298,7 @@ impl Module {
         state.programs.entry(name.to_owned()).or_insert(program).clone()
     }
 
-    /// Memory and registers of a kernel, which is not bound for that; later calls get the same answer.
+    /// Memory and registers of a kernel, computed at the first call without binding the kernel.
     pub fn resources(&self, name: &str) -> Result<Arc<KernelResources>, BindError> {
         if let Some(known) = self.state.lock().resources.get(name) {
             return known.clone();
@@ -311,7 +313,7 @@ impl Module {
         state.resources.entry(name.to_owned()).or_insert(found).clone()
     }
 
-    /// The kernel whose function has this address, as kernels name it in launches of their own.
+    /// The kernel at a function address, as device-side launches name it.
     pub fn kernel_at(&self, address: u64) -> Option<Result<Arc<Program>, BindError>> {
         let known = |functions: &HashMap<String, u64>| {
             functions.iter().find(|(_, known)| **known == address).map(|(name, _)| name.clone())
@@ -320,15 +322,14 @@ impl Module {
         self.is_kernel(&name).then(|| self.kernel(&name))
     }
 
-    /// Gives machine code a place in memory, if it has none: that of a program, and of the kernels that it names, as it may launch
-    /// them.
+    /// Allocates addresses for the machine code of a program and of the kernels that it may launch.
     pub fn place_code(&self, program: &Arc<Program>) {
         if !program.place_code() {
             return;
         }
         let externals = program.functions.iter().flat_map(|function| &function.source.externals);
         let kernels = externals.filter(|external| self.is_kernel(&external.name));
-        // What cannot be bound is not launched.
+        // A kernel that cannot be bound is never launched.
         let bound = kernels.filter_map(|external| self.kernel(&external.name).ok());
         bound.for_each(|kernel| self.place_code(&kernel));
     }
@@ -337,7 +338,7 @@ impl Module {
         self.program.kind(name) == Some(FunctionKind::Kernel)
     }
 
-    /// Gives the module's memory back.
+    /// Frees the module's memory.
     pub fn unload(&self) {
         let statics: Vec<u64> = self.state.lock().statics.drain().map(|(_, address)| address).collect();
         own(&self.variables, Some(&self.managed))
@@ -367,7 +368,7 @@ impl Module {
     }
 }
 
-/// Addresses of variables that are not managed.
+/// Addresses of the unmanaged variables.
 fn own<'a>(
     variables: &'a HashMap<String, LoadedVariable>,
     managed: Option<&'a ManagedVariables>,
@@ -378,7 +379,7 @@ fn own<'a>(
 
 fn free(device: &Device, address: u64) {
     device.textures.change(|table| table.remove(address));
-    // Whoever freed a module's variable by hand has done this already.
+    // The program may already have freed the variable.
     let _ = device.memory.free(address);
 }
 
@@ -430,7 +431,7 @@ impl ModuleAddresses for Module {
     fn device_functions(&self) -> Vec<String> {
         let device = self.program.functions().filter(|(_, kind)| *kind == FunctionKind::Device);
         let mut names: Vec<String> = device.map(|(name, _)| name.to_owned()).collect();
-        // Where their code lies must not depend on the order of a map.
+        // The order of code addresses must not depend on the order of a map.
         names.sort_unstable();
         names
     }

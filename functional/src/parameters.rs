@@ -1,8 +1,9 @@
-//! Which bytes of their parameter blocks launches load, of kernels that index these: what such a kernel loads is known
-//! only when it runs.
+//! Recording of the parameter bytes that launches load through addresses. Loads of a kernel that indexes
+//! its parameters are known only at run time.
 //!
-//! A device with a [`ParameterWatcher`] notes it in the [`ParameterReads`] that a launch brings. Loads by name are not
-//! noted: the code has these ([`ParametersRead`]). An instruction of which nobody knows how much it reads, reads all.
+//! A device with a [`ParameterWatcher`] records such loads in the launch's [`ParameterReads`]. Loads by
+//! name are known from the code ([`ParametersRead`]) and not recorded. An instruction of unknown extent
+//! counts as a load of the whole block.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,22 +20,22 @@ use crate::engine::probe::{Probe, Site, Watch, Watcher};
 use crate::engine::running::Running;
 use crate::ops::place::{AccessSpace, named_space};
 
-/// Bytes of a block that a word has bits for.
+/// Parameter bytes per bit-mask word.
 const BYTES: usize = u64::BITS as usize;
 
-/// Bytes of a parameter block that were loaded through addresses.
+/// Parameter bytes that were loaded through addresses.
 #[derive(Debug, Default)]
 pub struct ParameterReads {
     words: Box<[AtomicU64]>,
 }
 
 impl ParameterReads {
-    /// None yet, of a block of so many bytes.
+    /// Creates an empty record for a block of `bytes` bytes.
     pub fn of(bytes: usize) -> ParameterReads {
         ParameterReads { words: (0..bytes.div_ceil(BYTES)).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// These bytes are loaded; those behind the block are not there.
+    /// Records a load; bytes beyond the block are ignored.
     pub fn note(&self, bytes: Range<u64>) {
         let first = bytes.start / BYTES as u64;
         let start = |number: usize| (first + number as u64) * BYTES as u64;
@@ -53,7 +54,7 @@ impl ParameterReads {
         }
     }
 
-    /// Offsets of the bytes, in order, no two ranges touching.
+    /// Offsets of the loaded bytes, ascending, in maximal ranges.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         let is_read = |byte: usize| {
             self.words
@@ -71,11 +72,11 @@ impl ParameterReads {
     }
 }
 
-/// Has launches note what they load of their parameters, of the kernels that index them.
+/// Records parameter loads of kernels that index their parameters.
 #[derive(Debug)]
 pub struct ParameterWatcher;
 
-/// Lanes load so many bytes each; all that is there, without.
+/// Bytes that each lane loads; `None` for the rest of the block.
 #[derive(Debug)]
 struct Loads(Option<u64>);
 
@@ -131,7 +132,7 @@ impl Probe for Loads {
 }
 
 impl Grid<'_> {
-    /// Bytes at a generic address are read; all of the block that it lies in, if nobody knows how many.
+    /// Records a read of `bytes` bytes at a generic address; `None` means the whole block.
     pub(crate) fn note_parameter_read(&self, address: u64, bytes: Option<u64>) {
         let Some(reads) = &self.parameter_reads else { return };
         let (offset, length) = (address.wrapping_sub(self.parameter_address), self.parameters.len() as u64);

@@ -1,4 +1,4 @@
-//! Memory that is there for what is made later: variables of modules, and arrays, that are to lie where they lay in another process.
+//! Reserved addresses for module variables and arrays, which must lie where they lay in another process.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,33 +6,33 @@ use parking_lot::Mutex;
 
 use crate::memory::{Memory, MemoryError};
 
-/// Which memory is there for what. It lies within allocations of others, and is not given back with what was made in it.
+/// Reserved addresses. The memory belongs to other allocations and outlives objects placed in it.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// First bytes, by name, of variables of modules that are loaded from now on.
+    /// Reserved address of each module variable, by name.
     variables: Mutex<HashMap<String, u64>>,
-    /// First bytes of the next arrays.
+    /// Reserved addresses of the next arrays, in order.
     arrays: Mutex<VecDeque<u64>>,
 }
 
 impl Places {
-    /// From now on variables of these names lie at these addresses, and no others have a place.
+    /// Replaces all reserved addresses of variables.
     pub fn set_variables(&self, addresses: HashMap<String, u64>) {
         *self.variables.lock() = addresses;
     }
 
-    /// The next array that has no place yet lies at this address.
+    /// Reserves the address of the next array without one.
     pub fn add_array(&self, address: u64) {
         self.arrays.lock().push_back(address);
     }
 
-    /// Where a variable of so many bytes lies, if it has a place in memory that is there.
+    /// Reserved address of a variable of `bytes` bytes, if the memory there is allocated.
     pub(crate) fn variable(&self, memory: &Memory, name: &str, bytes: u64) -> Option<u64> {
         let address = self.variables.lock().get(name).copied()?;
         memory.check_range(address, bytes).is_ok().then_some(address)
     }
 
-    /// Where the next array lies, which has so many bytes, if it has a place. An error if that is not in memory that is there.
+    /// Takes the reserved address of the next array. Fails if the memory there is not allocated.
     pub fn next_array(&self, memory: &Memory, bytes: u64) -> Result<Option<u64>, MemoryError> {
         let Some(address) = self.arrays.lock().pop_front() else { return Ok(None) };
         memory.check_range(address, bytes).map(|()| Some(address))
@@ -45,7 +45,7 @@ mod tests {
     use crate::memory::AllocationKind;
 
     #[test]
-    fn each_array_takes_one_place_and_a_variable_keeps_its_own() {
+    fn arrays_consume_addresses_and_variables_keep_theirs() {
         let memory = Memory::new(1 << 20).unwrap();
         let there = memory.allocate(4096, 256, AllocationKind::Device).unwrap();
         let places = Places::default();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_too_small_is_refused_to_an_array_and_none_for_a_variable() {
+    fn too_small_reservations_fail_arrays_not_variables() {
         let memory = Memory::new(1 << 20).unwrap();
         let there = memory.allocate(4096, 256, AllocationKind::Device).unwrap();
         let places = Places::default();

@@ -1,42 +1,41 @@
-//! Text that kernels print: a buffer of the size of CUDA's FIFO, which flows out when it is full.
+//! Buffer of kernel output with the size of CUDA's FIFO.
 //!
-//! CUDA overwrites the oldest text of a full FIFO. Here the full buffer goes to [`Settings::print`](crate::device::Settings)
-//! at once, so no text is lost, its order stays, and the buffer never holds more than its size. Without such a function the
-//! buffer keeps all text.
+//! CUDA overwrites the oldest text of a full FIFO. Here a full buffer is passed to
+//! [`Settings::print`](crate::device::Settings) at once, which loses no text and keeps the order. Without
+//! that function the buffer grows.
 
 use parking_lot::Mutex;
 
-/// Bytes of the buffer unless the program says something else (`cudaLimitPrintfFifoSize`).
+/// Default size of the buffer in bytes (`cudaLimitPrintfFifoSize`).
 pub const USUAL_FIFO: u64 = 1 << 20;
 
-/// The buffer.
 #[derive(Debug)]
 pub(crate) struct Printed {
     state: Mutex<State>,
-    /// Takes text that has no room.
+    /// Receives text that overflows the buffer.
     print: Option<fn(&[u8])>,
 }
 
 #[derive(Debug)]
 struct State {
     text: Vec<u8>,
-    /// Bytes that the buffer keeps at most.
+    /// Capacity in bytes.
     most: u64,
 }
 
 impl Printed {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     pub(crate) fn new(print: Option<fn(&[u8])>) -> Printed {
         Printed { state: Mutex::new(State { text: Vec::new(), most: USUAL_FIFO }), print }
     }
 
-    /// Adds text behind all other.
+    /// Appends text.
     pub(crate) fn add(&self, text: &[u8]) {
         let mut state = self.state.lock();
         if let Some(print) = self.print
             && (state.text.len() + text.len()) as u64 > state.most
         {
-            // Under the lock: the order of the texts is that of the calls.
+            // The lock is held: output keeps the order of the calls.
             print(&state.text);
             state.text.clear();
             if text.len() as u64 > state.most {
@@ -51,7 +50,7 @@ impl Printed {
         std::mem::take(&mut self.state.lock().text)
     }
 
-    /// Sets the bytes that the buffer keeps at most.
+    /// Sets the capacity in bytes.
     pub(crate) fn set_most(&self, bytes: u64) {
         let mut state = self.state.lock();
         state.most = bytes;
@@ -76,7 +75,7 @@ mod tests {
         printed.set_most(100);
         let mut expected = Vec::new();
         for number in 0..1000 {
-            // One text in a hundred is larger than the buffer.
+            // Every hundredth text is larger than the buffer.
             let text = vec![number as u8; if number % 100 == 0 { 250 } else { 1 + number % 40 }];
             expected.extend_from_slice(&text);
             printed.add(&text);

@@ -1,4 +1,4 @@
-//! Atomics of CTAs that run on several host threads at once.
+//! Atomic updates by CTAs on several host threads.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ const PTX: &str = r"
 .target sm_70
 .address_size 64
 
-// Every thread updates the same six cells, each by another operation.
+// Every thread updates the same six cells, each by a different operation.
 .visible .entry contend(.param .b64 cells)
 {
     .reg .b32   %x, %old, %new;

@@ -1,4 +1,4 @@
-//! What checkers find in kernels, and what they do not take for a mistake.
+//! Findings of the sanitizer, and correct kernels without findings.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ mod uninitialised;
 use functional::check::{Check, Checks};
 
 #[test]
-fn checks_are_named_one_by_one_or_all_together() {
+fn checks_parse_single_names_and_all() {
     let some: Checks = "memory, barriers".parse().unwrap();
     assert!(some.has(Check::Memory) && some.has(Check::Barriers));
     let all: Checks = "all".parse().unwrap();
@@ -26,7 +26,7 @@ fn checks_are_named_one_by_one_or_all_together() {
 }
 
 #[test]
-fn an_unknown_check_is_an_error_that_names_those_there_are() {
+fn unknown_check_error_lists_the_checks() {
     let error = "memory,luck".parse::<Checks>().unwrap_err().to_string();
     assert!(error.contains("`luck`") && error.contains("memory") && error.contains("all"), "{error}");
 }

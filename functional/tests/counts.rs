@@ -1,4 +1,4 @@
-//! Instructions of warps and lanes are those that a program executes, however often its warps wait.
+//! Instruction counts are independent of how often warps wait.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use functional::device::{Device, DeviceSpec, Settings};
 use functional::launch::{LaunchConfig, launch};
 use functional::module::Module;
 
-/// A kernel of so many threads.
+/// A kernel launch.
 struct Case {
     code: &'static str,
     grid: u32,
@@ -16,7 +16,7 @@ struct Case {
     cluster: Option<[u32; 3]>,
 }
 
-/// Instructions of warps and of lanes that it executes, by so many workers.
+/// Warp and lane instructions executed on `threads` workers.
 fn executed(case: &Case, threads: usize, timed: bool) -> (u64, u64) {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64
@@ -47,23 +47,23 @@ fn assert_counts(case: &Case, warps: u64, lanes: u64) {
 }
 
 #[test]
-fn warps_that_wait_at_a_barrier_execute_it_once() {
+fn waiting_warps_count_a_barrier_once() {
     let code = "bar.sync 0; barrier.red.popc.u32 %r2, 1, 1; bar.sync 0; ret;";
-    // Three warps, the last one of 16 lanes.
+    // Three warps, the last with 16 lanes.
     let case = Case { code, grid: 7, block: 80, cluster: None };
     assert_counts(&case, 7 * 3 * 5, 7 * 80 * 5);
 }
 
 #[test]
-fn lanes_that_wait_without_the_others_of_their_warp_execute_a_barrier_once() {
+fn diverged_lanes_count_a_barrier_once() {
     let code = "setp.lt.u32 %p1, %r1, 40; @%p1 bar.sync 1, 64; @!%p1 bar.sync 1, 64; ret;";
     let case = Case { code, grid: 2, block: 64, cluster: None };
-    // The second warp is in two pieces from the first barrier on.
+    // The second warp is diverged from the first barrier on.
     assert_counts(&case, 2 * (5 + 3 + 2 * 2), 2 * 64 * 4);
 }
 
 #[test]
-fn warps_that_wait_for_their_cluster_execute_the_barrier_once() {
+fn waiting_warps_count_a_cluster_barrier_once() {
     let code =
         "barrier.cluster.arrive; barrier.cluster.wait; barrier.cluster.arrive; barrier.cluster.wait; ret;";
     let case = Case { code, grid: 8, block: 64, cluster: Some([4, 1, 1]) };
@@ -71,11 +71,11 @@ fn warps_that_wait_for_their_cluster_execute_the_barrier_once() {
 }
 
 #[test]
-fn lanes_that_wait_for_members_execute_a_warp_wide_instruction_once() {
-    // Eight lanes, which alone execute the branch, exit while the others wait for them.
+fn waiting_lanes_count_a_warp_instruction_once() {
+    // Only eight lanes take the branch; they exit while the others wait for them.
     let code = "setp.lt.u32 %p1, %r1, 8; @%p1 bra LEAVE; bar.warp.sync -1; LEAVE: ret;";
     let case = Case { code, grid: 2, block: 32, cluster: None };
-    // Bound for a timing model the branch is an exit.
+    // In machine code, the branch is an exit.
     assert_eq!(executed(&case, 1, false), (2 * 6, 2 * (3 * 32 + 8 + 24)));
     assert_eq!(executed(&case, 1, true), (2 * 5, 2 * (2 * 32 + 8 + 24 + 24)));
 }

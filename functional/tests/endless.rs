@@ -1,5 +1,5 @@
-//! Launches that would take for ever: the watchdog ends them close to its time, whatever the warps execute, and CTAs that
-//! only spin give way to those that they wait for.
+//! Endless launches: the watchdog ends them close to its limit, whatever the warps execute. CTAs that only
+//! spin yield to CTAs that they wait for.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -52,14 +52,14 @@ impl Bench {
 }
 
 const LIMIT: Duration = Duration::from_millis(300);
-/// Time beyond the limit that a launch may take on a loaded machine, in a build without optimisation.
+/// Tolerance of the limit on a loaded machine with an unoptimised build.
 const BEYOND: Duration = Duration::from_millis(1000);
 
 fn watched(threads: usize) -> Settings {
     Settings { watchdog: Some(LIMIT), threads, ..Settings::default() }
 }
 
-/// Launches the body of a kernel that does not end, and checks that the watchdog ends it in time.
+/// Launches an endless kernel body and checks that the watchdog ends it in time.
 fn check_ends(name: &str, (declarations, body): (&str, &str), grid: [u32; 3], block: u32, threads: usize) {
     let text = format!(
         "{declarations}
@@ -89,7 +89,7 @@ fn repeated(times: usize, text: &str) -> String {
 }
 
 #[test]
-fn watchdog_ends_loops_of_every_kind_in_time() {
+fn watchdog_ends_all_kinds_of_loops_in_time() {
     let heavy =
         repeated(2000, "fma.rn.f64 %d2, %d1, %d1, %d2; sqrt.rn.f64 %d2, %d2; div.rn.f64 %d2, %d1, %d2;\n");
     let divergent = "and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra B; A: bra.uni A; B: bra.uni B;";
@@ -109,7 +109,7 @@ fn watchdog_ends_loops_of_every_kind_in_time() {
         ),
         ("barriers", "A: bar.sync 0; bra.uni A;".to_owned()),
         ("sleeping", "A: nanosleep.u32 100; bra.uni A;".to_owned()),
-        ("lanes that part", divergent.to_owned()),
+        ("divergent lanes", divergent.to_owned()),
         ("votes", "A: vote.sync.any.pred %p1, 1, 0xffffffff; bra.uni A;".to_owned()),
         (
             "shared memory",
@@ -125,7 +125,7 @@ fn watchdog_ends_loops_of_every_kind_in_time() {
 }
 
 #[test]
-fn watchdog_ends_grids_of_more_ctas_than_anybody_waits_for() {
+fn watchdog_ends_huge_grids_in_time() {
     for threads in [1, 2] {
         check_ends("empty CTAs", ("", "ret;"), [0x7fff_ffff, 65535, 65535], 1, threads);
     }
@@ -133,7 +133,7 @@ fn watchdog_ends_grids_of_more_ctas_than_anybody_waits_for() {
 
 #[test]
 fn watchdog_ends_native_functions_in_time() {
-    // A format of 200,000 conversions, and a string of a megabyte for each of them.
+    // A format with 200,000 conversions, and a string of a megabyte for each of them.
     let print = "
         .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);
         .func fill(.param .b64 at, .param .b32 count, .param .b32 pattern) {
@@ -172,7 +172,7 @@ fn watchdog_ends_native_functions_in_time() {
 }
 
 #[test]
-fn fills_without_a_byte_end_at_once() {
+fn empty_fills_end_at_once() {
     let text = "
         .extern .func (.param .b32 r) cudaMemset2DAsync(.param .b64 to, .param .b64 pitch, .param .b32 value,
             .param .b64 width, .param .b64 height, .param .b64 stream);
@@ -201,7 +201,7 @@ fn fills_without_a_byte_end_at_once() {
     }
 }
 
-/// Ways to look at the word that tells that all have come, with result `%r6`.
+/// Ways to poll the word that shows the arrival of all CTAs, with result `%r6`.
 const POLLS: [(&str, &str); 6] = [
     ("volatile load", "ld.volatile.global.u32 %r6, [%a1];"),
     ("counter", "ld.volatile.global.u32 %r6, [%a1]; add.u32 %r7, %r7, 1;"),
@@ -211,8 +211,8 @@ const POLLS: [(&str, &str); 6] = [
     ("sleep", "nanosleep.u32 20; ld.volatile.global.u32 %r6, [%a1];"),
 ];
 
-/// A kernel whose CTAs meet `rounds` times at a barrier in global memory, as many CTAs as there are. One thread of each
-/// polls, or all.
+/// Kernel whose CTAs meet `rounds` times at a barrier in global memory. One thread of each CTA polls, or
+/// all threads do.
 fn software_barrier(poll: &str, all_poll: bool, call: &str) -> String {
     let who = if all_poll { "" } else { "@%p1 bra WAIT;" };
     format!(
@@ -235,7 +235,7 @@ fn software_barrier(poll: &str, all_poll: bool, call: &str) -> String {
 }
 
 #[test]
-fn software_barrier_over_all_resident_ctas_takes_short_turns() {
+fn software_barrier_of_resident_ctas_takes_short_turns() {
     const CTAS: u32 = 400;
     const ROUNDS: u64 = 4;
     let alone = |text: &str, threads, deterministic| {
@@ -250,7 +250,7 @@ fn software_barrier_over_all_resident_ctas_takes_short_turns() {
         for (all_poll, most) in [(false, 2000), (true, 20_000)] {
             let text = software_barrier(poll, all_poll, "");
             for (threads, deterministic) in [(1, true), (2, false)] {
-                // Without polling a CTA executes some 200 warp instructions a round.
+                // Without polling, a CTA executes about 200 warp instructions per round.
                 let per_round = alone(&text, threads, deterministic);
                 assert!(
                     per_round < most,
@@ -299,8 +299,8 @@ fn calls_and_jumps_in_a_spin_loop_do_not_hide_that_it_spins() {
 }
 
 #[test]
-fn spinning_ctas_give_way_from_barrier_to_barrier() {
-    // All warps of a CTA poll together: they meet at a barrier after each look.
+fn ctas_spinning_between_barriers_yield() {
+    // All warps of a CTA poll together and meet at a barrier after each poll.
     let text = "
         .visible .entry test(.param .u64 p) {
             .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %a<9>; .shared .b32 seen;
@@ -316,14 +316,14 @@ fn spinning_ctas_give_way_from_barrier_to_barrier() {
     let memory = bench.allocate(64);
     let statistics = bench.launch([CTAS, 1, 1], 256, &[memory]).unwrap();
     assert_eq!(bench.word(memory), CTAS);
-    // The last CTA ends first: in each pass over the others one more ends.
+    // The last CTA ends first; each pass over the others ends one more.
     let per_visit = statistics.warp_instructions / u64::from(CTAS * CTAS / 2);
     assert!(per_visit < 8 * 10 * 30, "{per_visit} warp instructions in a turn");
 }
 
 #[test]
-fn ctas_beyond_the_limit_of_host_memory_start_when_all_others_spin() {
-    // A stack of 64 KB a thread: 16 of these CTAs have a gigabyte.
+fn ctas_beyond_host_memory_start_when_all_others_spin() {
+    // With a stack of 64 KB per thread, 16 of these CTAs fill a gigabyte.
     let bench = Bench::with(
         &software_barrier(POLLS[0].1, false, "call nothing;"),
         Settings { threads: 2, ..Settings::default() },

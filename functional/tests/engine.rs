@@ -77,7 +77,7 @@ const HEAD: &str = "
     mul.wide.s32 %rd2, %r4, 4;
     add.s64 %rd3, %rd1, %rd2;";
 
-/// Line of the text on which the body that [`kernel`] is given begins.
+/// First line of [`kernel`]'s body in the text.
 const LINE_OF_BODY: u32 = 10;
 
 fn kernel(body: &str) -> String {
@@ -93,7 +93,7 @@ fn every_thread_writes_its_own_word() {
 }
 
 #[test]
-fn lanes_that_part_meet_again() {
+fn diverged_lanes_reconverge() {
     let bench = Bench::new(&kernel(
         "setp.lt.u32 %p1, %r1, 7; mov.u32 %r5, 1; @%p1 bra THEN; add.u32 %r5, %r5, 10; bra.uni DONE;
          THEN: add.u32 %r5, %r5, 100;
@@ -105,19 +105,19 @@ fn lanes_that_part_meet_again() {
     assert_eq!(
         bench.read(out, 32),
         expected,
-        "all 32 lanes are active where they meet: u32::MAX + 1 + n wraps to n"
+        "all 32 lanes are active after reconvergence: u32::MAX + 1 + n wraps to n"
     );
 }
 
 #[test]
-fn what_lanes_want_that_wait_is_not_touched_by_others() {
+fn registers_of_waiting_lanes_are_preserved() {
     let each = |of: &dyn Fn(u32) -> String| (10..18).map(of).collect::<String>();
     let values = each(&|n| format!("mul.lo.u32 %r{n}, %r1, {n};"));
     let words = each(&|n| format!("add.u32 %r6, %r6, %r{n};"));
     let wide = each(&|n| format!("mul.wide.u32 %rd{n}, %r1, {n};"))
         + &each(&|n| format!("cvt.u32.u64 %r20, %rd{n}; sub.u32 %r6, %r6, %r20;"));
     let begin = format!("setp.lt.u32 %p1, %r1, 16; mov.u32 %r6, 5; {values} @%p1 bra OTHER;");
-    // The lanes that wait have words, and their code lies behind that of the others, or before it.
+    // The waiting lanes hold values, and their code lies after or before that of the others.
     let bodies = [
         format!("{begin} {wide} bra DONE; OTHER: {words} DONE:"),
         format!("{begin} {words} bra DONE; OTHER: {wide} DONE:"),
@@ -137,7 +137,7 @@ fn what_lanes_want_that_wait_is_not_touched_by_others() {
 }
 
 #[test]
-fn a_loop_runs_as_often_as_each_lane_says() {
+fn loop_counts_may_differ_per_lane() {
     let bench = Bench::new(&kernel(
         "mov.u32 %r5, 0; mov.u32 %r6, 0;
          LOOP: setp.ge.u32 %p1, %r6, %r1; @%p1 bra DONE; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, 1; bra LOOP;
@@ -152,7 +152,7 @@ fn a_loop_runs_as_often_as_each_lane_says() {
 }
 
 #[test]
-fn a_barrier_lets_warps_see_each_other_through_shared_memory() {
+fn barrier_orders_shared_memory_between_warps() {
     let bench = Bench::new(&kernel(
         ".shared .align 4 .b8 buffer[1024];
          mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r4; bar.sync 0;
@@ -166,7 +166,7 @@ fn a_barrier_lets_warps_see_each_other_through_shared_memory() {
 }
 
 #[test]
-fn a_function_is_called_with_its_arguments_and_returns_its_result() {
+fn calls_pass_arguments_and_results() {
     let body = format!(
         ".func (.param .b32 result) triangle(.param .b32 n) {{
             .reg .pred %p<3>; .reg .b32 %r<9>;
@@ -186,7 +186,7 @@ fn a_function_is_called_with_its_arguments_and_returns_its_result() {
 }
 
 #[test]
-fn recursion_without_end_is_a_stack_overflow() {
+fn endless_recursion_overflows_the_stack() {
     let body = format!(
         ".func forever() {{ call.uni forever, (); ret; }}
          .visible .entry test(.param .u64 out) {{ {HEAD} call.uni forever, (); ret; }}"
@@ -200,7 +200,7 @@ fn recursion_without_end_is_a_stack_overflow() {
 }
 
 #[test]
-fn a_wild_address_is_a_fault_that_names_thread_and_line() {
+fn wild_address_fault_names_thread_and_line() {
     let bench = Bench::new(&kernel(
         "setp.ne.u32 %p1, %r1, 5; @%p1 bra DONE; mov.u64 %rd4, 64; st.global.u32 [%rd4], %r4; DONE: ret;",
     ));
@@ -216,7 +216,7 @@ fn a_wild_address_is_a_fault_that_names_thread_and_line() {
 }
 
 #[test]
-fn one_byte_off_is_misaligned() {
+fn address_off_by_one_is_misaligned() {
     let bench = Bench::new(&kernel("add.s64 %rd3, %rd3, 1; st.global.u32 [%rd3], %r4; ret;"));
     let out = bench.words(&[0; 64]);
     let error = bench.launch(1, 32, &[out]).unwrap_err();
@@ -226,7 +226,7 @@ fn one_byte_off_is_misaligned() {
 }
 
 #[test]
-fn the_word_behind_an_allocation_is_out_of_range() {
+fn word_past_an_allocation_is_out_of_range() {
     let bench = Bench::new(&kernel("st.global.u32 [%rd3], %r4; ret;"));
     let out = bench.words(&[0; 33]);
     let error = bench.launch(2, 32, &[out]).unwrap_err();
@@ -244,7 +244,7 @@ fn freed_memory_is_out_of_range() {
 }
 
 #[test]
-fn a_barrier_that_some_threads_never_reach_is_a_deadlock() {
+fn barrier_missed_by_some_threads_deadlocks() {
     let bench = Bench::new(&kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra DONE; bar.sync 0, 64; DONE: ret;"));
     let out = bench.words(&[0; 64]);
     let LaunchError::Fault(fault) = bench.launch(1, 64, &[out]).unwrap_err() else { panic!("no fault") };
@@ -253,7 +253,7 @@ fn a_barrier_that_some_threads_never_reach_is_a_deadlock() {
 }
 
 #[test]
-fn a_watchdog_ends_an_endless_loop() {
+fn watchdog_ends_an_endless_loop() {
     let settings = Settings { watchdog: Some(std::time::Duration::from_millis(200)), ..Settings::default() };
     let bench = Bench::with(&kernel("LOOP: add.u32 %r4, %r4, 1; bra.uni LOOP;"), settings);
     let out = bench.words(&[0; 64]);
@@ -266,7 +266,7 @@ fn a_watchdog_ends_an_endless_loop() {
 }
 
 #[test]
-fn a_cta_may_wait_for_a_later_one() {
+fn cta_may_wait_for_a_later_cta() {
     let bench = Bench::with(
         &kernel(
             "setp.eq.u32 %p1, %r2, 3; @%p1 bra LAST;
@@ -280,7 +280,7 @@ fn a_cta_may_wait_for_a_later_one() {
 }
 
 #[test]
-fn a_launch_beyond_the_limits_is_refused() {
+fn oversized_launches_are_refused() {
     let bench = Bench::new(&kernel("ret;"));
     let out = bench.words(&[0; 4]);
     assert!(matches!(bench.launch(1, 1025, &[out]), Err(LaunchError::Configuration { .. })));
@@ -291,7 +291,7 @@ fn a_launch_beyond_the_limits_is_refused() {
 const GRID_BARRIER: &str = include_str!("kernels/grid_barrier.ptx");
 
 #[test]
-fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {
+fn cooperative_ctas_meet_at_a_grid_barrier() {
     const CTAS: u32 = 1000;
     for threads in [1, 2] {
         let settings = Settings { threads, ..Settings::default() };

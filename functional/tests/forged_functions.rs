@@ -1,5 +1,5 @@
-//! Decoded functions with changed bytes, as somebody may write them to the cache's folder with
-//! right checksums: each is refused, or bound without a panic.
+//! Decoded functions with forged bytes and correct checksums, as an attacker may write them into the cache
+//! folder: each is refused, or bound without a panic.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -16,7 +16,7 @@ use voltsim_checkpoint::codec::{decode, encode};
 
 const LARGEST: usize = 1 << 24;
 
-/// Changed copies of each function; `VOLTSIM_TEST_FORGED` sets another number.
+/// Forged copies of each function; `VOLTSIM_TEST_FORGED` overrides the number.
 const COPIES: u64 = 6;
 
 /// A linear congruential generator (Knuth, MMIX).
@@ -29,7 +29,7 @@ impl Numbers {
     }
 }
 
-/// Prints the function if a panic unwinds.
+/// Prints the function when a panic unwinds.
 struct ShownOnPanic<'f>(&'f Function);
 
 impl Drop for ShownOnPanic<'_> {
@@ -51,7 +51,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Changes one to three bytes: to a neighbour, by a bit, to anything, or to the mark of a long number.
+/// Changes one to three bytes: by one, by a bit, to a random value, or to the prefix of a long number.
 fn forge(bytes: &mut [u8], numbers: &mut Numbers) {
     for _ in 0..=numbers.below(3) {
         let at = numbers.below(bytes.len());
@@ -65,7 +65,7 @@ fn forge(bytes: &mut [u8], numbers: &mut Numbers) {
 }
 
 #[test]
-fn changed_functions_are_refused_or_bound_without_a_panic() {
+fn forged_functions_never_panic() {
     let copies =
         std::env::var("VOLTSIM_TEST_FORGED").ok().and_then(|text| text.parse().ok()).unwrap_or(COPIES);
     let mut paths = Vec::new();
@@ -94,7 +94,7 @@ fn changed_functions_are_refused_or_bound_without_a_panic() {
                         sound += 1;
                         let _shown = ShownOnPanic(&forged);
                         let forged = forged.clone();
-                        // An error is as good as a program.
+                        // Both an error and a program are correct results.
                         let _ = bind(Arc::new(forged), &module);
                     } else {
                         refused += 1;

@@ -1,4 +1,4 @@
-//! What launches load of their parameters is noted, of kernels that index these.
+//! Recording of parameter loads, for kernels that index their parameters.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,8 +15,9 @@ use functional::timed::{self, Identity};
 /// Bytes of the parameter block.
 const BYTES: usize = 208;
 
-/// A module with a kernel that has a list of 200 bytes, the address of which is in `%rd1`, and a buffer's address, in `%rd2`; the
-/// thread is in `%r1`, 8 times that in `%rd3`, and the thread's 8 bytes of the list are at `%rd4`.
+/// Module with a kernel that takes a list of 200 bytes and a buffer. Register `%rd1` holds the list's
+/// address, `%rd2` the buffer's, `%r1` the thread, `%rd3` 8 times the thread, and `%rd4` the address of the
+/// thread's 8 bytes of the list.
 fn module(before: &str, code: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n{before}
@@ -28,7 +29,7 @@ fn module(before: &str, code: &str) -> String {
     )
 }
 
-/// What two CTAs of 4 threads note: where each range begins, and where it ends.
+/// Ranges recorded for two CTAs of 4 threads: start and end of each.
 fn noted(text: &str, is_timed: bool) -> Vec<(u64, u64)> {
     let settings = Settings { timed: is_timed, threads: 2, ..Settings::default() };
     let device = Device::new(DeviceSpec::default(), settings).unwrap().watched_by(Arc::new(ParameterWatcher));
@@ -62,41 +63,41 @@ fn noted(text: &str, is_timed: bool) -> Vec<(u64, u64)> {
 fn noted_both_ways(before: &str, code: &str) -> Vec<(u64, u64)> {
     let text = module(before, code);
     let plainly = noted(&text, false);
-    assert_eq!(noted(&text, true), plainly, "step by step");
+    assert_eq!(noted(&text, true), plainly, "stepped");
     plainly
 }
 
 #[test]
-fn the_bytes_that_lanes_load_are_noted_and_no_others() {
+fn exactly_the_loaded_bytes_are_recorded() {
     assert_eq!(noted_both_ways("", "ld.param.u32 %r2, [%rd4+4];"), [(4, 8), (12, 16), (20, 24), (28, 32)]);
 }
 
 #[test]
-fn bytes_loaded_side_by_side_are_one_range() {
+fn adjacent_loads_form_one_range() {
     let code = "ld.param.v2.u32 {%r2, %r3}, [%rd4+56]; ld.u8 %r4, [%rd1+199];";
     assert_eq!(noted_both_ways("", code), [(56, 88), (199, 200)]);
 }
 
 #[test]
-fn lanes_that_do_not_execute_load_nothing() {
+fn inactive_lanes_record_nothing() {
     let code = "setp.eq.u32 %p1, %r1, 2; @%p1 ld.u64 %rd5, [%rd4]; setp.gt.u32 %p2, %r1, 8; @%p2 ld.u64 %rd5, [%rd1+96];";
     assert_eq!(noted_both_ways("", code), [(16, 24)]);
 }
 
 #[test]
-fn loads_and_stores_of_other_memory_do_not_count() {
+fn other_memory_accesses_record_nothing() {
     let code = "ld.global.u64 %rd5, [%rd2]; add.s64 %rd6, %rd2, %rd3; st.global.u64 [%rd6], %rd5; ld.u16 %r2, [%rd1+6];";
     assert_eq!(noted_both_ways("", code), [(6, 8)]);
 }
 
 #[test]
-fn what_a_function_loads_that_is_given_the_address_counts() {
+fn loads_in_called_functions_are_recorded() {
     let function = ".func (.reg .b32 %v) get(.reg .b64 %place) { ld.u32 %v, [%place+100]; ret; }";
     assert_eq!(noted_both_ways(function, "call (%r2), get, (%rd1);"), [(100, 104)]);
 }
 
 #[test]
-fn a_string_that_is_printed_is_read_up_to_its_end() {
+fn printed_strings_are_recorded_to_their_end() {
     let before = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
                   .global .align 1 .b8 format[3] = {37, 115, 0};";
     let code = ".local .align 8 .b64 values[1]; .reg .b64 %a<3>;
@@ -108,13 +109,13 @@ fn a_string_that_is_printed_is_read_up_to_its_end() {
 }
 
 #[test]
-fn what_reads_an_unknown_number_of_bytes_reads_all() {
+fn reads_of_unknown_extent_record_the_whole_block() {
     let code = ".shared .align 16 .b8 room[64]; .reg .b64 %s; mov.b64 %s, room;
                 add.s64 %rd5, %rd1, 32; cp.async.ca.shared.global [%s], [%rd5], 4; cp.async.wait_all;";
     assert_eq!(noted_both_ways("", code), [(0, BYTES as u64)]);
 }
 
 #[test]
-fn loads_by_name_are_known_from_the_code_and_not_noted() {
+fn loads_by_name_are_not_recorded() {
     assert_eq!(noted_both_ways("", "ld.param.u32 %r2, [list+40];"), []);
 }

@@ -1,4 +1,4 @@
-//! Variables of modules lie where there is a place for them.
+//! Reserved addresses of module variables.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,7 +38,7 @@ const PTX: &str = r"
 ";
 
 #[test]
-fn a_variable_of_a_module_lies_at_its_place_and_one_of_a_function_with_the_same_name_elsewhere() {
+fn only_module_variables_take_reserved_addresses() {
     let device = Arc::new(Device::new(DeviceSpec::default(), Settings::default()).unwrap());
     let there = device.memory.allocate(4096, 256, AllocationKind::Device).unwrap();
     device.places.set_variables(HashMap::from([("table".to_owned(), there + 512)]));

@@ -1,4 +1,4 @@
-//! Registers of a kernel: those of the functions that it may call, within what its launch bounds leave.
+//! Register counts of kernels: the maximum over reachable functions, within the launch bounds.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::module::Module;
 
-/// A function of that name in which so many values are live at once.
+/// A function called `name` with `live` simultaneously live values.
 fn function(name: &str, live: usize) -> String {
     let mut body = String::new();
     for value in 0..live {
         let _ = writeln!(body, "    ld.volatile.global.u32 %r{value}, [%a+{}];", 4 * value);
     }
-    // What is loaded last is used first, so none can be used earlier.
+    // The values are used in reverse order of their loads, so none dies early.
     let last = live - 1;
     for value in 0..last {
         let _ = writeln!(body, "    xor.b32 %r{last}, %r{last}, %r{value};");
@@ -32,7 +32,7 @@ fn function(name: &str, live: usize) -> String {
     )
 }
 
-/// A kernel that calls through a register what a table names, or what it takes instead.
+/// A kernel that calls a function of a table, or `takes`, through a register.
 fn kernel(bounds: &str, takes: &str) -> String {
     format!(
         ".visible .entry test(.param .b64 cells) {bounds}
@@ -75,7 +75,7 @@ fn registers(bounds: &str, takes: &str, timed: bool) -> u32 {
 }
 
 #[test]
-fn functions_whose_address_nothing_takes_do_not_count() {
+fn functions_without_taken_address_do_not_count() {
     for timed in [false, true] {
         let by_table = registers("", "", timed);
         let by_code = registers("", "mov.b64 %f, in_code;", timed);
@@ -85,12 +85,12 @@ fn functions_whose_address_nothing_takes_do_not_count() {
 }
 
 #[test]
-fn a_kernel_has_as_many_whether_its_launches_are_timed_or_not() {
+fn register_counts_are_equal_with_and_without_timing() {
     assert_eq!(registers("", "", false), registers("", "", true));
 }
 
 #[test]
-fn launch_bounds_leave_no_more_than_fit() {
+fn launch_bounds_limit_registers() {
     let takes = "mov.b64 %f, in_code;";
     assert_eq!(registers(".maxntid 1024, 1, 1", takes, true), 64);
     assert_eq!(registers(".maxntid 256, 1, 1\n.minnctapersm 4", takes, true), 64);

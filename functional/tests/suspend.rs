@@ -1,5 +1,5 @@
-//! Launches that are stopped in their midst and go on from data: the same results from every point, refusals by name, and
-//! no crash from data that is damaged.
+//! Suspended launches: equal results after resumption from every point, named refusals, and no crash on
+//! damaged data.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

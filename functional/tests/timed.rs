@@ -1,4 +1,4 @@
-//! Kernels that somebody else executes instruction by instruction: what they leave behind, and what he is told.
+//! Stepped execution of kernels: results, and reported effects.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What launches do is counted by unit and access.
+//! Workload profiles count instructions per unit and memory accesses.
 
 #![allow(clippy::unwrap_used)]
 
@@ -39,7 +39,7 @@ const PTX: &str = r"
 }
 ";
 
-/// A device whose kernels are counted, with a module.
+/// A profiled device with a module.
 fn watched(ptx: &str) -> (Arc<Work>, Arc<Device>, Module) {
     let work = Arc::new(Work::default());
     let device = Device::new(DeviceSpec::default(), Settings::default()).unwrap();
@@ -50,7 +50,7 @@ fn watched(ptx: &str) -> (Arc<Work>, Arc<Device>, Module) {
 }
 
 #[test]
-fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
+fn units_sectors_and_atomic_lanes_are_counted() {
     let (work, device, module) = watched(PTX);
     let cells = device.memory.allocate(4096, 256, AllocationKind::Device).unwrap();
     let config = LaunchConfig {
@@ -63,23 +63,23 @@ fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
     let counts = work.take();
     let of = |name| counts[NAMES.iter().position(|it| *it == name).unwrap()];
     let warps = 6;
-    // Four consecutive sectors are read, and one is written by each lane.
+    // Four consecutive sectors are read, and each lane writes one.
     assert_eq!(of("sectors_read"), 4 * warps);
     assert_eq!(of("sectors_written"), 32 * warps);
     assert_eq!(of("atomic_lanes"), 32 * warps);
     assert_eq!(of("shared_accesses"), warps);
-    // 64 threads write to a sector each; what they read lies in these.
+    // 64 threads write to a sector each, and they read from these sectors.
     assert_eq!((of("sectors_new"), of("sectors_far")), (64, 64));
     assert!(of("fp64") >= warps);
-    // All warps do the same: each loads once from global memory, and adds there once.
+    // All warps do equal work: one load from global memory and one addition there.
     assert_eq!(of("longest_instructions"), executed.warp_instructions / warps);
     assert_eq!(of("longest_global"), 2);
-    // Each lane stores to a sector of its own, four of which are a line; all warps add to the first word.
+    // Each lane stores to its own sector, four of which form a line; all warps add to the first word.
     assert_eq!(of("hottest_writes"), 4 * 3 + 6);
     assert_eq!(of("instructions_new"), of("longest_instructions"));
     assert_eq!(of("pages_new"), 1);
     assert_eq!(counts[..UNITS].iter().sum::<u64>(), executed.warp_instructions);
-    assert_eq!(work.take().iter().sum::<u64>(), 0, "taken counts begin anew");
+    assert_eq!(work.take().iter().sum::<u64>(), 0, "counts restart at zero");
 }
 
 const SAMPLING: &str = r"
@@ -107,7 +107,7 @@ const SAMPLING: &str = r"
 ";
 
 #[test]
-fn texels_of_textures_and_surfaces_are_sectors_of_global_memory() {
+fn texels_count_as_global_memory_sectors() {
     let (work, device, module) = watched(SAMPLING);
     // 32 by 8 numbers: a row is a line.
     let address = device.memory.allocate(1024, 256, AllocationKind::Device).unwrap();
@@ -130,7 +130,7 @@ fn texels_of_textures_and_surfaces_are_sectors_of_global_memory() {
     launch(&device, &module.kernel("sample").unwrap(), config).unwrap();
     let counts = work.take();
     let of = |name| counts[NAMES.iter().position(|it| *it == name).unwrap()];
-    // Between rows 0 and 1 all of both is read; a row is written.
+    // Reads between rows 0 and 1 touch both rows; one row is written.
     assert_eq!((of("sectors_read"), of("sectors_written"), of("sectors_new")), (8, 4, 12));
     assert_eq!((of("texture"), of("longest_global")), (2, 1));
     let lines: Vec<_> = work.recency().lock().last().iter().map(|trace| trace.line - address).collect();

@@ -1,7 +1,7 @@
 //@ flags: -lineinfo
 //@ check: barriers
 //@ status: 86
-//@ stderr: voltsim check barriers: a barrier that whole warps have to come to is executed by a part of a warp
+//@ stderr: voltsim check barriers: part of a warp executes an aligned barrier
 //@ stderr: executed by threads (0,0,0) to (15,0,0) of CTA (0,0,0)
 //@ stderr: check_barriers.cu:12)
 // A barrier in a branch that only half of a warp takes is reported.

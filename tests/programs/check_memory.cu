@@ -1,12 +1,12 @@
 //@ flags: -lineinfo
 //@ check: memory
 //@ status: 86
-//@ stderr: voltsim check memory: write of 4 bytes right behind the end of an allocation
+//@ stderr: voltsim check memory: write of 4 bytes right past the end of an allocation
 //@ stderr: write by thread (100,0,0) of CTA (0,0,0)
 //@ stderr: check_memory.cu:13)
 //@ stderr: of 400 bytes at
 //@ stderr: made by cudaMalloc (API call
-// A store behind the end of an allocation is reported with the allocation, the thread and the line.
+// A store past the end of an allocation is reported with the allocation, the thread and the line.
 #include "check.h"
 
 // One thread more than there are elements.

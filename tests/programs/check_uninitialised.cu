@@ -1,10 +1,10 @@
 //@ flags: -lineinfo
 //@ check: uninitialised
 //@ status: 86
-//@ stderr: read of 4 bytes of global memory that nothing has written
+//@ stderr: read of 4 bytes of uninitialised global memory
 //@ stderr: read by thread (60,0,0) of CTA (0,0,0)
 //@ stderr: is byte 240 of allocation
-//@ stderr: read of 4 bytes of shared memory that nothing has written
+//@ stderr: read of 4 bytes of uninitialised shared memory
 //@ stderr: check_uninitialised.cu:16)
 // Reads of what nothing has written: behind what the host has copied, and of a tile that is filled in part.
 #include "check.h"

@@ -1,4 +1,4 @@
-//! A kernel launch as the timing model gets it.
+//! Description of a kernel launch, as the timing model receives it.
 
 use std::sync::Arc;
 
@@ -6,71 +6,73 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MachineCode, WarpSource};
 
-/// What a launch is, apart from its execution.
+/// Properties of a launch, without its execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Kernel {
-    /// Name of the kernel, as in the module (mangled).
+    /// Mangled name of the kernel, as in the module.
     pub name: String,
     /// Number of the launch in the run, from 1.
     pub launch: u64,
-    /// Number of the stream it came from.
+    /// Number of the CUDA stream that launched the kernel.
     pub stream: u64,
     /// CTAs along x, y, z.
     pub grid: [u32; 3],
     /// Threads of a CTA along x, y, z.
     pub block: [u32; 3],
-    /// Its instructions.
+    /// Machine code of the kernel.
     pub code: Arc<MachineCode>,
-    /// Where its instructions lie in memory; different kernels lie in different places. Bytes.
+    /// Byte address of the code; different kernels have different addresses.
     pub code_address: u64,
-    /// 32-bit registers of a thread.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes of shared memory of a CTA.
+    /// Bytes of shared memory per CTA.
     pub shared_bytes: u32,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory per thread.
     pub local_bytes: u32,
-    /// All CTAs must be resident at once.
+    /// Cooperative launch: all CTAs must be resident at once.
     pub cooperative: bool,
 }
 
 impl Kernel {
-    /// CTAs in all.
+    /// CTAs of the grid.
     pub fn cta_count(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Threads of a CTA.
+    /// Threads per CTA.
     pub fn threads_per_cta(&self) -> u32 {
         self.block.iter().product()
     }
 
-    /// Warps of a CTA.
+    /// Warps per CTA.
     pub fn warps_per_cta(&self) -> u32 {
         self.threads_per_cta().div_ceil(crate::WARP_SIZE as u32)
     }
 }
 
-/// A launch that can be executed: the SMs of a model take its CTAs.
+/// An executable launch, whose CTAs the SMs of a timing model take.
 pub trait KernelSource: Send + Sync {
-    /// What it is.
+    /// Description of the launch.
     fn kernel(&self) -> &Kernel;
 
-    /// CTAs that are to be executed: all, unless some have ended before.
+    /// Number of CTAs to execute: fewer than the grid's if some ended before.
     fn cta_count(&self) -> u64 {
         self.kernel().cta_count()
     }
 
-    /// Number (x fastest) of the CTA at a position among those that are to be executed, which is the order of their start.
+    /// Number (x fastest) of the CTA that starts at `position` in launch order.
     fn cta(&self, position: u64) -> u64 {
         position
     }
 
-    /// Must SMs run one after the other? True of a kernel that changes memory, or takes what others give up, in ways that
-    /// [`WarpSource::hold_stores`] does not hold: results would depend on which SM is first.
+    /// True if SMs must run one after the other. A kernel needs the order if it changes memory, or frees
+    /// resources for others, outside of [`WarpSource::hold_stores`]: its results would depend on the first
+    /// SM.
     fn needs_sm_order(&self) -> bool {
         false
     }
 
-    /// Executes the CTAs that SM number `sm` takes. Each SM has one of its own, so that they can run in parallel.
+    /// Source of the CTAs that SM `sm` executes. Each SM has its own source, so that SMs can run in
+    /// parallel.
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_>;
 }

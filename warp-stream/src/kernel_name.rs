@@ -1,6 +1,6 @@
-//! Names of kernels, functions and variables: mangled in modules, as in the source wherever a person reads them.
+//! Conversion of mangled names of kernels, functions and variables into the names of the source.
 //!
-//! Files keep the mangled name where they need a key. All other text takes its names from here.
+//! Files use the mangled name as a key. All text for people uses the names of this module.
 
 mod west_const;
 
@@ -8,29 +8,30 @@ use std::borrow::Cow;
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Name of nvcc's functions that are local to a file: `_INTERNAL_` and a digest stand where a namespace does.
+/// Prefix that nvcc puts before the digest in names local to a file, instead of a namespace.
 const INTERNAL: &str = "_INTERNAL_";
 
-/// The name as in the source: with namespaces and template arguments, without types of parameters. A name that is not
-/// mangled stays as it is.
+/// Source name with namespaces and template arguments, without parameter types. An unmangled name is
+/// returned unchanged.
 pub fn demangled(name: &str) -> Cow<'_, str> {
     written(name, DemangleOptions::new().no_params().no_return_type())
 }
 
-/// The name as in the source with the types of its parameters: `reduce(const int*, int*, int)`. A name that is not mangled
-/// stays as it is.
+/// Source name with parameter types: `reduce(const int*, int*, int)`. An unmangled name is returned
+/// unchanged.
 pub fn signature(name: &str) -> Cow<'_, str> {
     written(name, DemangleOptions::new().no_return_type())
 }
 
-/// The names by which a person may call a kernel: as in the PTX, in the source with and without types, and alone.
+/// All names by which a user may select a kernel: mangled, demangled with and without parameter types, and
+/// bare.
 pub fn all_names(name: &str) -> [Cow<'_, str>; 4] {
     [Cow::Borrowed(name), demangled(name), signature(name), Cow::Owned(base_name(name))]
 }
 
 /// The name of a variable as in the source, without the function that it belongs to: `s` for `_ZZ6reducePKiPiiE1s`.
 pub fn variable(name: &str) -> Cow<'_, str> {
-    // Variables of functions have their function's name before theirs: `_Z6reducePKiPii$_ZZ6reducePKiPiiE1s`.
+    // nvcc puts the function's name before its local variable: `_Z6reducePKiPii$_ZZ6reducePKiPiiE1s`.
     let name = match name.split_once('$') {
         Some((function, local)) if function.starts_with("_Z") && !local.is_empty() => local,
         _ => name,
@@ -41,14 +42,14 @@ pub fn variable(name: &str) -> Cow<'_, str> {
     {
         return Cow::Owned(local.to_owned());
     }
-    // Shared variables of older compilers: `__cuda_local_var_41038_33_non_const_s`.
+    // Older compilers name shared variables `__cuda_local_var_41038_33_non_const_s`.
     match name.strip_prefix("__cuda_local_var_") {
         Some(rest) => rest.split_once("_const_").map_or(whole, |(_, name)| Cow::Borrowed(name)),
         None => whole,
     }
 }
 
-/// A text with each mangled name in it as in the source. Parts of paths stay as they are.
+/// Demangles every mangled name in `text`, except parts of file paths.
 pub fn readable(text: &str) -> Cow<'_, str> {
     if !text.contains("_Z") {
         return Cow::Borrowed(text);
@@ -72,7 +73,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     Cow::Owned(readable)
 }
 
-/// The name alone: without types of parameters, template arguments and namespaces, of a mangled name and of a demangled one.
+/// Bare name, mangled or not, without namespaces, template arguments and parameter types.
 pub fn base_name(name: &str) -> String {
     let demangled = demangled(name);
     let plain = demangled.replace("(anonymous namespace)", "");
@@ -89,7 +90,7 @@ fn written(name: &str, options: DemangleOptions) -> Cow<'_, str> {
     }
 }
 
-/// A demangled name without the namespaces that nvcc makes of a file.
+/// Removes the namespaces by which nvcc marks the file.
 fn without_digests(mut text: String) -> String {
     while let Some(start) = text.find(INTERNAL) {
         let Some(length) = text[start..].find("::") else { break };
@@ -98,7 +99,7 @@ fn without_digests(mut text: String) -> String {
     text
 }
 
-/// The part of a name behind the last function in it: `s` of `reduce(int)::s`.
+/// Part of a name after its last function: `s` of `reduce(int)::s`.
 fn behind_function(name: &str) -> Option<&str> {
     let mut depth = 0_i32;
     let mut behind = None;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_name_is_the_same_mangled_and_not() {
+    fn mangled_and_plain_names_share_a_base_name() {
         for (name, base) in [
             ("_Z4vaddPKfS0_Pfi", "vadd"),
             ("vadd(const float *, const float *, float *, int)", "vadd"),
@@ -142,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn a_demangled_name_has_what_tells_instances_apart() {
+    fn demangled_names_keep_namespace_and_template_arguments() {
         assert_eq!(demangled("_ZN7library6kernelIfEEvPT_"), "library::kernel<float>");
         assert_eq!(demangled("saxpy"), "saxpy");
     }
 
     #[test]
-    fn a_signature_is_written_as_in_the_source() {
+    fn signatures_match_the_source() {
         for (name, expected) in [
             ("_Z6reducePKiPii", "reduce(const int*, int*, int)"),
             ("_Z4vaddPKfS0_Pfi", "vadd(const float*, const float*, float*, int)"),
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn mangled_names_in_a_text_are_written_as_in_the_source() {
+    fn readable_demangles_names_inside_text() {
         for (text, expected) in [
             ("ld.shared.u32 %r1, [_ZZ6reducePKiPiiE1s+4];", "ld.shared.u32 %r1, [s+4];"),
             ("call.uni _Z3addi, (%r1);", "call.uni add(int), (%r1);"),
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_named_without_its_function() {
+    fn variable_names_omit_their_function() {
         for (name, expected) in [
             ("_ZZ6reducePKiPiiE1s", "s"),
             ("_ZZN7library6kernelIfEEvPT_E4tile", "tile"),

@@ -1,7 +1,7 @@
-//! The contract between whoever executes warps and whoever times them: types and traits only.
+//! Contract between executors of warps and timing models: types and traits only.
 //!
-//! A timing model pulls machine instructions, warp by warp, from a [`WarpSource`], and never learns whether it comes from
-//! the live functional engine or from a trace file.
+//! A timing model pulls machine instructions, warp by warp, from a [`WarpSource`]. The live functional
+//! engine and trace files both implement that trait, and the model cannot tell them apart.
 
 pub mod host_cache;
 mod kernel;
@@ -21,6 +21,6 @@ pub use source::{Execution, Moment, Next, Residence, SourceError, WarpSlot, Warp
 /// Lanes in a warp.
 pub const WARP_SIZE: usize = 32;
 
-/// One bit per lane, bit 0 is lane 0.
+/// One bit per lane; bit 0 is lane 0.
 pub type LaneMask = u32;
 pub use trace::{Executed, Past, Trace, UsedPage};

@@ -1,4 +1,4 @@
-//! Machine instructions: what is left of PTX when an assembler has been over it, as far as timing goes.
+//! Machine instructions: the assembler's output, reduced to the properties that determine timing.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +28,11 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How many there are.
+    /// Number of units.
     pub const COUNT: usize = Unit::Barrier as usize + 1;
 }
 
-/// Machine instructions that a unit treats alike: each has its own latency and initiation interval.
+/// Instructions that share one unit, latency and initiation interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum OperationClass {
@@ -40,7 +40,7 @@ pub enum OperationClass {
     Integer,
     /// `MOV`, `S2UR` and other moves between registers.
     Move,
-    /// `IMAD`: products of integers.
+    /// `IMAD`: integer multiplication.
     IntegerMultiply,
     /// `IMNMX, IABS, VABSDIFF`.
     IntegerExtremum,
@@ -64,11 +64,11 @@ pub enum OperationClass {
     SpecialFunction,
     /// `F2F, F2I, I2F, FRND` between types of 32 bits or fewer.
     Conversion,
-    /// The same from or to 64 bits.
+    /// `F2F, F2I, I2F, FRND` from or to 64 bits.
     WideConversion,
-    /// `HMMA`: products of matrices of floating-point numbers.
+    /// `HMMA`: floating-point matrix multiply-accumulate.
     Tensor,
-    /// `IMMA, BMMA`: products of matrices of integers.
+    /// `IMMA, BMMA`: integer matrix multiply-accumulate.
     TensorInteger,
     /// `VOTE, MATCH, REDUX`.
     Vote,
@@ -82,9 +82,9 @@ pub enum OperationClass {
     Load,
     /// `ST, STG, STL, STS`: stores.
     Store,
-    /// `ATOM, ATOMG, ATOMS, CAS`: atomic operations with an answer.
+    /// `ATOM, ATOMG, ATOMS, CAS`: atomic operations that return the old value.
     Atomic,
-    /// `RED`: atomic operations without an answer.
+    /// `RED`: atomic operations without a result.
     Reduction,
     /// `TEX, TLD, TLD4, TXQ`.
     Texture,
@@ -92,20 +92,20 @@ pub enum OperationClass {
     Surface,
     /// `BRA, BRX, BSSY, BSYNC, BREAK, CALL, RET`.
     Branch,
-    /// `EXIT`: the lanes end.
+    /// `EXIT`: ends lanes.
     Exit,
     /// `BAR`: CTA-wide barriers.
     Barrier,
     /// `WARPSYNC, NANOSLEEP, YIELD`.
     WarpBarrier,
-    /// `MEMBAR, ERRBAR, CCTL`: waits until earlier accesses are seen.
+    /// `MEMBAR, ERRBAR, CCTL`: waits until earlier accesses are visible.
     Fence,
-    /// `NOP`, and what has no effect on timing of its own.
+    /// `NOP`, and instructions without an effect on timing.
     Nothing,
 }
 
 impl OperationClass {
-    /// All classes, in the order of their numbers.
+    /// All classes in numeric order.
     pub const ALL: [OperationClass; 33] = {
         use OperationClass::*;
         [
@@ -145,7 +145,7 @@ impl OperationClass {
         ]
     };
 
-    /// The unit that executes it.
+    /// Unit that executes the class.
     pub fn unit(self) -> Unit {
         use OperationClass::*;
         match self {
@@ -164,110 +164,110 @@ impl OperationClass {
     }
 }
 
-/// The memory an access goes to.
+/// Memory space of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MemorySpace {
     /// Device memory through L1 and L2.
     Global,
-    /// Per-CTA scratchpad.
+    /// Scratchpad of a CTA.
     Shared,
-    /// Per-thread memory, backed by device memory.
+    /// Memory of a thread, backed by device memory.
     Local,
-    /// Constant banks, kernel parameters among them.
+    /// Constant banks, which include kernel parameters.
     Constant,
     /// Texture and surface path.
     Texture,
-    /// Global, shared or local: the address tells, so only an [`Execution`](crate::Execution) knows.
+    /// Global, shared or local by address: only an [`Execution`](crate::Execution) knows the space.
     Generic,
 }
 
-/// What a memory instruction does with its location.
+/// Direction of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Reads.
     Load,
     /// Writes.
     Store,
-    /// Reads and writes indivisibly, answered.
+    /// Reads and writes atomically and returns the old value.
     Atomic,
-    /// Reads and writes indivisibly, not answered (`red`).
+    /// Reads and writes atomically without a result (`red`).
     Reduction,
 }
 
-/// Which caches an access may use (PTX manual, cache operators and memory consistency).
+/// Caches that an access may use (PTX manual, cache operators and memory consistency).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CacheOperator {
-    /// `.ca`, `.wb`: as the card has it.
+    /// `.ca`, `.wb`: the GPU's default.
     Default,
-    /// `.cg`: in L2 only.
+    /// `.cg`: L2 only.
     GlobalOnly,
-    /// `.cs`, `.lu`: likely not needed again.
+    /// `.cs`, `.lu`: unlikely to be reused.
     Streaming,
     /// `.nc`: read-only data.
     ReadOnly,
-    /// `.cv`, `.wt`, `volatile`, and accesses with a scope beyond the CTA: not from L1.
+    /// `.cv`, `.wt`, `volatile`, and accesses with a scope beyond the CTA: bypass L1.
     Coherent,
 }
 
 /// The memory side of a machine instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MemoryOperation {
-    /// Where.
+    /// Memory space.
     pub space: MemorySpace,
-    /// What.
+    /// Load, store or atomic.
     pub kind: AccessKind,
     /// Bytes per lane, 1 to 32.
     pub width: u8,
-    /// Through which caches.
+    /// Caches that may hold the data.
     pub cache: CacheOperator,
 }
 
 /// Consecutive 32-bit registers of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Registers {
-    /// The first.
+    /// First register.
     pub first: u16,
-    /// How many; 0 for none.
+    /// Number of registers; 0 for none.
     pub count: u8,
 }
 
 impl Registers {
-    /// None.
+    /// No registers.
     pub const NONE: Registers = Registers { first: 0, count: 0 };
 
-    /// The numbers.
+    /// Register numbers in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u16> {
         self.first..self.first + u16::from(self.count)
     }
 }
 
-/// One machine instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A machine instruction.
 pub struct MachineInstruction {
     /// Bytes from the start of the kernel's code.
     pub address: u32,
-    /// What it is.
+    /// Operation class.
     pub class: OperationClass,
-    /// Registers written.
+    /// Registers that the instruction writes.
     pub destination: Registers,
-    /// Registers read, an operand each.
+    /// Registers that the instruction reads, one range per operand.
     pub sources: [Registers; 4],
-    /// Predicates read, one bit each, the guard's among them.
+    /// Predicates that the instruction reads, including its guard; one bit each.
     pub predicates_read: u32,
-    /// Predicates written, one bit each.
+    /// Predicates that the instruction writes; one bit each.
     pub predicates_written: u32,
-    /// Memory side, if any.
+    /// Memory access, if any.
     pub memory: Option<MemoryOperation>,
-    /// Line of the PTX text it came from, or of the trace file, from 1; 0 where there is none.
+    /// Line of the PTX text or trace file, from 1; 0 if unknown.
     pub line: u32,
-    /// Instructions of PTX that take effect with it; 0 where it was not made of PTX.
+    /// PTX instructions that take effect with this one; 0 for code not made from PTX.
     pub ptx: u16,
 }
 
-/// The machine instructions of a kernel and of the functions it calls.
+/// Machine instructions of a kernel and the functions that the kernel calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MachineCode {
-    /// By address.
+    /// Instructions in address order.
     pub instructions: Vec<MachineInstruction>,
     /// Bytes of one instruction: 16 from Volta on.
     pub instruction_bytes: u32,

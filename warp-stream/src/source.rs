@@ -1,4 +1,4 @@
-//! Where the instructions of the CTAs on one SM come from.
+//! Source of the instructions of the CTAs on one SM.
 
 use std::error::Error;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LaneMask, MemorySpace, WARP_SIZE};
 
-/// Why a source cannot go on: a fault in the kernel, a damaged trace.
+/// Reason for which a source cannot continue: a fault of the kernel, a damaged trace.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct SourceError(#[from] pub Box<dyn Error + Send + Sync>);
 
-/// Names a warp on an SM.
+/// Identifies a warp on an SM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WarpSlot {
-    /// CTA slot, chosen by the model when the CTA starts.
+    /// CTA slot, chosen by the model at the start of the CTA.
     pub cta: u32,
     /// Warp within the CTA.
     pub warp: u32,
 }
 
-/// Where a CTA runs.
+/// Location of a CTA on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Residence {
     /// Streaming multiprocessor.
     pub sm: u32,
-    /// First of its warp slots on the SM.
+    /// First warp slot of the CTA on the SM.
     pub first_warp: u32,
 }
 
@@ -38,38 +38,38 @@ pub struct Moment {
     pub nanoseconds: u64,
 }
 
-/// What a source answers when a warp is asked for its next instruction.
+/// Answer of a source to the request for a warp's next instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// The position of the instruction in the kernel's code.
+    /// Index of the instruction in the kernel's code.
     Instruction(u32),
-    /// The warp waits for other warps (a barrier) or for what has been deferred. Ask again when an instruction of
-    /// another warp of the CTA has been issued that ends lanes or is a barrier, or when something deferred was performed.
+    /// The warp waits at a barrier or for a deferred instruction. Ask again after another warp of the CTA
+    /// issued a barrier or ended lanes, or after a deferred instruction was performed.
     Waiting,
     /// All lanes have exited.
     Finished,
 }
 
-/// What an issued instruction did.
+/// Effects of an issued instruction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Execution {
-    /// Lanes that execute: those of the warp whose guard holds.
+    /// Executing lanes: active lanes of the warp whose guard holds.
     pub active: LaneMask,
-    /// Memory that most of the lanes reach, where the instruction has a memory side.
+    /// Memory space that most lanes access, for a memory instruction.
     pub space: MemorySpace,
-    /// Byte address per lane, of a memory instruction; meaningful where the active mask has a one. Those of shared and
-    /// constant memory count from the start of the CTA's shared memory and of the bank; those of local memory are
+    /// Byte address per lane of a memory instruction, valid for active lanes. Addresses of shared and
+    /// constant memory are offsets into the CTA's shared memory and the bank. Addresses of local memory are
     /// device addresses.
     pub addresses: [u64; WARP_SIZE],
-    /// Bytes from the address of each lane to that of the next one in each eight lanes, active or not, where the source knows that
-    /// they are the same: nobody has to look for it then.
+    /// Byte distance between neighbouring lanes within each group of eight, active or not, if the source
+    /// knows a common distance. Consumers then need not compute the distance.
     pub stride: Option<u64>,
     /// Addresses of texels that a texture or surface instruction touches, in any order.
     pub texels: Vec<u64>,
-    /// The instruction takes effect when the model calls [`WarpSource::perform`] with this number. Until then its
-    /// results mean nothing.
+    /// Number of a deferred instruction: its effect happens when the model calls [`WarpSource::perform`].
+    /// Results are undefined until then.
     pub deferred: Option<u32>,
-    /// The warp has to rest for so long. Nanoseconds.
+    /// Nanoseconds for which the warp must sleep.
     pub sleep: u32,
 }
 
@@ -87,22 +87,23 @@ impl Default for Execution {
     }
 }
 
-/// Executes the warps of the CTAs on one SM; the model decides the order.
+/// Executes the warps of the CTAs on one SM, in the order that the model decides.
 pub trait WarpSource: Send {
-    /// CTA number `cta` of the grid (x fastest) starts in slot `slot`, which is free.
+    /// Starts CTA number `cta` of the grid (x fastest) in the free slot `slot`.
     fn start_cta(&mut self, slot: u32, cta: u64, residence: Residence) -> Result<(), SourceError>;
 
-    /// The CTA in this slot has finished; all that was deferred has been performed.
+    /// Ends the finished CTA in `slot`, whose deferred instructions were all performed.
     fn end_cta(&mut self, slot: u32);
 
-    /// The next instruction of a warp. Asked again, it says the same, until the instruction is issued.
+    /// Next instruction of a warp. Repeated calls return the same answer until the instruction is issued.
     fn next(&mut self, warp: WarpSlot) -> Result<Next, SourceError>;
 
-    /// Executes the instruction that [`WarpSource::next`] has named, and says what it did. What `execution` holds on
-    /// entry means nothing.
+    /// Executes the instruction that [`WarpSource::next`] returned and overwrites `execution` with the
+    /// effects.
     fn issue(&mut self, warp: WarpSlot, now: Moment, execution: &mut Execution) -> Result<(), SourceError>;
 
-    /// [`WarpSource::issue`], and what [`WarpSource::next`] says of the warp after it: most models ask for both.
+    /// Combines [`WarpSource::issue`] and the following [`WarpSource::next`], which most models call
+    /// together.
     fn issue_and_ask(
         &mut self,
         warp: WarpSlot,
@@ -113,23 +114,23 @@ pub trait WarpSource: Send {
         self.next(warp)
     }
 
-    /// It is going to be asked of all its warps: what it keeps may be brought to the host's caches
-    /// ([`host_cache`](crate::host_cache)).
+    /// Announces that the model will query all warps soon. The source may prefetch its state into the
+    /// host's caches ([`host_cache`](crate::host_cache)).
     fn foresee(&self) {}
 
-    /// A deferred instruction takes effect: its request has reached the L2 slice, or its place in shared memory.
+    /// Applies a deferred instruction, whose request has reached the L2 slice or shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;
 
-    /// From here on the SM holds its warps' stores: other SMs see a store only after [`WarpSource::publish`]. A source
-    /// that stores nothing does nothing.
+    /// Buffers the stores of the SM's warps from now on: other SMs see a store after
+    /// [`WarpSource::publish`]. A source without stores ignores the call.
     fn hold_stores(&mut self) {}
 
-    /// Core cycle of the oldest store that the SM holds.
+    /// Core cycle of the oldest buffered store.
     fn oldest_held(&self) -> Option<u64> {
         None
     }
 
-    /// Writes held stores of core cycles up to `through` to memory, in the order in which warps made them.
+    /// Writes buffered stores of core cycles up to `through` to memory, in program order.
     fn publish(&mut self, _through: u64) -> Result<(), SourceError> {
         Ok(())
     }

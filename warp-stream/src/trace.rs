@@ -1,32 +1,33 @@
-//! What was executed before a launch, as far as caches have traces of it.
+//! Memory and code that earlier work left in the caches before a launch.
 
 use serde::{Deserialize, Serialize};
 
-/// Accesses to a line of 128 bytes of device memory; its four sectors are bits, the lowest that of the lowest address.
+/// Accesses to a 128-byte line of device memory. Masks of its four sectors have the lowest address in the
+/// lowest bit.
 ///
-/// A cache has what was read or written unless too many other lines were accessed between two accesses to the line since then:
-/// how many that were, at most, is told for each sector, in units of [`Trace::AWAY`].
+/// A cache still holds a sector unless too many other lines were accessed since. The distance per sector is
+/// the largest number of lines between two accesses, in units of [`Trace::AWAY`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// Address of the line.
     pub line: u64,
     /// Sectors that were read.
     pub read: u8,
-    /// Sectors of which bytes were written.
+    /// Sectors with written bytes.
     pub written: u8,
-    /// Bytes that were written, the lowest bit that of the lowest address.
+    /// Written bytes; the lowest bit is the lowest address.
     pub bytes: u128,
-    /// Lines between accesses since a sector was read.
+    /// Reuse distance per read sector, in units of [`Trace::AWAY`] lines.
     pub read_away: [u16; 4],
-    /// Lines between accesses since a sector was written.
+    /// Reuse distance per written sector, in units of [`Trace::AWAY`] lines.
     pub written_away: [u16; 4],
 }
 
 impl Trace {
-    /// Lines in a unit of distance.
+    /// Lines per unit of distance.
     pub const AWAY: u64 = 256;
 
-    /// What a cache of so many lines has of it, if nothing came after it.
+    /// Part of the trace that a cache of `lines` lines still holds, if no access followed.
     pub fn in_cache_of(&self, lines: u64) -> Trace {
         let kept = |away: &[u16; 4]| {
             let near = |sector: &usize| u64::from(away[*sector]) * Trace::AWAY <= lines;
@@ -36,7 +37,7 @@ impl Trace {
         Trace { read, written, bytes: self.bytes & Trace::bytes_of(written), ..*self }
     }
 
-    /// All bytes of sectors.
+    /// Mask of all bytes of `sectors`.
     pub fn bytes_of(sectors: u8) -> u128 {
         let bytes = |sector: u32| u128::from(u32::MAX) << (32 * sector);
         (0..4).filter(|sector| sectors >> sector & 1 != 0).fold(0, |mask, sector| mask | bytes(sector))
@@ -46,41 +47,42 @@ impl Trace {
 /// A page that kernels have used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedPage {
-    /// Address of its [`Past::PAGE`] bytes.
+    /// Address of the page of [`Past::PAGE`] bytes.
     pub address: u64,
-    /// One more than the number of the last CTA that has used it: as many SMs may have it in their TLBs.
+    /// Highest CTA number that used the page, plus one: as many SMs may hold the page in their TLBs.
     pub ctas: u64,
 }
 
-/// A kernel that was executed.
+/// A kernel that ran before the launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
-    /// Whether it is the one that is going to be launched.
+    /// True for the kernel that is about to be launched.
     pub same: bool,
-    /// CTAs that it had: as many SMs may have its code.
+    /// CTAs of the kernel: as many SMs may hold its code.
     pub ctas: u64,
-    /// Bytes of its code that were ever executed, about.
+    /// Approximate bytes of code that the kernel executed.
     pub bytes: u64,
 }
 
-/// What came before a launch.
+/// History of memory and code before a launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
-    /// Lines that were accessed, the last one at the end.
+    /// Accessed lines, the most recent last.
     pub traces: Vec<Trace>,
-    /// Pages that kernels, not copies, have accessed, the last one at the end.
+    /// Pages that kernels, not copies, accessed, the most recent last.
     pub pages: Vec<UsedPage>,
-    /// Kernels that were executed, the last one at the end; one that had more CTAs at another time is there for that, too.
+    /// Executed kernels, the most recent last. A kernel whose grid was larger in an earlier launch also has
+    /// an entry for that launch.
     pub code: Vec<Executed>,
 }
 
 impl Past {
-    /// Bytes of a line.
+    /// Bytes per line.
     pub const LINE: u64 = 128;
-    /// Bytes of a page; GPUs may have smaller ones.
+    /// Bytes per page; a GPU may have smaller pages.
     pub const PAGE: u64 = 2 << 20;
 
-    /// Addresses of the pages that have some of these bytes.
+    /// Addresses of the pages that `bytes` bytes from `address` touch.
     pub fn pages_of(address: u64, bytes: u64) -> impl Iterator<Item = u64> {
         let last = address.saturating_add(bytes.max(1) - 1) / Past::PAGE;
         (address / Past::PAGE..=last).map(|page| page * Past::PAGE)
@@ -92,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_has_no_sectors_that_too_many_lines_came_after() {
+    fn cache_loses_sectors_beyond_its_reuse_distance() {
         let trace = Trace {
             line: 0x1000,
             read: 0b0111,

@@ -45,7 +45,7 @@ fn signals_are_passed_on() {
 fn an_unknown_check_is_refused_with_the_names_of_those_there_are() {
     let outcome = Workplace::new().voltsim(&["run", "--check", "memory,luck", "--", "true"]);
     assert_eq!(outcome.status, 2);
-    assert!(outcome.stderr.contains("`luck` is no check"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("unknown check `luck`"), "{}", outcome.stderr);
     for name in ["memory", "uninitialised", "races", "barriers", "all"] {
         assert!(outcome.stderr.contains(name), "{}", outcome.stderr);
     }

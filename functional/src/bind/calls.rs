@@ -1,4 +1,4 @@
-//! Call sites: where arguments come from and results go.
+//! Binding of calls: transfer of arguments and results.
 
 use ptx_frontend::ir::{AddressBase, Instruction, Operand, RegisterId};
 use ptx_frontend::isa::ScalarType;
@@ -66,7 +66,7 @@ impl Binder<'_, '_> {
                         let size = self.source.variables[variable.0 as usize].size as u32;
                         Ok(ParameterPlace::in_memory(offset, size))
                     }
-                    _ => Err(self.error("an argument that is not in .param space")),
+                    _ => Err(self.error("the argument is not in .param space")),
                 }
             }
             Operand::Register(register) => Ok(self.registers_place(&[*register])),

@@ -1,6 +1,6 @@
-//! From a form of the op table to the function that binds it: `integer.add` is bound by `ops::integer::add`.
+//! Maps each form of the op table to its binding function: `integer.add` to `ops::integer::add`.
 //!
-//! The match is made from the op table's own lines, so a form without semantics does not compile.
+//! The match is generated from the op table, so a form without semantics does not compile.
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::Op;

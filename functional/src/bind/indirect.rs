@@ -1,11 +1,11 @@
-//! Calls through a register: which functions they may reach, and what those cost the kernel.
+//! Calls through registers: possible targets and their register demand.
 
 use ptx_frontend::ir::{self, ExternalId, Operand};
 use ptx_frontend::isa::{Control, Op as Form};
 
 use super::{Binder, Linker};
 
-/// Does the function call through a register?
+/// True if `source` contains a call through a register.
 pub(super) fn is_in(source: &ir::Function) -> bool {
     source.instructions.iter().any(|i| {
         i.op == Form::Control(Control::call) && matches!(i.operands.get(1), Some(Operand::Register(_)))
@@ -13,8 +13,8 @@ pub(super) fn is_in(source: &ir::Function) -> bool {
 }
 
 impl Linker<'_> {
-    /// Wants every device function: a call through a register may reach it. One that cannot be bound spoils only the
-    /// launches that call it.
+    /// Queues every device function for binding: a call through a register may reach any of them. A
+    /// function that fails to bind spoils only the launches that call it.
     pub(super) fn want_device_functions(&mut self) {
         for name in self.addresses.device_functions() {
             if self.by_name.contains_key(&name) {
@@ -28,13 +28,13 @@ impl Linker<'_> {
         }
     }
 
-    /// 32-bit registers of a thread: the most that a function takes which may be called. Of those that a call through a register
-    /// may reach these are the ones whose address is taken.
+    /// 32-bit registers per thread: the maximum over all reachable functions. Calls through registers reach
+    /// the functions whose address is taken.
     pub(super) fn registers(&self) -> u32 {
         self.most_registers(self.functions.iter().map(|function| function.registers))
     }
 
-    /// [`Linker::registers`] for the wanted functions with these registers each.
+    /// [`Linker::registers`], given the register counts of the queued functions.
     pub(super) fn most_registers(&self, of_each: impl Iterator<Item = u32>) -> u32 {
         let in_variables = self.addresses.functions_in_variables();
         let may_be_called = |number: u32, name: &str| {
@@ -47,7 +47,7 @@ impl Linker<'_> {
 }
 
 impl Binder<'_, '_> {
-    /// A function's address is taken: what is called through a register may be it.
+    /// Records that a function's address is taken, so that calls through registers may reach it.
     pub(crate) fn take_address(&mut self, external: ExternalId) {
         self.linker.addressed.insert(self.source.externals[external.0 as usize].name.clone());
     }

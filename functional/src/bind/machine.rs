@@ -1,5 +1,5 @@
-//! Binding in the order of machine instructions, for a timing model: the instructions of a function are bound as the
-//! lowered form has them take effect, and each op is told its place in the machine code.
+//! Binding for a timing model, in the order of machine instructions. Ops take effect in the order of the
+//! lowered form, and each op records its position in the machine code.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use crate::engine::probe::SiteAddress;
 use crate::ops::control;
 use crate::ops::place::{AccessSpace, Place, named_space};
 
-/// Bytes of a machine instruction.
+/// Bytes per machine instruction.
 const INSTRUCTION_BYTES: u32 = 16;
 
-/// The machine code of a program's functions so far.
+/// Machine code of the program's functions, under construction.
 #[derive(Debug, Default)]
 pub(super) struct MachineBuilder {
     instructions: Vec<MachineInstruction>,
     places: Vec<OpPlace>,
-    /// Ops with plain accesses, in order.
+    /// Ops with plain accesses, in op order.
     accesses: Vec<(usize, OpAccess)>,
-    /// Machine instructions with atomic operations on memory that other SMs reach.
+    /// Machine instructions with atomic operations on memory that other SMs can reach.
     atomics: Vec<u32>,
     needs_sm_order: bool,
     note_of: Vec<u32>,
@@ -39,7 +39,7 @@ pub(super) struct MachineBuilder {
 }
 
 impl MachineBuilder {
-    /// A place for a function without code, of one op.
+    /// Adds a one-op placeholder for a function without code.
     pub(super) fn add_missing(&mut self, ops: usize) {
         let position = self.instructions.len() as u32;
         self.instructions.push(MachineInstruction {
@@ -59,7 +59,7 @@ impl MachineBuilder {
         self.places.resize(ops, OpPlace::within(position).as_first());
     }
 
-    /// Forgets what belongs to ops and machine instructions from these on.
+    /// Removes all entries from op `ops` and machine instruction `instructions` on.
     pub(super) fn truncate(&mut self, ops: usize, instructions: usize) {
         self.places.truncate(ops);
         self.accesses.retain(|(op, _)| *op < ops);
@@ -70,7 +70,7 @@ impl MachineBuilder {
         self.touched_from.truncate(instructions);
     }
 
-    /// Machine instructions so far.
+    /// Number of machine instructions.
     pub(super) fn len(&self) -> usize {
         self.instructions.len()
     }
@@ -106,7 +106,7 @@ impl MachineBuilder {
     }
 }
 
-/// What the current instruction's binding has said of its op to come.
+/// Properties of the current instruction's ops, collected while the instruction is bound.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     access: Option<Note>,
@@ -115,7 +115,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// The note, `ops` ops having been bound. Only the last op of an instruction can be put off.
+    /// Takes the note after `ops` bound ops. Only an instruction's last op can be deferred.
     fn take(&mut self, ops: usize) -> Option<Note> {
         let Noted { access, deferral, other } = std::mem::take(self);
         let note = match (access, deferral) {
@@ -131,7 +131,7 @@ impl Noted {
 }
 
 impl Binder<'_, '_> {
-    /// Is somebody told what the ops do?
+    /// True if a timing model observes the ops.
     pub(crate) fn is_timed(&self) -> bool {
         self.noted.is_some()
     }
@@ -140,7 +140,7 @@ impl Binder<'_, '_> {
         Note { op: self.linker.code.len() as u32, told }
     }
 
-    /// The current instruction accesses this place; the rows hold it from the next op on.
+    /// Notes an access of the current instruction to `place`; its rows are valid from the next op on.
     pub(crate) fn note_access(&mut self, place: &Place) {
         let addresses = match *place {
             Place::Rows { space, row, wide, offset } => {
@@ -154,7 +154,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The next op accesses the tile of this number, whose addresses have been noted.
+    /// Notes that the next op accesses tile number `tile`, whose addresses were noted before.
     pub(crate) fn note_tile(&mut self, tile: u32) {
         let op = self.linker.code.len() as u32;
         if let Some(Noted { access: Some(Note { op: at, told: Told::Access(addresses, _) }), .. }) =
@@ -165,7 +165,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The next op makes the current instruction's access, and can be put off.
+    /// Notes that the next op makes the current instruction's access and can be deferred.
     pub(crate) fn note_deferral(&mut self, deferral: Deferral) {
         let op = self.linker.code.len() as u32;
         if let Some(noted) = &mut self.noted {
@@ -173,7 +173,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The next op makes a plain access, of `count` elements of so many bytes, to addresses in a row of double words.
+    /// Notes that the next op makes a plain access: `count` elements of `element` bytes, at the addresses
+    /// of a 64-bit row.
     pub(crate) fn note_plain(&mut self, kind: AccessKind, space: AccessSpace, element: u32, count: usize) {
         let op = self.linker.code.len();
         let is_generic = match space {
@@ -187,15 +188,15 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The current instruction needs SMs to run one after the other.
+    /// Notes that the current instruction needs SMs to run one after the other.
     pub(crate) fn note_order(&mut self) {
         if let Some(machine) = &mut self.linker.machine {
             machine.needs_sm_order = true;
         }
     }
 
-    /// Keeps whether an instruction, with which the machine instruction at this position takes effect, accesses memory
-    /// that other SMs reach in an order that matters.
+    /// Records whether `number`, which takes effect with the machine instruction at `position`, accesses
+    /// memory shared between SMs in an order that matters.
     fn keep_order(&mut self, position: u32, number: InstructionIndex) {
         let Some(instruction) = self.source.instructions.get(number.0 as usize) else { return };
         let reach = reach(instruction);
@@ -208,7 +209,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The next op notes the texels that it reads.
+    /// Notes that the next op records the texels that it reads.
     pub(crate) fn note_texels(&mut self) {
         let note = self.note(Told::Texels);
         if let Some(noted) = &mut self.noted {
@@ -216,7 +217,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The next op has the lanes rest for so many nanoseconds as a row of words says.
+    /// Notes that the next op puts lanes to sleep for the nanoseconds in row `row`.
     pub(crate) fn note_sleep(&mut self, row: u32) {
         let note = self.note(Told::Sleep(row));
         if let Some(noted) = &mut self.noted {
@@ -224,7 +225,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Forgets what has been noted of the current instruction.
+    /// Discards the notes of the current instruction.
     pub(super) fn forget_notes(&mut self) {
         if let Some(noted) = &mut self.noted {
             *noted = Noted::default();
@@ -233,7 +234,7 @@ impl Binder<'_, '_> {
 
     /// Binds all instructions in the order of the function's machine code.
     pub(super) fn bind_in_machine_order(&mut self, lowered: &LoweredFunction) -> Result<(), BindError> {
-        // Every target is an op of the function, whatever the lowered form says.
+        // Every target must be an op of the function, even if the lowered form is wrong.
         self.starts = vec![self.entry; self.source.instructions.len()];
         let mut blocks = blocks_by_position(&self.flow, lowered).into_iter().peekable();
         let first = self.extend_code(lowered);
@@ -268,7 +269,7 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    /// Adds the function's machine instructions; the position of the first.
+    /// Appends the function's machine instructions; returns the position of the first.
     fn extend_code(&mut self, lowered: &LoweredFunction) -> u32 {
         let Some(machine) = &mut self.linker.machine else { return 0 };
         let first = machine.instructions.len() as u32;
@@ -283,8 +284,9 @@ impl Binder<'_, '_> {
         first
     }
 
-    /// A block begins at the next op. If lanes meet there, and its first machine instruction is one with which they wait
-    /// for each other (`BSYNC`), each fragment issues it before it meets the others: then the answer is the block.
+    /// Starts a block at the next op. Lanes may reconverge there at a machine instruction that waits
+    /// (`BSYNC`). Each fragment then issues that instruction before it joins the others, and the block is
+    /// returned.
     fn begin_block(&mut self, start: InstructionIndex, waits: bool) -> Option<InstructionIndex> {
         if let Some(slot) = self.starts.get_mut(start.0 as usize) {
             *slot = self.linker.code.len() as u32;
@@ -298,7 +300,7 @@ impl Binder<'_, '_> {
         (meets && waits).then_some(start)
     }
 
-    /// Ops from `first` on belong to the machine instruction at `position`.
+    /// Assigns the ops from `first` on to the machine instruction at `position`.
     fn place_ops(&mut self, first: usize, position: u32) {
         let to = self.linker.code.len();
         if let Some(machine) = &mut self.linker.machine {
@@ -309,7 +311,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Ops that have no place yet belong to no machine instruction.
+    /// Marks ops without a position as belonging to no machine instruction.
     pub(super) fn place_between(&mut self) {
         let ops = self.linker.code.len();
         if let Some(machine) = &mut self.linker.machine {
@@ -317,7 +319,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// More takes effect with the machine instruction at this position: what has been bound of it cannot be put off.
+    /// Forbids deferral of the ops bound so far, because more takes effect with the machine instruction at
+    /// `position`.
     fn forbid_deferral(&mut self, position: u32) {
         if let Some(machine) = &mut self.linker.machine
             && let Some(&note) = machine.note_of.get(position as usize)
@@ -327,8 +330,8 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Keeps what the machine instruction at this position needs, with which these instructions take effect. Branches need
-    /// nothing of others: which lanes go where depends on the warp alone.
+    /// Records the warps' state that the machine instruction at `position` depends on. Branches depend on
+    /// nothing outside: the target of each lane follows from the warp alone.
     fn keep_needs(&mut self, position: u32, effects: &[InstructionIndex]) {
         let needs = |instruction: &Instruction| match instruction.op.line().effect {
             _ if instruction.operands.iter().any(|operand| matches!(operand, Operand::Special(_))) => {
@@ -365,7 +368,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Keeps which rows the next machine instruction touches, with which these instructions take effect.
+    /// Records the rows that the next machine instruction touches.
     fn keep_touched(&mut self, effects: &[InstructionIndex]) {
         let Some(machine) = &mut self.linker.machine else { return };
         machine.touched_from.push(machine.touched.len() as u32);
@@ -381,7 +384,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Keeps what was noted of the instruction just bound, if its machine instruction has a use for it.
+    /// Stores the note of the instruction just bound, if its machine instruction uses the note.
     fn keep_note(
         &mut self,
         position: u32,
@@ -394,7 +397,7 @@ impl Binder<'_, '_> {
         let (Some(mut note), Some(machine)) = (note, &mut self.linker.machine) else { return };
         let known = machine.note_of.get(position as usize).and_then(|&note| machine.notes.get(note as usize));
         if let Some(Note { told: Told::Access(Addresses::Within(_), _), .. }) = known {
-            // It has told of the others' accesses, too.
+            // The note already covers the accesses of the others.
             return;
         }
         if let Told::Access(Addresses::Row(site), _) = note.told
@@ -412,8 +415,8 @@ impl Binder<'_, '_> {
     }
 }
 
-/// Is it a load or store that orders nothing, and of which threads that use the same memory without synchronization could tell
-/// nothing certain?
+/// True for a load or store without ordering. Threads that share such memory without synchronization cannot
+/// rely on any order.
 fn is_plain_access(instruction: &Instruction) -> bool {
     let is_access =
         matches!(instruction.op, Op::Memory(Memory::ld | Memory::ld_nc | Memory::ldu | Memory::st));
@@ -421,13 +424,13 @@ fn is_plain_access(instruction: &Instruction) -> bool {
     is_access && !instruction.is_ordered() && !instruction.modifiers().any(passes_l1)
 }
 
-/// How an instruction reaches memory that other SMs reach.
+/// Way in which an instruction reaches memory shared between SMs.
 enum Reach {
-    /// Not at all, by plain accesses, or by loads that need not see what the kernel stores.
+    /// No access, a plain access, or a load that need not see the kernel's own stores.
     Held,
-    /// By an operation that takes effect in the order of the memory side, if it can be put off.
+    /// An operation that takes effect in the order of the memory side, if deferrable.
     Deferred,
-    /// At once.
+    /// Immediate access.
     Ordered,
 }
 
@@ -441,7 +444,7 @@ fn reach(instruction: &Instruction) -> Reach {
         Op::Memory(cp_async | cp_async_hint) if is_whole() => Reach::Held,
         // `mbarrier` objects lie in shared memory.
         Op::Parallel(_) => Reach::Held,
-        // Texels that the same kernel has written may be read as they were (PTX manual, "Texture Instructions").
+        // A kernel that writes texels may still read their old values (PTX manual, "Texture Instructions").
         Op::Texture(_) if effect == Effect::Load => Reach::Held,
         Op::Matrix(_) if is_shared() => Reach::Held,
         Op::Atomic(_) if is_shared() => Reach::Held,
@@ -451,7 +454,7 @@ fn reach(instruction: &Instruction) -> Reach {
     }
 }
 
-/// The first instructions of a function's blocks, with the machine instructions at which the blocks begin.
+/// First instruction of each block of a function, with the block's position in the machine code.
 fn blocks_by_position(flow: &ControlFlow, lowered: &LoweredFunction) -> Vec<(u32, InstructionIndex)> {
     let begin = |start: InstructionIndex| lowered.position.get(start.0 as usize).copied().unwrap_or(u32::MAX);
     flow.blocks().iter().map(|block| (begin(block.start), block.start)).collect()

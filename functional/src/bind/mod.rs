@@ -1,8 +1,8 @@
-//! From the typed intermediate form to ops: registers, constants and special registers get rows, variables get
-//! addresses, and each instruction picks the warp-wide function that does it on this host.
+//! Binder from the typed intermediate form to ops. Registers, constants and special registers get rows,
+//! variables get addresses, and each instruction gets the warp-wide function of this host's level.
 //!
-//! The binder is what makes the engine's unchecked accesses sound: every offset in an op is one that it handed out,
-//! every row is as wide as the function behind the op takes it to be, every target is the start of an op.
+//! The binder makes the engine's unchecked accesses sound. Every offset in an op was allocated here, every
+//! row has the width that the op's function expects, and every target is the start of an op.
 
 mod calls;
 mod dispatch;
@@ -43,52 +43,52 @@ pub use place::{ModuleAddresses, SymbolAddress, static_name};
 pub use resources::KernelResources;
 pub(crate) use resources::{KnownFunctions, resources};
 
-/// Why a kernel cannot run.
+/// Reason for which a kernel cannot be bound.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
-    /// An instruction that is known and not supported in this form.
+    /// A known instruction in an unsupported form.
     #[error("{function}, PTX line {}: {reason}", place.line)]
     Instruction {
-        /// Function.
+        /// Function that contains the instruction.
         function: String,
-        /// Where.
+        /// Position in the PTX text.
         place: Place,
-        /// What is the matter.
+        /// Cause.
         reason: String,
     },
-    /// A name that no module defines.
+    /// A symbol that no module defines.
     #[error("{function} uses `{symbol}`, which no loaded module defines")]
     Unresolved {
-        /// Function.
+        /// Function that uses the symbol.
         function: String,
-        /// The name.
+        /// Name of the symbol.
         symbol: String,
     },
-    /// More memory than a thread or CTA of any device can have.
+    /// A memory demand above the limit of every device.
     #[error("{function} cannot run: {bytes} bytes of {space} memory; the limit is {limit}")]
     TooLarge {
-        /// Function.
+        /// Function that declares the memory.
         function: String,
-        /// Bytes it declares.
+        /// Bytes declared.
         bytes: u64,
-        /// Which memory.
+        /// Memory space.
         space: &'static str,
-        /// Bytes it may declare.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// The front end could not read the function.
+    /// The front end rejected the function.
     #[error("{0}")]
     Frontend(String),
 }
 
-/// Shared variables of a CTA, on any device (CUDA programming guide, technical specifications), bytes. Only the launch's
-/// dynamic part may be larger.
+/// Limit of static shared memory per CTA on any device, bytes (CUDA programming guide, technical
+/// specifications). Only dynamic shared memory may exceed it.
 const MAXIMUM_STATIC_SHARED: u32 = 48 << 10;
 
-/// Programs bound so far.
+/// Number of programs bound by this process.
 static BOUND: AtomicU64 = AtomicU64::new(0);
 
-/// Binds `kernel` and all it can reach.
+/// Binds `kernel` and all functions reachable from it.
 pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Result<Program, BindError> {
     let watchers = addresses.watchers().iter().filter(|watcher| watcher.watches(&kernel));
     let watchers = watchers.cloned().collect();
@@ -104,10 +104,10 @@ fn bind_functions<'a>(kernel: Arc<ir::Function>, mut linker: Linker<'a>) -> Resu
     Ok(linker)
 }
 
-/// What is shared by the functions of one program while they are bound.
+/// State shared by the functions of one program during binding.
 pub(crate) struct Linker<'a> {
     addresses: &'a dyn ModuleAddresses,
-    /// Who watches the kernel run.
+    /// Observers of the kernel's execution.
     watchers: Vec<Arc<dyn Watcher>>,
     wanted: Vec<Arc<ir::Function>>,
     by_name: HashMap<String, u32>,
@@ -115,7 +115,7 @@ pub(crate) struct Linker<'a> {
     functions: Vec<BoundFunction>,
     code: Vec<Op>,
     constants: Constants,
-    /// By bits, and whether it is wide.
+    /// Key: bits and width (true for 64-bit rows).
     constant_of: HashMap<(u64, bool), u32>,
     call_sites: Vec<CallSite>,
     branch_targets: Vec<Vec<u32>>,
@@ -125,10 +125,10 @@ pub(crate) struct Linker<'a> {
     sites: Vec<Site>,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
-    /// Some instruction tells constant memory from global memory.
+    /// True if an instruction distinguishes constant from global memory.
     needs_constants: bool,
     needs_stack: bool,
-    /// Functions whose address the bound ones take.
+    /// Functions whose address is taken.
     addressed: HashSet<String>,
     machine: Option<machine::MachineBuilder>,
 }
@@ -160,7 +160,7 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// The number that `function` has or will have in the program.
+    /// Number of `function` in the program; queues the function for binding if it is new.
     pub(crate) fn want(&mut self, function: Arc<ir::Function>) -> Result<u32, BindError> {
         if let Some(&number) = self.by_name.get(&function.name) {
             return Ok(number);
@@ -171,7 +171,7 @@ impl<'a> Linker<'a> {
         Ok(number)
     }
 
-    /// Wants a kernel and all it can reach, and places their shared variables.
+    /// Queues `kernel` and all functions reachable from it, and places their shared variables.
     fn want_all(&mut self, kernel: Arc<ir::Function>) -> Result<(), BindError> {
         self.want(kernel)?;
         let mut next = 0;
@@ -185,7 +185,7 @@ impl<'a> Linker<'a> {
         Ok(())
     }
 
-    /// Bytes of shared memory with a size known before the launch.
+    /// Bytes of static shared memory.
     fn static_shared(&self) -> Result<u32, BindError> {
         let bytes = self.shared.total();
         if bytes > MAXIMUM_STATIC_SHARED {
@@ -235,7 +235,7 @@ impl<'a> Linker<'a> {
     }
 
     fn finish(self) -> Result<Program, BindError> {
-        // A function gets its address when it is first asked for: in an order that is the same in each run.
+        // A function's address is allocated at the first request, so requests come in a fixed order.
         let mut function_addresses: Vec<(u64, u32)> = (0..)
             .zip(&self.wanted)
             .filter_map(|(number, function)| match self.addresses.symbol(&function.name)? {
@@ -278,7 +278,7 @@ impl<'a> Linker<'a> {
     }
 }
 
-/// Binds one function.
+/// Binder of one function.
 pub(crate) struct Binder<'l, 'a> {
     pub(crate) linker: &'l mut Linker<'a>,
     pub(crate) source: Arc<ir::Function>,
@@ -286,12 +286,12 @@ pub(crate) struct Binder<'l, 'a> {
     replacements: Replacements,
     meeting_points: HashSet<InstructionIndex>,
     entry: u32,
-    /// Byte offset of each register's row; word number for predicates.
+    /// Byte offset of each register's row; word number of each predicate.
     registers: Vec<u32>,
     layout: FrameLayout,
     specials: Vec<(SpecialRegister, u32)>,
     places: place::FramePlaces,
-    /// Ops whose target is an instruction not bound yet: (op, which half of the immediate, instruction).
+    /// Branch targets to patch: (op, half of the immediate, target instruction).
     fixups: Vec<(usize, Half, InstructionIndex)>,
     list_fixups: Vec<(usize, Vec<InstructionIndex>)>,
     starts: Vec<u32>,
@@ -299,22 +299,22 @@ pub(crate) struct Binder<'l, 'a> {
     next_slot: u32,
     /// Row of the stack pointers on entry, if the function moves them.
     kept_stack: Option<u32>,
-    /// By register: does anything read it? Found when first asked.
+    /// For each register, whether an instruction reads it; computed on first use.
     read: OnceCell<Vec<bool>>,
-    /// What a timing model is told of the current instruction, if there is one.
+    /// Notes for the timing model on the current instruction, if a model runs.
     noted: Option<machine::Noted>,
-    /// Who is told of the texels that the current instruction touches.
+    /// Probes for the texels of the current instruction.
     texel_probes: Vec<Arc<dyn Probe>>,
-    /// Where lanes meet in a block, where that is not the block's first op.
+    /// Reconvergence ops that are not the first op of their block.
     meetings: HashMap<InstructionIndex, u32>,
 }
 
-/// Which half of an op's immediate a target goes into.
+/// Half of an op's immediate that holds a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Half {
-    /// Where the op goes.
+    /// Branch target.
     Target,
-    /// Where its lanes meet again.
+    /// Reconvergence point.
     Meet,
 }
 
@@ -389,7 +389,7 @@ impl<'l, 'a> Binder<'l, 'a> {
                 self.bind_at(number)?;
             }
         }
-        // A function whose text just ends returns (manual 9.7.12.6).
+        // A function whose text ends without `ret` returns (PTX manual 9.7.12.6).
         self.starts.push(self.linker.code.len() as u32);
         self.current = source.instructions.len().saturating_sub(1);
         let end = self.unguarded(crate::ops::control::leave);
@@ -398,7 +398,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.place_between();
         self.patch();
         if assembled.is_none() {
-            // In machine order the ops of a loop need not stand together.
+            // In machine order, the ops of a loop need not be adjacent.
             let op = |instruction: usize| self.starts[instruction];
             let loops = wait_loops::wait_loops(&source).into_iter();
             self.linker.wait_loops.extend(loops.map(|range| op(range.start)..op(range.end)));
@@ -425,7 +425,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         Ok(bound)
     }
 
-    /// Appends the ops of the instruction with this number, and those of who watches it.
+    /// Appends the ops of instruction `number` and of its probes.
     fn bind_at(&mut self, number: usize) -> Result<(), BindError> {
         let source = Arc::clone(&self.source);
         let Some(instruction) = source.instructions.get(number) else { return Ok(()) };
@@ -441,7 +441,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         Ok(())
     }
 
-    /// A function that moves the stack pointer keeps what it was.
+    /// Saves the stack pointer on entry, if the function moves it.
     fn keep_stack(&mut self) {
         let moves = |i: &Instruction| matches!(i.op, Form::Memory(Memory::alloca | Memory::stackrestore));
         if self.source.instructions.iter().any(moves) {
@@ -450,14 +450,14 @@ impl<'l, 'a> Binder<'l, 'a> {
         }
     }
 
-    /// Before a return, for the lanes that return: the stack pointer is what it was.
+    /// Restores the stack pointer of the lanes that are about to return.
     pub(crate) fn release_stack(&mut self, returning: PredicateSource) {
         if let Some(kept) = self.kept_stack {
             crate::ops::memory::bind_release(self, kept, returning);
         }
     }
 
-    /// Rows of the registers that are live when the function begins.
+    /// Rows of the registers that are live on entry.
     fn unwritten_rows(&self, liveness: &Liveness) -> Vec<usize> {
         let registers = liveness.live_in(BlockId(0)).map(|register| register.0 as usize);
         let rows = registers
@@ -487,7 +487,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         }
     }
 
-    /// An op of the current instruction, its fields zero, its guard the instruction's.
+    /// An op of the current instruction with zero fields and the instruction's guard.
     pub(crate) fn op(&self, run: Run) -> Op {
         let instruction = self.source.instructions.get(self.current);
         let guard = match instruction.and_then(|instruction| instruction.guard) {
@@ -508,7 +508,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         }
     }
 
-    /// As [`Binder::op`], for all lanes.
+    /// An op like [`Binder::op`] without a guard.
     pub(crate) fn unguarded(&self, run: Run) -> Op {
         Op { guard: PredicateSource::TRUE, ..self.op(run) }
     }
@@ -518,7 +518,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.linker.code.push(op);
     }
 
-    /// Appends an op whose lanes go to `target` and, if they part, meet where the analysis says.
+    /// Appends a branch to `target`. Lanes that diverge meet at the branch's immediate post-dominator.
     pub(crate) fn push_branch(&mut self, mut op: Op, target: Option<InstructionIndex>) {
         let number = self.linker.code.len();
         op.immediate = u64::from(NONE) << 32;
@@ -531,7 +531,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.linker.code.push(op);
     }
 
-    /// Adds a list of targets, to be resolved at the function's end.
+    /// Adds a target list, patched at the end of the function.
     pub(crate) fn target_list(&mut self, targets: &[InstructionIndex]) -> u32 {
         let number = self.linker.branch_targets.len();
         self.linker.branch_targets.push(Vec::new());
@@ -539,28 +539,28 @@ impl<'l, 'a> Binder<'l, 'a> {
         number as u32
     }
 
-    /// The next memory op's slot of remembered allocations.
+    /// Allocates the next memory op's slot in the cache of allocations.
     pub(crate) fn next_slot(&mut self) -> u32 {
         self.next_slot += 1;
         self.next_slot % crate::engine::view::SLOTS as u32
     }
 
-    /// The program will know where its variables in constant memory lie.
+    /// Makes the program carry the addresses of its constant variables.
     pub(crate) fn need_constants(&mut self) {
         self.linker.needs_constants = true;
     }
 
-    /// The program's operands of matrix instructions.
+    /// Operands of the program's matrix instructions.
     pub(crate) fn matrices(&mut self) -> &mut Matrices {
         &mut self.linker.matrices
     }
 
-    /// The program's accesses of textures and surfaces.
+    /// Texture and surface accesses of the program.
     pub(crate) fn textures(&mut self) -> &mut Accesses {
         &mut self.linker.textures
     }
 
-    /// What the loaded modules know.
+    /// Addresses and code of the loaded modules.
     pub(crate) fn linker_addresses(&self) -> &dyn ModuleAddresses {
         self.linker.addresses
     }
@@ -577,7 +577,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         BindError::Instruction { function: self.source.name.clone(), place, reason: reason.into() }
     }
 
-    /// The instruction's own type; every form that calls this has one.
+    /// Type of the instruction; an error for a form without a type.
     pub(crate) fn last_type(&self, instruction: &Instruction) -> Result<ScalarType, BindError> {
         instruction.last_type().ok_or_else(|| self.error("the instruction has no type"))
     }
@@ -597,13 +597,13 @@ fn places_of(parameters: &[ir::Parameter], registers: &[u32], source: &ir::Funct
         .collect()
 }
 
-/// Stands for a function that could not be bound.
+/// Placeholder body of a function that could not be bound.
 fn unbound(w: &mut Running<'_>, _: &Op) -> Flow {
     let name = &w.grid.program.function_at(w.pc).name;
     w.fault(FaultKind::Unsupported(format!("call of {name}")))
 }
 
-/// Where the lanes of some branch that may part them meet again.
+/// Reconvergence points of the function's divergent branches.
 fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<InstructionIndex> {
     let parts = |i: &Instruction| {
         matches!(i.op, Form::Control(Control::brx_idx))
@@ -613,7 +613,7 @@ fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<Instruct
     branches.filter_map(|(number, _)| flow.reconvergence_point(InstructionIndex(number as u32))).collect()
 }
 
-/// The place where lanes that were parted meet again; not an instruction of the program.
+/// Reconvergence op, which is no instruction of the program.
 fn reconverge(w: &mut Running<'_>, _: &Op) -> Flow {
     w.discount();
     w.reconverge()

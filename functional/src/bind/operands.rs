@@ -1,4 +1,4 @@
-//! Operands: where an op finds its values and puts its results.
+//! Operands: rows from which an op reads and to which it writes.
 
 use ptx_frontend::analyse;
 use ptx_frontend::ir::{self, AddressBase, Operand, RegisterId};
@@ -11,7 +11,7 @@ use crate::engine::special;
 use crate::ops::control;
 
 impl Binder<'_, '_> {
-    /// The type a register was declared with.
+    /// Declared type of a register.
     pub(crate) fn register_type(&self, register: RegisterId) -> ScalarType {
         self.source.registers[register.0 as usize]
     }
@@ -21,7 +21,7 @@ impl Binder<'_, '_> {
         self.registers[register.0 as usize]
     }
 
-    /// Does anything read this result? Not if `_` or a register that no instruction reads stands for it.
+    /// True if any instruction reads this result; false for `_` and for dead registers.
     pub(crate) fn is_wanted(&self, result: &Operand) -> bool {
         match result {
             Operand::Register(register) => {
@@ -32,13 +32,13 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Row with `bits` in every lane: of 64-bit lanes if `wide`, else of 32-bit ones.
+    /// Row with `bits` in every lane: 64-bit lanes if `wide`, else 32-bit lanes.
     pub(crate) fn constant(&mut self, bits: u64, wide: bool) -> u32 {
         let Linker { constants, constant_of, .. } = &mut *self.linker;
         *constant_of.entry((bits, wide)).or_insert_with(|| constants.add(bits, wide))
     }
 
-    /// A row (two if `wide`) for the op's own use.
+    /// Allocates a scratch row for the op (two rows if `wide`).
     pub(crate) fn scratch(&mut self, wide: bool) -> u32 {
         self.scratch_rows(if wide { 2 } else { 1 })
     }
@@ -49,12 +49,12 @@ impl Binder<'_, '_> {
         offset
     }
 
-    /// The rows of a 128-bit register, for what nobody wants.
+    /// Scratch rows for an unused 128-bit result.
     pub(crate) fn scratch_128(&mut self) -> u32 {
         self.scratch_rows(4)
     }
 
-    /// Row of a special register; clocks are read by an op of their own into a scratch row.
+    /// Row of a special register. Clocks are read into a scratch row by their own op.
     pub(crate) fn special(&mut self, register: SpecialRegister) -> u32 {
         let wide = register.ty().bits() == 64;
         if !special::is_constant(register) {
@@ -72,7 +72,7 @@ impl Binder<'_, '_> {
         offset
     }
 
-    /// Row of a value read as `ty`. A register wider or narrower than `ty` is an error.
+    /// Row of an operand read as `ty`. A register of another width is an error.
     pub(crate) fn source(&mut self, operand: &Operand, ty: ScalarType) -> Result<u32, BindError> {
         let wide = ty.bits() == 64;
         match operand {
@@ -135,7 +135,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// A predicate read.
+    /// Predicate operand that is read.
     pub(crate) fn predicate_source(&self, operand: &Operand) -> Result<PredicateSource, BindError> {
         match operand {
             Operand::Register(register) if self.register_type(*register) == ScalarType::Pred => {
@@ -150,7 +150,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Word of a predicate written.
+    /// Word number of a predicate result.
     pub(crate) fn predicate_result(&self, operand: &Operand) -> Result<u32, BindError> {
         match operand {
             Operand::Register(register) if self.register_type(*register) == ScalarType::Pred => {
@@ -161,7 +161,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Row of the address `base + offset`, where a bare name stands for an address.
+    /// Row of the address `base + offset`; a bare name means its address.
     pub(crate) fn address_value(
         &mut self,
         base: AddressBase,
@@ -223,7 +223,7 @@ impl Binder<'_, '_> {
     }
 }
 
-/// By register: does an instruction, or the function's return, read it?
+/// For each register, whether an instruction or the function's return reads it.
 fn read_registers(source: &ir::Function) -> Vec<bool> {
     let mut read = vec![false; source.registers.len()];
     let by_instructions = source.instructions.iter().flat_map(analyse::reads);
@@ -233,7 +233,7 @@ fn read_registers(source: &ir::Function) -> Vec<bool> {
     read
 }
 
-/// The bits of an immediate as a register of type `ty` holds them.
+/// Bits of an immediate in a register of type `ty`.
 pub(crate) fn truncate(bits: u64, ty: ScalarType) -> u64 {
     match ty.bits() {
         64 => bits,

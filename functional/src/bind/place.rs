@@ -1,5 +1,6 @@
-//! Where variables live: module variables at addresses fixed when the module was loaded, shared variables in the
-//! CTA's block, local variables and call parameters in the frame's part of a thread's local memory.
+//! Addresses of variables. Module variables have fixed addresses from the load of the module, shared
+//! variables lie in the CTA's block, local variables and call parameters in the frame's part of local
+//! memory.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,62 +14,62 @@ use crate::engine::native;
 use crate::engine::probe::{Region, Watcher};
 use crate::engine::program::PlacedVariable;
 
-/// Address of a name that a function uses and a module defines.
+/// Address of a module symbol that a function uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SymbolAddress {
-    /// A variable in device memory (global or constant): its generic address.
+    /// A variable in global or constant memory, by generic address.
     Global(u64),
     /// A variable in shared memory, placed per kernel.
     Shared {
-        /// Bytes; 0 for the launch's dynamic part.
+        /// Size in bytes; 0 for dynamic shared memory.
         size: u64,
-        /// Alignment.
+        /// Alignment in bytes.
         align: u32,
     },
-    /// A device function: the address its pointers have.
+    /// A device function, by the address that function pointers hold.
     Function(u64),
 }
 
-/// What the loaded modules know.
+/// Symbols and code of the loaded modules.
 pub trait ModuleAddresses {
-    /// Where a name lives.
+    /// Address of a symbol.
     fn symbol(&self, name: &str) -> Option<SymbolAddress>;
-    /// The code of a function.
+    /// Code of a function.
     fn function(&self, name: &str) -> Option<Result<Arc<ir::Function>, BindError>>;
-    /// The PTX text that defines a function.
+    /// PTX text that defines a function.
     fn text_of(&self, function: &str) -> Option<Arc<ptx_frontend::Module>>;
-    /// All device functions: what a call through a register can reach.
+    /// All device functions, in an order that is the same in every run.
     fn device_functions(&self) -> Vec<String>;
-    /// Functions whose addresses variables hold from the start.
+    /// Functions whose addresses are in variables' initial contents.
     fn functions_in_variables(&self) -> HashSet<String>;
-    /// Generic addresses of the variables in constant memory, in order.
+    /// Generic address ranges of constant variables, in order.
     fn constants(&self) -> Vec<Range<u64>>;
-    /// Generic address of shared memory's first byte.
+    /// Generic address of the first byte of shared memory.
     fn shared_window(&self) -> u64;
-    /// Generic address of local memory's first byte.
+    /// Generic address of the first byte of local memory.
     fn local_window(&self) -> u64;
-    /// Do a product and its sum become one `fma`?
+    /// True if `mul` and `add` contract to `fma`.
     fn contracts(&self) -> bool;
-    /// Are kernels bound for a timing model?
+    /// True if kernels are bound for a timing model.
     fn is_timed(&self) -> bool;
-    /// Who watches kernels run.
+    /// Observers of kernels' execution.
     fn watchers(&self) -> &[Arc<dyn Watcher>];
 }
 
-/// Shared variables of a program, at offsets from the start of the CTA's block. All are added before the first is
-/// looked up, so that the launch's dynamic part can begin where the others end.
+/// Offsets of a program's shared variables from the start of the CTA's block. All variables are added
+/// before the first lookup, so that dynamic shared memory begins after them.
 #[derive(Debug, Default)]
 pub(crate) struct SharedLayout {
     /// Offset and size in bytes.
     placed: HashMap<String, (u32, u32)>,
-    /// The launch's dynamic part, by the name that was added last.
+    /// Name of the dynamic variable added last.
     dynamic: Option<String>,
     end: u32,
     dynamic_align: u32,
 }
 
 impl SharedLayout {
-    /// Adds a variable; size 0 stands for the launch's dynamic part.
+    /// Adds a variable; size 0 means dynamic shared memory.
     pub(super) fn add(&mut self, name: &str, size: u64, align: u32) {
         if size == 0 {
             self.dynamic_align = self.dynamic_align.max(align).max(16);
@@ -86,7 +87,7 @@ impl SharedLayout {
         self.placed.get(name).map_or_else(|| self.total(), |&(offset, _)| offset)
     }
 
-    /// All variables, by offset; the launch's dynamic part stands at the end.
+    /// All variables by offset, dynamic shared memory last.
     pub(super) fn variables(&self) -> Vec<PlacedVariable> {
         let placed = |(name, (offset, size)): (&String, &(u32, u32))| PlacedVariable {
             name: name.clone(),
@@ -103,24 +104,24 @@ impl SharedLayout {
         variables
     }
 
-    /// Bytes before the dynamic part.
+    /// Bytes of static shared memory.
     pub(super) fn total(&self) -> u32 {
         self.end.checked_next_multiple_of(self.dynamic_align.max(1)).unwrap_or(u32::MAX)
     }
 }
 
-/// Where a variable, parameter or result of a function lives.
+/// Location of a function's variable, parameter or result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FramePlace {
-    /// At a fixed address of its space (shared offset, or generic address of global memory).
+    /// Fixed address: a shared offset or a generic global address.
     Fixed(u64),
-    /// At this offset from the frame's local base.
+    /// Offset from the frame's local base.
     Local(u32),
-    /// At this offset of the kernel's parameter block.
+    /// Offset in the kernel's parameter block.
     KernelParameter(u32),
 }
 
-/// A frame's part of local memory: parameters and results, then variables.
+/// Layout of a frame's local memory: parameters and results, then variables.
 #[derive(Debug)]
 pub(crate) struct FramePlaces {
     variables: Vec<FramePlace>,
@@ -169,7 +170,7 @@ impl FramePlaces {
         self.local_bytes
     }
 
-    /// The function's variables in local memory.
+    /// Local variables of the function.
     pub(super) fn local_variables(&self, source: &ir::Function) -> Vec<PlacedVariable> {
         let variables = source.variables.iter().zip(&self.variables);
         let local = variables.filter_map(|(variable, place)| match *place {
@@ -185,10 +186,10 @@ impl FramePlaces {
     }
 }
 
-/// Local memory a thread can have (CUDA programming guide, technical specifications), bytes.
+/// Limit of local memory per thread, bytes (CUDA programming guide, technical specifications).
 const MAXIMUM_LOCAL: u64 = 512 << 10;
 
-/// Name of a shared variable declared inside a function, unique in the program.
+/// Program-wide unique name of a shared variable declared in a function.
 fn shared_name(source: &ir::Function, variable: &ir::Variable) -> String {
     if variable.linkage == ir::Linkage::Extern {
         variable.name.clone()
@@ -197,13 +198,13 @@ fn shared_name(source: &ir::Function, variable: &ir::Variable) -> String {
     }
 }
 
-/// Name under which a module allocates a variable declared inside a function.
+/// Name under which a module allocates a static variable declared in a function.
 pub fn static_name(source: &ir::Function, variable: &ir::Variable) -> String {
     format!("{}${}", source.name, variable.name)
 }
 
 impl Linker<'_> {
-    /// Where the shared variables lie that `source` names. All have been added.
+    /// Addresses of the shared variables that `source` names, all of them already added.
     pub(super) fn shared_addresses(&self, source: &ir::Function) -> SharedAddresses {
         let own = |variable: &ir::Variable| {
             let is_shared = variable.space == Space::Shared;
@@ -219,7 +220,7 @@ impl Linker<'_> {
         }
     }
 
-    /// Adds the shared variables that `source` declares or uses, and wants the functions that it calls.
+    /// Adds the shared variables that `source` declares or uses, and queues the functions that it calls.
     pub(super) fn discover(&mut self, source: &ir::Function) -> Result<(), BindError> {
         for variable in source.variables.iter().filter(|variable| variable.space == Space::Shared) {
             self.shared.add(&shared_name(source, variable), variable.size, variable.align);
@@ -242,7 +243,7 @@ impl Linker<'_> {
 }
 
 impl Binder<'_, '_> {
-    /// Where a variable, parameter or result of this function lives.
+    /// Location of a variable, parameter or result of this function.
     pub(crate) fn frame_place(&self, base: AddressBase) -> Result<FramePlace, BindError> {
         match base {
             AddressBase::Variable(variable) => Ok(self.places.variables[variable.0 as usize]),
@@ -259,7 +260,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Does a variable of this function lie in shared memory?
+    /// True if `base` is a shared variable of this function.
     pub(crate) fn is_shared_variable(&self, base: AddressBase) -> bool {
         match base {
             AddressBase::Variable(variable) => {
@@ -269,7 +270,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Where a name of a module lives.
+    /// Address of a module symbol.
     pub(crate) fn external(&self, external: ExternalId) -> Result<SymbolAddress, BindError> {
         let name = &self.source.externals[external.0 as usize].name;
         self.linker

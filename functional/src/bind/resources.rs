@@ -1,8 +1,8 @@
-//! Resources of a kernel, found without its program: programs that ask for the registers of each
-//! kernel launch few of them.
+//! Resource demand of a kernel, computed without binding its program. Programs query the registers of every
+//! kernel but launch few of them.
 //!
-//! Each function of the module is bound once for all kernels that call it, alone, and only its
-//! sizes are kept.
+//! Each function of a module is bound once and alone, for all kernels that call it, and only its sizes are
+//! kept.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,50 +14,50 @@ use ptx_frontend::lower::SharedAddresses;
 use super::{BindError, Binder, Linker, ModuleAddresses};
 use crate::engine::program::registers_within_bounds;
 
-/// Memory and registers that a kernel takes.
+/// Memory and registers of a kernel.
 #[derive(Debug)]
 pub struct KernelResources {
-    /// The kernel's typed form, with its parameters.
+    /// Typed form of the kernel, with its parameters.
     pub source: Arc<ir::Function>,
-    /// Bytes of shared memory with a size known before the launch.
+    /// Bytes of static shared memory.
     pub static_shared: u32,
-    /// Bytes of a thread's local memory for the kernel's own frame.
+    /// Bytes of local memory of the kernel's own frame, per thread.
     pub local_bytes: u32,
-    /// 32-bit registers of a thread as an assembler allots them, whether launches are timed or not.
+    /// 32-bit registers per thread as an assembler allocates them, with or without a timing model.
     pub registers: u32,
 }
 
 impl KernelResources {
-    /// Launch bounds.
+    /// Launch bounds of the kernel.
     pub fn bounds(&self) -> &LaunchBounds {
         &self.source.bounds
     }
 
-    /// The registers of a thread that leave room for the CTAs which the launch bounds ask for on an
-    /// SM with `of_sm` registers.
+    /// Maximum registers per thread for which the CTAs demanded by the launch bounds fit on an SM with
+    /// `of_sm` registers.
     pub fn registers_within_bounds(&self, of_sm: u32) -> u32 {
         registers_within_bounds(self.bounds(), self.registers, of_sm)
     }
 }
 
-/// Sizes of a function, wherever it is called from.
+/// Sizes of a function, independent of its callers.
 #[derive(Clone, Debug)]
 struct Sizes {
     registers: u32,
     local_bytes: u32,
-    /// Functions whose address it takes.
+    /// Functions whose address the function takes.
     addressed: HashSet<String>,
 }
 
-/// A function's name, as machine code or not, and its shared variables' places, on which its code
-/// depends.
+/// Function name, whether it is bound to machine code, and the positions of its shared variables, on which
+/// its code depends.
 type Key = (String, bool, Vec<Option<u64>>, Vec<Option<u64>>);
 
-/// Functions of a module whose sizes are known.
+/// Cache of the sizes of a module's functions.
 #[derive(Debug, Default)]
 pub(crate) struct KnownFunctions(Mutex<HashMap<Key, Result<Sizes, BindError>>>);
 
-/// Resources of `kernel`; the error is that of binding it.
+/// Resources of `kernel`; fails as binding the kernel fails.
 pub(crate) fn resources(
     kernel: &Arc<ir::Function>,
     addresses: &dyn ModuleAddresses,
@@ -71,7 +71,7 @@ pub(crate) fn resources(
     Ok(KernelResources { registers, ..executed })
 }
 
-/// Resources of `kernel` as it is bound for a timing model, or for execution alone.
+/// Resources of `kernel`, bound for a timing model or for execution alone.
 fn survey(
     kernel: &Arc<ir::Function>,
     addresses: &dyn ModuleAddresses,
@@ -84,7 +84,7 @@ fn survey(
     for number in 0..linker.wanted.len() as u32 {
         match known.sizes(&mut linker, number, timed) {
             Ok(found) => sizes.push(found),
-            // A function that only a call through a register may reach spoils its own call alone.
+            // A function reachable only through registers spoils its own call alone.
             Err(_) if linker.optional.contains(&number) => {
                 sizes.push(Sizes { registers: 0, local_bytes: 0, addressed: HashSet::new() });
             }
@@ -102,7 +102,7 @@ fn survey(
 }
 
 impl KnownFunctions {
-    /// Sizes of a function that the linker wants. All shared variables have been added.
+    /// Sizes of a queued function. All shared variables were added before.
     fn sizes(&self, linker: &mut Linker<'_>, number: u32, timed: bool) -> Result<Sizes, BindError> {
         let source = Arc::clone(&linker.wanted[number as usize]);
         let SharedAddresses { variables, externals } = linker.shared_addresses(&source);

@@ -1,10 +1,12 @@
-//! Which rows of a frame registers have. Registers of which no lane wants both at a time share rows: a warp's frame is small
-//! then, and stays in the host's caches.
+//! Allocation of register rows in a frame. Registers that are never live at the same time share rows: a
+//! small frame stays in the host's caches.
 //!
-//! Lanes that stand elsewhere lose nothing by it: a row is 32 places, one of each lane, and an op writes those of its own
-//! lanes alone; registers of other widths, whose lanes have other places, share none. So what counts is the way of one lane
-//! through the code. Rows are given by linear scan (Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999): a
-//! register has its rows from the first to the last place in the order of the code at which it is wanted.
+//! Divergent lanes are unaffected. A row has one element per lane, an op writes only the elements of its
+//! own lanes, and registers of different widths never share rows. Liveness along the path of a single lane
+//! therefore suffices.
+//!
+//! Rows are assigned by linear scan (Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999). A
+//! register occupies its rows from its first to its last use in code order.
 
 use std::sync::Arc;
 
@@ -15,25 +17,25 @@ use ptx_frontend::lower::LoweredFunction;
 
 use super::{Binder, ROW_BYTES};
 
-/// Rows of a register, at most.
+/// Maximum rows of one register.
 const MOST_ROWS: usize = 4;
 
-/// An instruction as it is bound, with its block.
+/// An instruction to bind, with its block.
 type Bound<'i> = (BlockId, &'i Instruction);
 
-/// From where to where a register is wanted, by position in the order of execution.
+/// Live range of a register, in positions of the execution order.
 #[derive(Debug, Clone, Copy)]
 enum Life {
-    /// Nowhere.
+    /// Never live.
     Never,
-    /// From a position to another.
+    /// Live between two positions, inclusive.
     Within { first: u32, last: u32, read: bool },
-    /// Everywhere.
+    /// Live everywhere.
     Always,
 }
 
 impl Life {
-    /// It is wanted at a position, too.
+    /// Extends the range to `position`.
     fn extend(&mut self, position: u32, reads: bool) {
         *self = match *self {
             Life::Never => Life::Within { first: position, last: position, read: reads },
@@ -45,7 +47,7 @@ impl Life {
     }
 }
 
-/// Rows of a register of a type; predicates have none.
+/// Rows of a register of type `ty`; predicates have none.
 pub(super) fn rows_of(ty: ScalarType) -> usize {
     match ty.bits() {
         _ if ty == ScalarType::Pred => 0,
@@ -56,7 +58,7 @@ pub(super) fn rows_of(ty: ScalarType) -> usize {
 }
 
 impl Binder<'_, '_> {
-    /// Gives registers their rows, by the order in which instructions are going to be bound.
+    /// Assigns rows to registers, in the order in which instructions are bound.
     pub(super) fn share_rows(&mut self, lowered: Option<&LoweredFunction>, liveness: &Liveness) {
         let source = Arc::clone(&self.source);
         let order: Vec<InstructionIndex> = match lowered {
@@ -92,8 +94,8 @@ impl Binder<'_, '_> {
     }
 }
 
-/// Gives registers their rows, from row `first` on: writes the byte offset of each that is wanted and no predicate into
-/// `offsets`, and gives the number of rows.
+/// Assigns rows to registers from row `first` on and returns the number of rows. The byte offset of each
+/// live register that is no predicate goes into `offsets`.
 fn share(function: &Function, lives: &[Life], positions: usize, first: usize, offsets: &mut [u32]) -> usize {
     let rows_of = |register: usize| rows_of(function.registers[register]);
     let mut rows = Rows { next: first, free: Default::default() };
@@ -106,7 +108,7 @@ fn share(function: &Function, lives: &[Life], positions: usize, first: usize, of
                 beginning[first as usize].push(register);
                 ending[last as usize].push(register);
             }
-            // What is put off may write its result at any time behind it.
+            // A deferred op may write its result at any later time.
             Life::Within { .. } | Life::Always => offsets[register] = rows.take(rows_of(register)),
         }
     }
@@ -114,7 +116,7 @@ fn share(function: &Function, lives: &[Life], positions: usize, first: usize, of
         for register in begin {
             offsets[register] = rows.take(rows_of(register));
         }
-        // Only now: an op may write its result before it has read all operands.
+        // Rows are freed last: an op may write its result before it has read all operands.
         for register in end {
             rows.free[rows_of(register)].push(offsets[register]);
         }
@@ -122,17 +124,17 @@ fn share(function: &Function, lives: &[Life], positions: usize, first: usize, of
     rows.next - first
 }
 
-/// Rows of a frame.
+/// Free list of a frame's rows.
 struct Rows {
-    /// The first that nobody has had.
+    /// First row never used.
     next: usize,
-    /// Byte offsets of those that are free again, by how many are together. Those of a wide value are for wide ones alone: a
-    /// lane's place in them is not its place in the row of a word, which another lane may want meanwhile.
+    /// Byte offsets of free groups, by group size. Rows of wide values serve wide values only: their
+    /// elements lie elsewhere than the elements of a 32-bit row, which another lane may still need.
     free: [Vec<u32>; MOST_ROWS + 1],
 }
 
 impl Rows {
-    /// The byte offset of rows that nobody has, of which so many are together.
+    /// Allocates `count` adjacent rows; returns their byte offset.
     fn take(&mut self, count: usize) -> u32 {
         self.free[count].pop().unwrap_or_else(|| {
             let offset = (self.next * ROW_BYTES) as u32;
@@ -142,11 +144,11 @@ impl Rows {
     }
 }
 
-/// Where each register is wanted. `order` has the instructions as they are executed.
+/// Live range of each register; `order` is the execution order.
 fn lives(function: &Function, flow: &ControlFlow, liveness: &Liveness, order: &[Bound<'_>]) -> Vec<Life> {
     let mut lives = vec![Life::Never; function.registers.len()];
     let mut written = Written::new(function);
-    // By register: the block, from 1, at whose beginning it is wanted, and which is gone through.
+    // For each register, the block (from 1) that is being walked and at whose start the register is live.
     let mut wanted_in = vec![0; function.registers.len()];
     let mut ends = vec![None; flow.blocks().len()];
     let mut current = None;
@@ -190,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// The rows of registers of a kernel, by name, and the number of all.
+    /// Row of each named register of a kernel, and the number of rows.
     fn shared(body: &str) -> (impl Fn(&str) -> u32, usize) {
         let text = format!(
             ".version 7.0\n.target sm_70\n.entry k() {{ .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n{body}\n}}"
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_which_one_ends_before_the_other_begins_share_a_row() {
+    fn values_with_disjoint_lives_share_a_row() {
         let (row, rows) = shared(
             "mov.u32 %r1, 1; st.global.u32 [%rd1], %r1; bra N; N: mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; ret;",
         );
@@ -223,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn a_result_shares_no_row_with_an_operand_of_its_instruction() {
+    fn result_and_operand_of_an_instruction_use_other_rows() {
         let (row, _) = shared("mov.u32 %r1, 1; add.u32 %r2, %r1, 1; st.global.u32 [%rd1], %r2; ret;");
         assert_ne!(row("%r1"), row("%r2"));
     }
 
     #[test]
-    fn what_a_loop_reads_keeps_its_row_to_the_loops_end() {
+    fn values_read_in_a_loop_live_to_the_loops_end() {
         let (row, _) = shared(
             "mov.u32 %r1, 1; mov.u32 %r2, 0;
              TOP: add.u32 %r2, %r2, %r1; mov.u32 %r3, 3; st.global.u32 [%rd1], %r3;
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn values_on_two_ways_through_the_code_share_a_row_and_what_both_need_has_its_own() {
+    fn values_of_two_branches_share_a_row() {
         let (row, _) = shared(
             "mov.u32 %r1, 1; @%p1 bra ELSE;
              mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; bra END;
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_before_it_is_written_has_its_row_from_the_beginning() {
+    fn registers_read_before_written_live_from_the_start() {
         let (row, _) = shared(
             "mov.u32 %r1, 1; st.global.u32 [%rd1], %r1; @%p1 mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; ret;",
         );
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_different_widths_share_no_row_as_a_lane_has_other_places_in_them() {
+    fn values_of_different_widths_share_no_row() {
         let (row, rows) = shared(
             "mov.u32 %r1, 1; mov.u32 %r2, 1; st.global.u32 [%rd1], %r1; st.global.u32 [%rd1], %r2;
              mov.u64 %rd2, 2; st.global.u64 [%rd1], %rd2; mov.u32 %r3, 1; st.global.u32 [%rd1], %r3;
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_nothing_reads_has_rows_of_its_own() {
+    fn dead_results_have_rows_of_their_own() {
         let (row, _) =
             shared("atom.global.add.u32 %r1, [%rd1], 1; mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; ret;");
         assert_ne!(row("%r1"), row("%r2"));

@@ -1,5 +1,5 @@
-//! Short loops that do nothing but wait for memory: they poll a word at one address and change none. A counter or a clock
-//! in such a loop makes its registers differ from look to look, so its registers do not tell that it waits.
+//! Detection of short spin loops that poll one address and change no memory. A counter or clock in such a
+//! loop changes registers on every iteration, so register values cannot reveal that the loop waits.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -7,10 +7,10 @@ use ptx_frontend::analyse::{reads, writes};
 use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
 use ptx_frontend::isa::Effect;
 
-/// Instructions of the longest loop that is taken for one that waits.
+/// Maximum instructions of a spin loop.
 const LONGEST: usize = 40;
 
-/// The instructions of each such loop of a function.
+/// Instruction ranges of a function's spin loops.
 pub(super) fn wait_loops(source: &Function) -> Vec<Range<usize>> {
     let loops = source.instructions.iter().enumerate().filter_map(|(last, branch)| {
         let body = body_of(branch, last)?;
@@ -19,7 +19,7 @@ pub(super) fn wait_loops(source: &Function) -> Vec<Range<usize>> {
     loops.collect()
 }
 
-/// The instructions from a branch's target to the branch, if it goes back a little.
+/// Instructions from a short backward branch's target to the branch.
 fn body_of(branch: &Instruction, last: usize) -> Option<RangeInclusive<usize>> {
     let [Operand::Label(target)] = branch.operands[..] else { return None };
     let first = target.0 as usize;
@@ -47,8 +47,8 @@ fn waits(body: &[Instruction]) -> bool {
     body.iter().all(changes_nothing) && body.iter().any(polls)
 }
 
-/// The registers that may have another value in each turn of a loop. Code without optimisation computes the address of a
-/// variable anew in each turn.
+/// Registers that may change between iterations. Unoptimised code recomputes the address of a variable in
+/// each iteration.
 fn changing(body: &[Instruction]) -> Vec<RegisterId> {
     let mut changing: Vec<RegisterId> = body.iter().flat_map(writes).collect();
     loop {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use ptx_frontend::Module;
 
-    /// First instruction of each wait loop, and the one behind its last.
+    /// First and one-past-last instruction of each spin loop.
     fn loops_of(body: &str) -> Vec<(usize, usize)> {
         let text = format!(
             ".version 7.5\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {{
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn polling_of_one_address_is_a_wait_whatever_is_counted() {
+    fn polling_one_address_is_a_spin_loop() {
         let polling = "L: ld.volatile.global.u32 %r1, [%a1]; add.u32 %r2, %r2, 1; mov.u64 %a2, %clock64;
             membar.gl; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
         assert_eq!(loops_of(polling), [(1, 7)]);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_that_work_are_no_waits() {
+    fn loops_that_compute_are_no_spin_loops() {
         let next_address =
             "L: ld.volatile.global.u32 %r1, [%a1]; add.u64 %a1, %a1, 4; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
         let stores = "L: ld.volatile.global.u32 %r1, [%a1]; st.global.u32 [%a1+4], %r1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";

@@ -1,4 +1,4 @@
-//! Probes: where those who watch kernels are told of an instruction, and which rows they read.
+//! Probes: ops that report instructions and their rows to watchers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::engine::probe::{self, Probe, Site, SiteAddress, SiteValue, Watch};
 use crate::ops::place::{AccessSpace, Place, place, place_in};
 
 impl Binder<'_, '_> {
-    /// Appends an op for each probe that watchers want at the current instruction.
+    /// Appends an op for each probe that watchers request at the current instruction.
     pub(super) fn push_probes(&mut self, instruction: &Instruction) {
         let watchers = self.linker.watchers.iter();
         let watches: Vec<Watch> =
@@ -21,7 +21,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// An operand that cannot be read is an error of the instruction itself, which is bound next.
+    /// An unreadable operand is reported when the instruction itself is bound, right after.
     fn push_probe(&mut self, instruction: &Instruction, watch: Watch) {
         let operand = |position: usize| instruction.operands.get(position);
         let address = match watch.address.and_then(operand) {
@@ -42,19 +42,19 @@ impl Binder<'_, '_> {
         self.push(op);
     }
 
-    /// Asks watchers who is told of the texels that the current instruction touches.
+    /// Collects the watchers' texel probes for the current instruction.
     pub(super) fn watch_texels(&mut self, instruction: &Instruction) {
         let watchers = self.linker.watchers.iter();
         self.texel_probes =
             watchers.filter_map(|watcher| watcher.watch_texels(&self.source, instruction)).collect();
     }
 
-    /// Is somebody told of the texels that the current instruction touches?
+    /// True if a probe reports the texels of the current instruction.
     pub(crate) fn tells_texels(&self) -> bool {
         self.is_timed() || !self.texel_probes.is_empty()
     }
 
-    /// Appends, behind the current instruction, an op for each of those who are told of its texels.
+    /// Appends the texel probes' ops after the current instruction.
     pub(super) fn push_texel_probes(&mut self) {
         for probe in std::mem::take(&mut self.texel_probes) {
             let immediate = self.push_site(probe, None, Vec::new());
@@ -63,7 +63,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Adds a site at the current instruction; gives its number.
+    /// Adds a site at the current instruction and returns its number.
     fn push_site(
         &mut self,
         probe: Arc<dyn Probe>,
@@ -119,5 +119,5 @@ impl Binder<'_, '_> {
     }
 }
 
-/// Bytes from the rows of a 128-bit register's low half to those of its high half.
+/// Bytes between the rows of a 128-bit register's low and high half.
 const HALF_OF_128: u32 = 256;

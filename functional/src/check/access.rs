@@ -1,49 +1,49 @@
-//! What an instruction does to memory, as far as checkers follow it.
+//! Memory effects of an instruction, as far as the sanitizer tracks them.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Effect, Matrix, Memory, Modifier, Op as Form};
 
 use crate::ops::place::AccessSpace;
 
-/// How memory is accessed.
+/// Kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Read.
     Read,
-    /// Written.
+    /// Write.
     Write,
-    /// Read and written indivisibly.
+    /// Atomic read and write.
     Atomic,
-    /// Written, nobody knows how much from the address on.
+    /// Write of unknown extent, from the address on.
     Clobber,
-    /// Something is written, nobody knows where.
+    /// Write at an unknown address.
     Anywhere,
 }
 
-/// An access of each executing lane.
+/// An access by each executing lane.
 #[derive(Debug, Clone)]
 pub(super) struct Access {
-    /// The operand with the address.
+    /// Index of the address operand.
     pub(super) operand: usize,
-    /// The memory it points into, if the instruction's own state space is that of another operand.
+    /// Memory space, if it differs from the instruction's own state space.
     pub(super) space: Option<AccessSpace>,
     pub(super) kind: Kind,
-    /// Bytes of a lane; 0 if unknown.
+    /// Bytes per lane; 0 if unknown.
     pub(super) bytes: u32,
-    /// Bytes of an element.
+    /// Bytes per element.
     pub(super) element: u32,
-    /// Volatile, relaxed, acquiring or releasing, past the first-level cache: made to be seen by others.
+    /// Volatile, relaxed, acquire or release, or bypasses L1: the program expects other observers.
     pub(super) strong: bool,
-    /// A compare-and-swap.
+    /// Compare-and-swap.
     pub(super) swaps: bool,
     /// `.release` or stronger.
     pub(super) releases: bool,
-    /// The operand with the value, of a store.
+    /// Index of a store's value operand.
     pub(super) value: Option<usize>,
 }
 
 impl Access {
-    /// A copy to or from a tensor, whose place its map tells.
+    /// Copy to or from a tensor, whose address is in its tensor map.
     fn anywhere() -> Access {
         Access {
             operand: usize::MAX,
@@ -59,10 +59,10 @@ impl Access {
     }
 }
 
-/// Bytes of an mbarrier.
+/// Bytes per mbarrier.
 const MBARRIER_BYTES: u32 = 8;
 
-/// The accesses of an instruction; parameters and constants are nobody's concern.
+/// Accesses of an instruction, except to parameters and constants.
 pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
     let is_elsewhere = |modifier: Modifier| {
         matches!(modifier, Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc | Modifier::Const)
@@ -110,7 +110,8 @@ pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
     }
 }
 
-/// Is the address one that stands for several devices' memory? Checkers know nothing of such places.
+/// True if the address is a multicast address for the memory of several devices, which the sanitizer does
+/// not track.
 fn is_multicast(form: Memory) -> bool {
     matches!(
         form,
@@ -139,7 +140,7 @@ fn is_strong(modifier: Modifier) -> bool {
     )
 }
 
-/// `cp.async`: a write of shared memory, and a read of global memory if all bytes are read.
+/// `cp.async`: writes shared memory, and reads global memory if the copy is complete.
 fn copy(i: &Instruction, access: &Access) -> Vec<Access> {
     let Some(Operand::Immediate(bytes)) = i.operands.get(2) else { return Vec::new() };
     let bytes = *bytes as u32;

@@ -1,8 +1,9 @@
-//! Barriers and warp-wide instructions that threads do not come to as they have to.
+//! Misuse of barriers and warp-wide instructions.
 //!
-//! PTX asks that all threads of a warp execute an `.aligned` barrier together (manual 9.7.13.1), and that the lanes which
-//! a mask names execute the instruction, the executing lane among them (9.7.13.8 and others). Lanes that have exited need
-//! not; that they have is a warning at a barrier of the whole CTA, which waits only for those that are left.
+//! PTX demands that all threads of a warp execute an `.aligned` barrier together (manual 9.7.13.1). All
+//! lanes of a member mask must execute its instruction, and the executing lane must be a member (9.7.13.8
+//! and others). Exited lanes are exempt. A CTA barrier after the exit of threads is a warning, because the
+//! barrier waits for the remaining threads only.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::engine::probe::{Probe, Site, Watch};
 use crate::engine::running::Running;
 use crate::fault::{Awaits, Fault};
 
-/// What is watched for.
+/// Checks to perform at an instruction.
 pub(super) fn watch(instruction: &Instruction) -> Option<Watch> {
     use Parallel::{
         bar_arrive, bar_red, bar_red_popc, bar_sync, bar_warp_sync, barrier_arrive, barrier_red,
@@ -59,7 +60,7 @@ fn aligned(instruction: &Instruction, form: Parallel) -> AlignedBarrier {
 /// A barrier that whole warps have to come to.
 #[derive(Debug)]
 struct AlignedBarrier {
-    /// It waits for all threads of the CTA.
+    /// True if the barrier waits for all threads of the CTA.
     of_all: bool,
 }
 
@@ -78,7 +79,7 @@ impl Probe for AlignedBarrier {
     }
 }
 
-/// The end of threads, which a barrier of the whole CTA does not wait for then.
+/// Exit of threads while a CTA barrier waits.
 #[derive(Debug)]
 struct Exit;
 
@@ -87,9 +88,9 @@ impl Probe for Exit {
         let ends = w.divergence.frame == 0;
         if ends && let Some(waiting) = w.cta.barriers.iter().map(Barrier::waiting_for_all).find(|&n| n > 0) {
             add(w, site, "exit", |w| {
-                let title = "threads exit while others wait at a barrier of all threads".to_owned();
+                let title = "threads exit while others wait at a CTA barrier".to_owned();
                 let mut finding = finding(w, site, Severity::Warning, title, w.mask);
-                finding.details.push(format!("{waiting} threads wait; devices let them go on"));
+                finding.details.push(format!("{waiting} threads wait; GPUs release them"));
                 finding
             });
         }
@@ -97,7 +98,7 @@ impl Probe for Exit {
     }
 }
 
-/// A warp-wide instruction whose lanes name those that take part.
+/// Warp-wide instruction with a member mask.
 #[derive(Debug)]
 struct Members;
 
@@ -114,13 +115,13 @@ impl Probe for Members {
         if unnamed != 0 {
             let mask = masks[unnamed.trailing_zeros() as usize & 31] as u32;
             add(w, site, "unnamed", |w| {
-                let title = format!("the mask {mask:#010x} leaves out the lane that gives it");
+                let title = format!("the mask {mask:#010x} excludes the executing lane");
                 finding(w, site, Severity::Error, title, unnamed)
             });
         }
         if absent != 0 {
             add(w, site, "absent", |w| {
-                let title = "the mask names lanes that do not take part".to_owned();
+                let title = "the mask includes lanes that do not execute the instruction".to_owned();
                 let mut finding = finding(w, site, Severity::Error, title, w.mask);
                 let others = threads::threads(w.grid, w.warp, absent);
                 finding.details.push(format!("the predicate of {others} is false"));
@@ -154,9 +155,9 @@ fn finding(w: &Running<'_>, site: &Site, severity: Severity, title: String, lane
     }
 }
 
-/// Some threads of a warp come to a barrier, others of it are elsewhere.
+/// Finding for a barrier executed by part of a warp.
 fn partial(w: &Running<'_>, site: &Site) -> Finding {
-    let title = "a barrier that whole warps have to come to is executed by a part of a warp".to_owned();
+    let title = "part of a warp executes an aligned barrier".to_owned();
     let mut finding = finding(w, site, Severity::Error, title, w.mask);
     let guarded_off = w.active & !w.mask;
     if guarded_off != 0 {
@@ -175,9 +176,9 @@ fn partial(w: &Running<'_>, site: &Site) -> Finding {
 }
 
 fn exited(w: &Running<'_>, site: &Site, count: u32) -> Finding {
-    let title = "a barrier of all threads is executed when some have exited".to_owned();
+    let title = "a CTA barrier is executed after threads have exited".to_owned();
     let mut finding = finding(w, site, Severity::Warning, title, w.mask);
-    finding.details.push(format!("{count} threads of the CTA have exited; devices do not wait for them"));
+    finding.details.push(format!("{count} threads of the CTA have exited; GPUs do not wait for them"));
     finding
 }
 
@@ -189,7 +190,7 @@ fn doing(awaits: Awaits) -> &'static str {
     }
 }
 
-/// Nobody of a CTA can go on: who waits where.
+/// Deadlock of a CTA: waiting threads and their instructions.
 pub(super) fn deadlock(grid: &Grid<'_>, fault: &Fault) -> Finding {
     let mut details = Vec::new();
     let mut parties: Vec<Party> = Vec::new();

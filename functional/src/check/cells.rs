@@ -1,18 +1,18 @@
-//! Who accessed memory last: for each word the last write and two reads.
+//! Access history of memory: the last write and two reads of each word.
 
 use rustc_hash::FxHashMap;
 
 use super::order::Moment;
 
-/// An access of a lane to bytes of a word, as it is remembered.
+/// Record of a lane's access to bytes of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Record {
     cta: u32,
     clock: u32,
-    /// The probe's position in the program.
+    /// Position of the probe in the program.
     pub(super) site: u32,
-    /// Bit 31: somebody accessed. From bit 0: lane (5 bits), warp (5), bytes (4), [`ATOMIC`], [`STRONG`], [`MANY`], the
-    /// first lane if several of the warp were at the same bytes (5).
+    /// Bit 31: valid. From bit 0: lane (5 bits), warp (5), bytes (4), [`ATOMIC`], [`STRONG`], [`MANY`],
+    /// first lane if several lanes of the warp accessed the same bytes (5).
     bits: u32,
 }
 
@@ -24,16 +24,16 @@ const MANY: u32 = 1 << 16;
 const FIRST_AT: u32 = 17;
 const VALID: u32 = 1 << 31;
 
-/// How an access wants to be taken.
+/// Ordering strength of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
-    /// An ordinary one.
+    /// Ordinary.
     Weak,
-    /// Volatile, relaxed, acquiring, or releasing.
+    /// Volatile, relaxed, acquire, or release.
     Strong,
     /// Atomic.
     Atomic,
-    /// A compare-and-swap: who does it may have looked before without an atomic.
+    /// Compare-and-swap, often preceded by a plain read of the same thread.
     Swap,
 }
 
@@ -49,12 +49,12 @@ impl Record {
         Record { cta: moment.cta, clock: moment.clock, site, bits }
     }
 
-    /// Has anybody accessed these bytes?
+    /// True if the access touched any of these bytes.
     pub(super) fn overlaps(&self, bytes: u32) -> bool {
         self.bits & VALID != 0 && self.bits >> BYTES_AT & bytes & 0xf != 0
     }
 
-    /// When, by whom.
+    /// Time and thread of the access.
     pub(super) fn moment(&self) -> Moment {
         Moment { cta: self.cta, warp: self.warp(), lane: self.bits & 31, clock: self.clock }
     }
@@ -76,7 +76,7 @@ impl Record {
         }
     }
 
-    /// Is it of this thread and no other? If several lanes accessed, gives another one.
+    /// Access of another thread than `now`'s, if there was one among the recorded lanes.
     pub(super) fn by_another(&self, now: Moment) -> Option<Moment> {
         let moment = self.moment();
         if (moment.cta, moment.warp, moment.lane) != (now.cta, now.warp, now.lane) {
@@ -85,7 +85,7 @@ impl Record {
         (self.bits & MANY != 0).then_some(Moment { lane: self.bits >> FIRST_AT & 31, ..moment })
     }
 
-    /// The record, when another one of the same warp takes its place.
+    /// The record after a later access of the same warp.
     fn followed_by(&self, next: Record) -> Record {
         let same = self.overlaps(next.bits >> BYTES_AT)
             && (self.cta, self.clock, self.warp()) == (next.cta, next.clock, next.warp());
@@ -100,7 +100,7 @@ impl Record {
     }
 }
 
-/// The accesses of a word that are remembered.
+/// Recorded accesses of a word.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cell {
     pub(super) write: Record,
@@ -108,12 +108,12 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// A write takes the place of all accesses before it.
+    /// Records a write, which replaces all earlier accesses.
     pub(super) fn written(&mut self, record: Record) {
         *self = Cell { write: record, ..Cell::default() };
     }
 
-    /// A read takes the place of the last one of its warp, or of the last but the first.
+    /// Records a read, which replaces the last read of its warp, else the most recent read.
     pub(super) fn read(&mut self, record: Record) {
         let [first, last] = &mut self.reads;
         let of_first = first.bits & VALID == 0 || (first.cta, first.warp()) == (record.cta, record.warp());
@@ -122,15 +122,15 @@ impl Cell {
     }
 }
 
-/// Words of a page.
+/// Words per page.
 const PAGE_WORDS: usize = 1024;
 
-/// The cells of global memory, made when they are first accessed.
+/// Cells of global memory, created at first access.
 #[derive(Debug, Default)]
 pub(super) struct Pages(FxHashMap<u64, Box<[Cell; PAGE_WORDS]>>);
 
 impl Pages {
-    /// The cell of word number `word`.
+    /// Cell of word number `word`.
     pub(super) fn cell(&mut self, word: u64) -> &mut Cell {
         let page = self.0.entry(word / PAGE_WORDS as u64).or_insert_with(fresh);
         &mut page[word as usize % PAGE_WORDS]

@@ -1,4 +1,5 @@
-//! What an illegal address is near to: the history of allocations, and the variables of shared and local memory.
+//! Explanation of illegal addresses by the history of allocations and the variables of shared and local
+//! memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -16,26 +17,26 @@ use crate::fault::{Fault, FaultKind};
 use crate::memory::{Allocation, AllocationKind, WINDOW_SIZE};
 use crate::ops::place::{AccessSpace, named_space, names_cluster};
 
-/// Freed allocations remembered.
+/// Number of freed allocations kept.
 const REMEMBERED: usize = 4096;
 
-/// Addresses below this are taken for a null pointer and an offset.
+/// Addresses below this bound count as a null pointer plus an offset.
 const NEAR_NULL: u64 = 1 << 16;
 
-/// Nothing is said to be near that is farther away, bytes.
+/// Maximum distance in bytes at which an allocation is called near.
 const FAR: u64 = 1 << 32;
 
-/// Who has made or freed an allocation.
+/// Creator or destroyer of an allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A call of the API.
+    /// API call.
     Call {
-        /// The function.
+        /// Name of the function.
         name: String,
-        /// Counts the process's calls from 1.
+        /// Number of the call in the process, from 1.
         number: u64,
     },
-    /// A module has a variable of this name.
+    /// Module variable with this name.
     Variable(String),
 }
 
@@ -48,7 +49,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// An allocation, and what became of it.
+/// An allocation with its history.
 #[derive(Debug, Clone)]
 struct Past {
     allocation: Allocation,
@@ -73,7 +74,7 @@ impl fmt::Display for Past {
     }
 }
 
-/// Allocations that live and those that were freed last.
+/// Live allocations and the most recently freed ones.
 #[derive(Debug, Default)]
 pub(super) struct History(Mutex<Events>);
 
@@ -107,14 +108,14 @@ impl History {
         Past { allocation, made_by, freed_by: None }
     }
 
-    /// The allocation freed last that held the address.
+    /// Most recently freed allocation that contained the address.
     fn freed_at(&self, address: u64) -> Option<Past> {
         let held = |past: &&Past| (past.allocation.address..past.allocation.end()).contains(&address);
         self.0.lock().freed.iter().rev().find(held).cloned()
     }
 }
 
-/// A fault that an address has led to, in words; `None` for others.
+/// Finding for a fault caused by an address; `None` for other faults.
 pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Option<Finding> {
     let (address, width, misaligned) = match fault.kind {
         FaultKind::IllegalAddress { address, width, .. } => (address, width, false),
@@ -166,7 +167,7 @@ pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Opti
     })
 }
 
-/// The memory that an address lies in, and what lies there, in words.
+/// Memory space and owner of an address, as text.
 pub(super) fn place(
     checker: &Checker,
     grid: &Grid<'_>,
@@ -208,7 +209,7 @@ fn verb(instruction: Option<&Instruction>) -> &'static str {
     }
 }
 
-/// The memory that the address lies in, and where in it.
+/// Memory space of the address, and the offset in it.
 fn region(grid: &Grid<'_>, instruction: Option<&Instruction>, address: u64) -> (Region, u64) {
     match instruction.filter(|instruction| !names_cluster(instruction)).and_then(named_space) {
         Some(AccessSpace::Shared) => return (Region::Shared, address),
@@ -218,7 +219,7 @@ fn region(grid: &Grid<'_>, instruction: Option<&Instruction>, address: u64) -> (
     }
     let memory = &grid.owner.memory;
     let (shared, local) = (memory.shared_window(), memory.local_window());
-    // The CTA's own window, and one for each CTA of the cluster.
+    // One window of the CTA's own and one per CTA of the cluster.
     let windows = 1 + u64::from(grid.ctas_per_cluster());
     if address.wrapping_sub(shared) < windows * WINDOW_SIZE {
         (Region::Shared, address - shared)
@@ -237,7 +238,7 @@ fn global(history: &History, grid: &Grid<'_>, address: u64, width: u32) -> (Stri
         let past = history.live(allocation);
         let offset = address - allocation.address;
         let details = vec![format!("{address:#x} is byte {offset} of {past}")];
-        return (format!("of which {behind} are behind the end of an allocation"), details);
+        return (format!("of which {behind} are past the end of an allocation"), details);
     }
     if let Some(past) = history.freed_at(address) {
         let offset = address - past.allocation.address;
@@ -252,8 +253,8 @@ fn global(history: &History, grid: &Grid<'_>, address: u64, width: u32) -> (Stri
     let visible = live.iter().filter(|it| it.kind != AllocationKind::Parameters);
     let Some(&nearest) = visible.min_by_key(distance) else {
         return (
-            "outside of all memory".to_owned(),
-            vec![format!("the address is {address:#x}; nothing is allocated")],
+            "without any allocation".to_owned(),
+            vec![format!("the address is {address:#x}; no device memory is allocated")],
         );
     };
     let past = history.live(nearest);
@@ -263,7 +264,7 @@ fn global(history: &History, grid: &Grid<'_>, address: u64, width: u32) -> (Stri
         return ("far from all allocations".to_owned(), details);
     }
     let (title, side) = match address >= nearest.end() {
-        true => ("behind the end of", "behind the last byte of"),
+        true => ("past the end of", "past"),
         false => ("before the start of", "before"),
     };
     let title = match bytes {
@@ -273,7 +274,7 @@ fn global(history: &History, grid: &Grid<'_>, address: u64, width: u32) -> (Stri
     (title, vec![format!("{address:#x} is {bytes} bytes {side} {past}, the nearest")])
 }
 
-/// An access to memory that is a CTA's or a thread's own.
+/// Finding for an access to shared or local memory.
 fn in_window(
     name: &str,
     offset: u64,
@@ -289,12 +290,12 @@ fn in_window(
     if let Some(nearest) = variables.iter().min_by_key(distance) {
         let PlacedVariable { name, size, offset: start, .. } = nearest;
         let name = variable(name);
-        let side = if offset >= u64::from(*start) { "behind the end of" } else { "before" };
+        let side = if offset >= u64::from(*start) { "past" } else { "before" };
         let bytes = distance(&nearest);
         details.push(match size {
-            0 => format!("the launch's dynamic part, {name}, begins at {start:#x}"),
+            0 => format!("the dynamic shared memory {name} begins at {start:#x}"),
             size => format!("{bytes} bytes {side} the {size} bytes of variable {name}, the nearest"),
         });
     }
-    (format!("{} bytes behind the end of {name} memory", offset.saturating_sub(limit)), details)
+    (format!("{} bytes past the end of {name} memory", offset.saturating_sub(limit)), details)
 }

@@ -1,7 +1,7 @@
-//! Checkers: they look for mistakes that a kernel makes while it runs.
+//! Sanitizer: detects programming errors of kernels at run time.
 //!
-//! A [`Checker`] watches kernels through probes ([`crate::engine::probe`]), so a device without one executes nothing for
-//! it. What it finds is a [`Finding`], reported when it is met for the first time and counted after that.
+//! A [`Checker`] observes kernels through probes ([`crate::engine::probe`]), so a device without one pays
+//! nothing. The checker reports each [`Finding`] once and counts repetitions.
 
 mod access;
 mod barriers;
@@ -35,16 +35,16 @@ pub use report::{Finding, Party, Reporter, Severity};
 use memory::History;
 use report::Findings;
 
-/// What is looked for.
+/// Class of errors to detect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// Accesses outside of allocations and variables, misaligned ones, and to freed memory.
+    /// Accesses outside of allocations and variables, misaligned accesses, accesses to freed memory.
     Memory,
-    /// Reads of memory that nothing has written.
+    /// Reads of memory that was never written.
     Uninitialised,
-    /// Accesses that nothing orders, one of them a write.
+    /// Unordered accesses to the same memory, at least one of them a write.
     Races,
-    /// Barriers and warp-wide instructions that threads do not come to as they have to.
+    /// Barriers and warp-wide instructions without the required threads.
     Barriers,
 }
 
@@ -52,7 +52,7 @@ impl Check {
     /// Every check.
     pub const ALL: [Check; 4] = [Check::Memory, Check::Uninitialised, Check::Races, Check::Barriers];
 
-    /// Its name in settings and reports.
+    /// Name of the check in settings and reports.
     pub fn name(self) -> &'static str {
         match self {
             Check::Memory => "memory",
@@ -63,29 +63,29 @@ impl Check {
     }
 }
 
-/// Some of the checks.
+/// A set of checks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Checks(Vec<Check>);
 
 impl Checks {
-    /// Is this one of them?
+    /// True if the set contains `check`.
     pub fn has(&self, check: Check) -> bool {
         self.0.contains(&check)
     }
 }
 
-/// A name that no check has.
+/// Error for an unknown check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no check; there are {}, all", Check::ALL.map(Check::name).join(", "))]
+#[error("unknown check `{name}`; use {}, or all", Check::ALL.map(Check::name).join(", "))]
 pub struct UnknownCheck {
-    /// The name.
+    /// Name as given.
     pub name: String,
 }
 
 impl FromStr for Checks {
     type Err = UnknownCheck;
 
-    /// Names with commas between them; `all` stands for every check.
+    /// Parses names separated by commas; `all` selects every check.
     fn from_str(names: &str) -> Result<Checks, UnknownCheck> {
         let mut checks = Checks::default();
         for name in names.split(',').map(str::trim) {
@@ -108,7 +108,7 @@ impl fmt::Display for Checks {
     }
 }
 
-/// Looks for mistakes in the kernels of a device.
+/// Sanitizer of a device's kernels.
 #[derive(Debug)]
 pub struct Checker {
     checks: Checks,
@@ -117,7 +117,7 @@ pub struct Checker {
     global: uninitialised::Global,
 }
 
-/// What checks know of a CTA that runs.
+/// Sanitizer state of a running CTA.
 #[derive(Debug)]
 pub(crate) struct CtaChecks {
     races: Option<races::CtaState>,
@@ -125,7 +125,7 @@ pub(crate) struct CtaChecks {
 }
 
 impl CtaChecks {
-    /// For a CTA whose storage is new; nothing if nobody checks.
+    /// State for new CTA storage; `None` without a checker.
     pub(crate) fn new(grid: &Grid<'_>) -> Option<Box<CtaChecks>> {
         let checks = &grid.owner.checker()?.checks;
         Some(Box::new(CtaChecks {
@@ -134,7 +134,7 @@ impl CtaChecks {
         }))
     }
 
-    /// The storage is another CTA's.
+    /// Restarts the state for the storage's next CTA.
     pub(crate) fn restart(&mut self, grid: &Grid<'_>) {
         if let Some(races) = &mut self.races {
             races.restart(grid);
@@ -144,7 +144,7 @@ impl CtaChecks {
         }
     }
 
-    /// A call has copied bytes into a lane's local memory.
+    /// Records that a call copied bytes into a lane's local memory.
     pub(crate) fn local_written(&mut self, warp: u32, lane: usize, start: u32, bytes: u32) {
         if let Some(written) = &mut self.written {
             written.local_written(warp, lane, start.into(), bytes.into());
@@ -153,7 +153,7 @@ impl CtaChecks {
 }
 
 impl Checker {
-    /// A checker that tells `reporter` of each finding when it is made for the first time.
+    /// Creates a checker that passes each new finding to `reporter`.
     pub fn new(checks: Checks, reporter: Reporter) -> Checker {
         Checker {
             checks,
@@ -163,33 +163,32 @@ impl Checker {
         }
     }
 
-    /// What has been found, and how often.
+    /// All findings with their counts.
     pub fn findings(&self) -> Vec<(Finding, u64)> {
         self.findings.all()
     }
 
-    /// Lines that say how often each finding was made; `None` if there are none.
+    /// Summary of the findings, one line each; `None` without findings.
     pub fn summary(&self) -> Option<String> {
         self.findings.summary()
     }
 
-    /// Does a check follow what happens in its order, so that CTAs have to be executed by one thread?
+    /// True if a check depends on the order of execution, so that one thread must execute all CTAs.
     pub(crate) fn needs_one_worker(&self) -> bool {
         self.checks.has(Check::Races) || self.checks.has(Check::Uninitialised)
     }
 
-    /// Does a check look for accesses to freed memory, whose addresses must not be given again at
-    /// once?
+    /// True if a check looks for accesses to freed memory, whose addresses must not be reused at once.
     pub(crate) fn keeps_freed(&self) -> bool {
         self.checks.has(Check::Memory)
     }
 
-    /// What the checks know of a launch that begins.
+    /// State for a launch that starts.
     pub(crate) fn launch_state(&self) -> Option<Mutex<LaunchState>> {
         self.checks.has(Check::Races).then(Mutex::default)
     }
 
-    /// An allocation has been made.
+    /// Records an allocation.
     pub fn allocated(&self, memory: &Memory, address: u64, by: Origin) {
         if let Some(allocation) = memory.allocation_of(address) {
             self.history.allocated(allocation, by);
@@ -199,23 +198,23 @@ impl Checker {
         }
     }
 
-    /// The allocation at an address has been freed.
+    /// Records that the allocation at `address` was freed.
     pub fn freed(&self, address: u64, by: Origin) {
         self.history.freed(address, by);
         self.global.freed(address);
     }
 
-    /// The host has written device memory.
+    /// Records that the host wrote device memory.
     pub fn written(&self, address: u64, bytes: u64) {
         self.global.written(address, bytes);
     }
 
-    /// Device memory has been copied to device memory.
+    /// Records a copy within device memory.
     pub fn copied(&self, to: u64, from: u64, bytes: u64) {
         self.global.copied(to, from, bytes);
     }
 
-    /// A launch has ended with a fault.
+    /// Explains the fault that ended a launch.
     pub(crate) fn faulted(&self, grid: &Grid<'_>, fault: &Fault) {
         let finding = match &fault.kind {
             FaultKind::Deadlock(_) if self.checks.has(Check::Barriers) => barriers::deadlock(grid, fault),

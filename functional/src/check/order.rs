@@ -1,43 +1,44 @@
-//! Which accesses are ordered: happens-before, as checkers of races see it.
+//! Happens-before order of accesses, for the race check.
 //!
-//! Within a CTA each warp has a vector clock: for each warp, up to when what it did is known here. Between CTAs there is
-//! one time per launch: a warp that releases notes the time and what it knew, a warp that acquires notes the time of what
-//! it has seen, and all that was released up to then counts as known. So an order that exists is never missed, and a race
-//! may be, where threads have synchronised with others since. The edges:
+//! Within a CTA, each warp has a vector clock: for every other warp, the latest clock whose accesses are
+//! ordered before. Between CTAs, a launch has one time. A releasing warp records the time and its clocks.
+//! An acquiring warp records the release time that it observed, and everything released until then counts
+//! as ordered. Existing orders are never missed; a race may be missed if its threads synchronised with
+//! others since. Edges of the order:
 //!
-//! | releases | acquires |
+//! | release | acquire |
 //! |---|---|
-//! | arriving at a barrier of the CTA, with a count or without, or of the cluster | passing it |
-//! | an atomic or strong write after a fence of the same warp, or behind a barrier after a fence | an atomic or strong read of the same 8 bytes, with a fence or without |
-//! | `.release`, `.acq_rel`, arriving at an mbarrier | `.acquire`, waiting at the mbarrier |
+//! | arrival at a barrier of the CTA or the cluster, with or without a count | passing it |
+//! | atomic or strong write after a fence of the same warp, or after a barrier that follows a fence | atomic or strong read of the same 8 bytes, with or without a fence |
+//! | `.release`, `.acq_rel`, arrival at an mbarrier | `.acquire`, wait at the mbarrier |
 //!
-//! Fences count for every scope, and all lanes of a warp have one clock: lanes of a warp are ordered when both have taken
-//! part in `bar.warp.sync`, a barrier, or an edge of the table since. Shuffles, votes and matrix products order nothing
-//! (PTX manual 9.7.13.2 against 9.7.9.6).
+//! Fences apply to every scope. All lanes of a warp share one clock: two lanes are ordered once both
+//! executed `bar.warp.sync`, a barrier, or an edge of the table. Shuffles, votes and matrix products order
+//! nothing (PTX manual 9.7.13.2 against 9.7.9.6).
 
 use rustc_hash::FxHashMap;
 
 use crate::engine::barrier::CLUSTER_BARRIER;
 
-/// Warps that a CTA can have.
+/// Maximum warps per CTA.
 const WARPS: usize = 32;
 
-/// Generations of a barrier that warps may not have noticed yet.
+/// Barrier generations that a warp may lag behind.
 const GENERATIONS: usize = 4;
 
-/// Releases of a CTA that are told apart; of more, each counts as made with the one before it.
+/// Releases tracked separately per CTA; later ones merge with their predecessor.
 const RELEASES: usize = 1024;
 
-/// By warp: up to which clock its accesses are known.
+/// For each warp, the clock up to which its accesses are ordered before.
 type Clocks = [u32; WARPS];
 
-/// What one warp can tell others.
+/// Order information that a warp passes to others.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knowledge {
     known: Clocks,
-    /// What was known at the last fence: what a strong write passes on.
+    /// Clocks at the last fence, which a strong write passes on.
     fenced: Clocks,
-    /// Up to which time releases of other CTAs are known.
+    /// Release time up to which other CTAs are ordered before.
     time: u64,
 }
 
@@ -49,17 +50,17 @@ impl Knowledge {
     }
 }
 
-/// What a warp has done and knows.
+/// Clocks of a warp.
 #[derive(Debug, Clone)]
 struct Warp {
     knows: Knowledge,
-    /// Counts accesses in steps that others can tell apart.
+    /// Number of the current step; accesses of one step are indistinguishable.
     clock: u32,
-    /// It has made an access in this step that others may conflict with.
+    /// True if this step made an access that may conflict with another thread's.
     busy: bool,
-    /// By lane: the clock when it took part in the warp's last synchronisation.
+    /// For each lane, the clock of its last warp synchronisation.
     synchronised: [u32; 32],
-    /// Barriers it has come to: number, generation, lanes.
+    /// Barriers at which the warp arrived: number, generation, lanes.
     pending: Vec<(u32, u32, u32)>,
 }
 
@@ -74,7 +75,7 @@ impl Warp {
         }
     }
 
-    /// All that the warp, of this number, has done and knows so far.
+    /// All order information of warp `number`.
     fn own(&mut self, number: u32) -> Knowledge {
         if std::mem::take(&mut self.busy) {
             self.knows.known[number as usize] = self.clock;
@@ -83,7 +84,7 @@ impl Warp {
         self.knows
     }
 
-    /// The lanes know of each other.
+    /// Orders the lanes among each other.
     fn meet(&mut self, lanes: u32) {
         self.clock += 1;
         for lane in 0..32 {
@@ -94,7 +95,7 @@ impl Warp {
     }
 }
 
-/// An access, as it is told from others.
+/// Time and thread of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) cta: u32,
@@ -103,23 +104,23 @@ pub(super) struct Moment {
     pub(super) clock: u32,
 }
 
-/// The order within a CTA.
+/// Order within a CTA.
 #[derive(Debug)]
 pub(super) struct CtaOrder {
     warps: Vec<Warp>,
-    /// By barrier: what those knew that came to it, by generation.
+    /// For each barrier, the arriving warps' information by generation.
     barriers: Vec<Vec<(u32, Knowledge)>>,
-    /// By address in shared memory, in 8 bytes: what was released there.
+    /// Information released at each 8-byte address of shared memory.
     released: FxHashMap<u64, Knowledge>,
 }
 
-/// The order between the CTAs of a launch.
+/// Order between the CTAs of a launch.
 #[derive(Debug, Default)]
 pub(super) struct LaunchOrder {
     time: u64,
-    /// By CTA: when it released, and what was known there then; later entries include earlier ones.
+    /// Releases of each CTA: time and clocks, cumulative.
     releases: FxHashMap<u32, Vec<(u64, Clocks)>>,
-    /// By address in global memory, in 8 bytes: when something was last released there.
+    /// Time of the last release at each 8-byte address of global memory.
     released: FxHashMap<u64, u64>,
 }
 
@@ -132,21 +133,21 @@ impl CtaOrder {
         }
     }
 
-    /// The clock of an access that a warp makes now; does it matter to others that it does?
+    /// Clock of a warp's current access; `matters` starts a new step for others.
     pub(super) fn clock(&mut self, warp: u32, matters: bool) -> u32 {
         self.warps[warp as usize].busy |= matters;
         self.warps[warp as usize].clock
     }
 
-    /// The clock of a write that passes on what it and others did before, which is a part of that.
+    /// Clock of a releasing write; `all` releases everything, else only what the last fence covers.
     pub(super) fn releasing_clock(&mut self, number: u32, all: bool) -> Option<u32> {
         let warp = &self.warps[number as usize];
         let passed_on = if all { warp.knows.known } else { warp.knows.fenced };
         Some(passed_on[number as usize]).filter(|clock| *clock > 0)
     }
 
-    /// Notices that barriers have let a warp pass; `passed` says whether one has left a generation. True if that of the
-    /// cluster is among them.
+    /// Records the barriers that a warp has passed, as reported by `passed`. Returns true if the cluster
+    /// barrier is among them.
     pub(super) fn notice(&mut self, warp: u32, passed: impl Fn(u32, u32) -> bool) -> bool {
         let warp = &mut self.warps[warp as usize];
         if warp.pending.is_empty() {
@@ -170,7 +171,7 @@ impl CtaOrder {
         of_cluster
     }
 
-    /// Lanes come to a barrier in this generation, to wait or not.
+    /// Records the arrival of lanes at a barrier in this generation, with or without a wait.
     pub(super) fn arrive(&mut self, warp: u32, lanes: u32, id: u32, generation: u32, waits: bool) {
         let Some(generations) = self.barriers.get_mut(id as usize) else { return };
         let own = self.warps[warp as usize].own(warp);
@@ -192,18 +193,18 @@ impl CtaOrder {
         }
     }
 
-    /// Lanes of a warp synchronise.
+    /// Synchronises lanes of a warp.
     pub(super) fn meet(&mut self, warp: u32, lanes: u32) {
         self.warps[warp as usize].meet(lanes);
     }
 
-    /// A fence of a warp.
+    /// Records a fence of a warp.
     pub(super) fn fence(&mut self, number: u32) {
         let warp = &mut self.warps[number as usize];
         warp.knows.fenced = warp.own(number).known;
     }
 
-    /// What a release passes on: all, or what was known at the last fence.
+    /// Information that a release passes on: everything, or what the last fence covered.
     fn passed_on(&mut self, number: u32, all: bool) -> Option<Knowledge> {
         let warp = &mut self.warps[number as usize];
         if all {
@@ -213,17 +214,17 @@ impl CtaOrder {
         (all || fenced != [0; WARPS]).then_some(Knowledge { known: fenced, ..warp.knows })
     }
 
-    /// Would a strong write of the warp pass something on?
+    /// True if a strong write of the warp would release something.
     pub(super) fn has_fenced(&self, warp: u32) -> bool {
         self.warps[warp as usize].knows.fenced != [0; WARPS]
     }
 
-    /// Has anything been released in shared memory?
+    /// True if anything was released in shared memory.
     pub(super) fn has_released(&self) -> bool {
         !self.released.is_empty()
     }
 
-    /// Lanes write where others may acquire. `all`: without a fence before.
+    /// Records a release by lanes at a shared address; `all` without a preceding fence.
     pub(super) fn release_shared(&mut self, warp: u32, lanes: u32, address: u64, all: bool) {
         if let Some(knowledge) = self.passed_on(warp, all) {
             self.released.entry(address / 8).or_default().join(&knowledge);
@@ -231,7 +232,7 @@ impl CtaOrder {
         }
     }
 
-    /// Lanes read what others may have released.
+    /// Records an acquire by lanes at a shared address.
     pub(super) fn acquire_shared(&mut self, warp: u32, lanes: u32, address: u64) {
         if let Some(released) = self.released.get(&(address / 8)) {
             let warp = &mut self.warps[warp as usize];
@@ -240,7 +241,7 @@ impl CtaOrder {
         }
     }
 
-    /// As [`CtaOrder::release_shared`], where every CTA may acquire.
+    /// [`CtaOrder::release_shared`] for global memory, where every CTA may acquire.
     pub(super) fn release_global(
         &mut self,
         launch: &mut LaunchOrder,
@@ -255,7 +256,7 @@ impl CtaOrder {
         }
     }
 
-    /// As [`CtaOrder::acquire_shared`], where every CTA may have released.
+    /// [`CtaOrder::acquire_shared`] for global memory, where every CTA may have released.
     pub(super) fn acquire_global(&mut self, launch: &LaunchOrder, warp: u32, lanes: u32, address: u64) {
         if let Some(time) = launch.released.get(&(address / 8)) {
             let warp = &mut self.warps[warp as usize];
@@ -264,7 +265,7 @@ impl CtaOrder {
         }
     }
 
-    /// Did an access happen before one of this CTA's that happens now?
+    /// True if the access `before` happened before the access `now` of this CTA.
     pub(super) fn is_before(&self, launch: &LaunchOrder, before: Moment, now: Moment) -> bool {
         let warp = &self.warps[now.warp as usize];
         if before.cta == now.cta {
@@ -282,7 +283,7 @@ impl CtaOrder {
 }
 
 impl LaunchOrder {
-    /// Has anything been released in global memory?
+    /// True if anything was released in global memory.
     pub(super) fn has_released(&self) -> bool {
         !self.released.is_empty()
     }
@@ -305,7 +306,7 @@ impl LaunchOrder {
         releases.push((self.time, all));
     }
 
-    /// When the access was first released.
+    /// Time at which the access was first released.
     fn released_by(&self, access: Moment) -> Option<u64> {
         let releases = self.releases.get(&access.cta)?;
         let first = releases.partition_point(|(_, known)| known[access.warp as usize] < access.clock);

@@ -1,15 +1,16 @@
-//! Races: two threads access the same bytes, one of them writes, and nothing orders them ([`super::order`]).
+//! Race check: two threads access the same bytes, one of them writes, and nothing orders the accesses
+//! ([`super::order`]).
 //!
 //! | | weak | strong | atomic |
 //! |---|---|---|---|
 //! | weak write | race | | race |
-//! | weak read | race with writes | | race on shared memory, but with a compare-and-swap |
+//! | weak read | race with writes | | race on shared memory, except with a compare-and-swap |
 //!
-//! Strong are volatile, relaxed, acquiring and releasing accesses and those past the first-level cache (`.cg`, `.cv`,
-//! `.wt`): a program that uses them knows that others are there. A weak read is the common first look before a
-//! compare-and-swap (the vendor's compiler makes such pairs itself), and in global memory before other atomics. Two
-//! writes of the same value are no race. Not followed: bulk copies, loads and stores of matrices, and shared memory in
-//! clusters of several CTAs.
+//! Strong accesses are volatile, relaxed, acquire and release accesses and accesses that bypass L1 (`.cg`,
+//! `.cv`, `.wt`): their program expects concurrency. A weak read commonly precedes a compare-and-swap (the
+//! vendor's compiler emits such pairs), and in global memory other atomics. Two writes of the same value
+//! are no race. Untracked: bulk copies, matrix loads and stores, and shared memory of clusters with several
+//! CTAs.
 
 use std::sync::Arc;
 
@@ -29,11 +30,11 @@ use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Region, Site, Watch};
 use crate::engine::running::Running;
 
-/// What is known of a CTA.
+/// Race state of a CTA.
 #[derive(Debug)]
 pub(super) struct CtaState {
     order: CtaOrder,
-    /// By word of shared memory.
+    /// Cell of each word of shared memory.
     shared: Vec<Cell>,
 }
 
@@ -45,13 +46,13 @@ impl CtaState {
         }
     }
 
-    /// The storage is another CTA's from now on. What is known of shared memory is told apart by the CTA's number.
+    /// Reuses the state for the next CTA. Records of shared memory carry the CTA's number and stay valid.
     pub(super) fn restart(&mut self, grid: &Grid<'_>) {
         self.order = CtaOrder::new(grid.warps_per_cta(), BARRIERS + 1);
     }
 }
 
-/// What is known of a launch.
+/// Race state of a launch.
 #[derive(Debug, Default)]
 pub(crate) struct LaunchState {
     order: LaunchOrder,
@@ -59,7 +60,7 @@ pub(crate) struct LaunchState {
 }
 
 impl LaunchState {
-    /// Memory has a new owner, for whom what was before is of no meaning.
+    /// Forgets accesses to memory that has a new owner.
     pub(crate) fn forget(&mut self, address: u64, bytes: u64) {
         for word in address / 4..address.saturating_add(bytes).div_ceil(4) {
             *self.global.cell(word) = Cell::default();
@@ -67,7 +68,7 @@ impl LaunchState {
     }
 }
 
-/// What is watched for.
+/// Probes for an instruction.
 pub(super) fn watch(i: &Instruction) -> Vec<Watch> {
     if let Form::Parallel(form) = i.op
         && let Some(watch) = synchronisation(i, form)
@@ -113,7 +114,7 @@ fn synchronisation(i: &Instruction, form: Parallel) -> Option<Watch> {
     })
 }
 
-/// Gives the probe what is known of the CTA and the launch.
+/// Passes the CTA's and launch's race state to `work`.
 fn with_state(w: &mut Running<'_>, work: impl FnOnce(&Running<'_>, &mut CtaState, &mut LaunchState)) -> Flow {
     let grid = w.grid;
     let (Some(launch), Some(mut checks)) = (&grid.checks, w.cta.checks.take()) else { return Flow::Next };
@@ -132,7 +133,7 @@ fn with_state(w: &mut Running<'_>, work: impl FnOnce(&Running<'_>, &mut CtaState
     Flow::Next
 }
 
-/// Stands for the address of what the CTAs of a warp's cluster synchronise by: no address of memory.
+/// Pseudo-address, outside of memory, at which the CTAs of a warp's cluster synchronise.
 fn cluster_address(w: &Running<'_>) -> u64 {
     let first: [u32; 3] = std::array::from_fn(|axis| {
         let size = w.grid.cluster[axis].max(1);
@@ -141,7 +142,7 @@ fn cluster_address(w: &Running<'_>) -> u64 {
     (1 << 63) | (w.grid.cta_index(first) * 8)
 }
 
-/// A barrier of the CTA or of the cluster.
+/// Barrier of the CTA or the cluster.
 #[derive(Debug)]
 struct Arrived {
     waits: bool,
@@ -178,7 +179,7 @@ impl Probe for Met {
     }
 }
 
-/// A fence.
+/// Fence.
 #[derive(Debug)]
 struct Fenced;
 
@@ -188,7 +189,7 @@ impl Probe for Fenced {
     }
 }
 
-/// An mbarrier.
+/// Mbarrier operation.
 #[derive(Debug)]
 struct Signalled {
     waits: bool,
@@ -220,7 +221,7 @@ impl Probe for Signalled {
     }
 }
 
-/// A load, store, or atomic.
+/// Load, store, or atomic.
 #[derive(Debug)]
 struct Accessed(Access);
 
@@ -230,12 +231,12 @@ impl Probe for Accessed {
     }
 }
 
-/// Are accesses to this memory followed?
+/// True if accesses to this memory are tracked.
 fn is_followed(region: Region) -> bool {
     matches!(region, Region::Global | Region::Shared)
 }
 
-/// An access of a warp, and what is known.
+/// Check of one access of a warp.
 struct Race<'r, 'a> {
     w: &'r Running<'a>,
     site: &'r Site,
@@ -244,7 +245,7 @@ struct Race<'r, 'a> {
     launch: &'r mut LaunchState,
 }
 
-/// Lanes that conflict: who was first, what it did, the lane that comes now, the word.
+/// A conflict: the earlier access, its kind, the current lane, the word.
 struct Conflict {
     before: Moment,
     record: Record,
@@ -324,7 +325,7 @@ impl Race<'_, '_> {
         }
     }
 
-    /// The words that a lane accesses, each with the bytes of it.
+    /// Words that a lane accesses, each with its mask of bytes.
     fn words(&self, address: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
         let (first, bytes) = (address / 4, self.access.bytes.max(1));
         let last = address.saturating_add(u64::from(bytes) - 1) / 4;
@@ -332,7 +333,7 @@ impl Race<'_, '_> {
         (first..=last).map(move |word| (word, if bytes < 4 { part } else { 0xf }))
     }
 
-    /// The cell of a word; none outside of the CTA's shared memory, where the access is a fault.
+    /// Cell of a word; `None` outside of the CTA's shared memory, where the access faults.
     fn cell(&mut self, region: Region, word: u64) -> Option<&mut Cell> {
         match region {
             Region::Shared => self.state.shared.get_mut(word as usize),
@@ -378,7 +379,7 @@ impl Race<'_, '_> {
         }
     }
 
-    /// May an access of this strength not be beside the current one?
+    /// True if an earlier access of this strength conflicts with the current one.
     fn conflicts(&self, before: Strength, wrote: bool, region: Region) -> bool {
         let writes = self.access.kind != Kind::Read;
         match (before, self.strength()) {
@@ -404,7 +405,7 @@ impl Race<'_, '_> {
         self.report(kind, conflict.before, conflict.record.site, conflict.wrote, conflict);
     }
 
-    /// Does the lane store what the word holds?
+    /// True if the lane stores the value that the word already holds.
     fn stores_the_same(&self, conflict: &Conflict) -> bool {
         let address = self.site.locate(self.w, self.site.addresses(self.w)[conflict.lane]).1;
         let stored = self.stored(conflict.lane);
@@ -422,7 +423,7 @@ impl Race<'_, '_> {
         (0..bytes as usize).all(|n| unsafe { place.wrapping_add(n).read() } == stored[n])
     }
 
-    /// The bytes that a lane stores.
+    /// Bytes that a lane stores.
     fn stored(&self, lane: usize) -> [u8; 32] {
         let mut bytes = [0; 32];
         let whole = (self.access.element as usize).max(1);
@@ -436,7 +437,7 @@ impl Race<'_, '_> {
         bytes
     }
 
-    /// Lanes of one store that store different values to the same place.
+    /// Checks lanes of one store that store different values to the same address.
     fn check_together(&mut self, now: Moment, places: &[(Region, u64); WARP]) {
         let mut last: Option<u64> = None;
         let bytes = u64::from(self.access.bytes);

@@ -1,4 +1,4 @@
-//! What checkers have found: each mistake once, with the number of times it was met.
+//! Findings of the sanitizer: each error once, with its count.
 
 use std::fmt;
 
@@ -9,45 +9,45 @@ use warp_stream::kernel_name::signature;
 use super::Check;
 use crate::fault::Spot;
 
-/// Different findings that are kept; what is found beyond is only counted.
+/// Maximum number of distinct findings kept; further ones are only counted.
 const KEPT: usize = 100;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// A mistake of the program.
+    /// Error of the program.
     Error,
-    /// What PTX leaves undefined or what is likely a mistake, and works on the devices there are.
+    /// Undefined or suspicious behaviour that works on existing GPUs.
     Warning,
 }
 
-/// Threads of a CTA, and what they do at an instruction.
+/// Threads of a CTA and their action at an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// What they do: `write`.
+    /// Action: `write`.
     pub role: String,
-    /// Which they are: `thread (3,0,0)`.
+    /// Threads: `thread (3,0,0)`.
     pub threads: String,
     /// CTA within the grid.
     pub cta: [u32; 3],
-    /// The instruction.
+    /// Instruction.
     pub spot: Spot,
 }
 
-/// A mistake. Displays as several lines, without a line end behind the last.
+/// A finding. Its display has several lines and no final line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Who found it.
+    /// Check that made the finding.
     pub check: Check,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, in a line.
+    /// One-line description.
     pub title: String,
-    /// Kernel.
+    /// Kernel name.
     pub kernel: String,
-    /// Who does it; the one at fault first.
+    /// Threads involved, the ones at fault first.
     pub parties: Vec<Party>,
-    /// What else is known: sentences.
+    /// Additional facts.
     pub details: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What makes two findings the same: the kind of mistake, the program, and the instructions.
+/// Identity of a finding: kind, program, and instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) kind: &'static str,
@@ -78,10 +78,10 @@ pub(crate) struct Key {
     pub(crate) sites: [u32; 2],
 }
 
-/// Is told of each finding when it is made for the first time.
+/// Receives each finding at its first occurrence.
 pub type Reporter = Box<dyn Fn(&Finding) + Send + Sync>;
 
-/// All that has been found.
+/// All findings so far.
 pub(crate) struct Findings {
     reporter: Reporter,
     found: Mutex<Found>,
@@ -105,7 +105,7 @@ impl Findings {
         Findings { reporter, found: Mutex::default() }
     }
 
-    /// Counts a mistake; `describe` is called the first time.
+    /// Counts a finding; `describe` is called at the first occurrence.
     pub(crate) fn add(&self, key: Key, describe: impl FnOnce() -> Finding) {
         let mut found = self.found.lock();
         match found.known.get(&key).copied() {
@@ -128,7 +128,7 @@ impl Findings {
         self.found.lock().kept.clone()
     }
 
-    /// Lines that say how often each was met; `None` if there is nothing to say.
+    /// Summary of the findings, one line each; `None` without findings.
     pub(crate) fn summary(&self) -> Option<String> {
         let found = self.found.lock();
         if found.kept.is_empty() {

@@ -1,15 +1,15 @@
-//! Recursion that needs more stack than the program has set (`cudaLimitStackSize`). The engine's
-//! own stacks are larger, so that the kernel goes on.
+//! Recursion beyond the stack limit that the program has set (`cudaLimitStackSize`). The engine's stacks
+//! are larger, so the kernel continues.
 
 use super::report::{Finding, Key, Party, Severity};
 use super::{Check, Checker, threads};
 use crate::engine::running::Running;
 
-/// A function is about to be called, whose frame ends `bytes` bytes into the threads' local memory.
+/// Checks a call to a function whose frame ends `bytes` bytes into local memory.
 #[cold]
 #[inline(never)]
 pub(crate) fn called(w: &Running<'_>, checker: &Checker, function: u32, bytes: u32) {
-    // The driver sizes the stack of calls whose depth the compiler knows.
+    // The driver sizes the stack for calls of statically known depth, so only recursion counts.
     if !checker.checks.has(Check::Memory) || !is_active(w, function) {
         return;
     }
@@ -34,7 +34,7 @@ pub(crate) fn called(w: &Running<'_>, checker: &Checker, function: u32, bytes: u
     });
 }
 
-/// An activation of the function has not returned yet.
+/// True if an activation of the function has not returned yet.
 fn is_active(w: &Running<'_>, function: u32) -> bool {
     let frames = &w.divergence.frames;
     let mut at = w.divergence.frame;

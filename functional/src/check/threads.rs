@@ -1,4 +1,4 @@
-//! Threads in words.
+//! Text for threads.
 
 use crate::engine::grid::Grid;
 
@@ -8,7 +8,7 @@ pub(super) fn thread(grid: &Grid<'_>, warp: u32, lane: u32) -> String {
     format!("thread ({x},{y},{z})")
 }
 
-/// `threads (0,0,0) to (15,0,0), (18,0,0)`: the lanes of a warp.
+/// `threads (0,0,0) to (15,0,0), (18,0,0)`, for lanes of a warp.
 pub(super) fn threads(grid: &Grid<'_>, warp: u32, lanes: u32) -> String {
     let coordinates = |lane: u32| {
         let [x, y, z] = grid.thread_id(warp * 32 + lane);

@@ -1,12 +1,13 @@
-//! Reads of memory that nothing has written, and of registers.
+//! Reads of uninitialised memory and registers.
 //!
-//! A load is reported if nothing has written any byte that a lane reads: a vector load that takes padding or reaches
-//! behind what is there reads something, too. Bytes count as written once a store, atomic, copy or fill has covered
-//! them; copies from device memory to device memory carry on what their source lacks. Memory that the host can reach,
-//! variables of modules, arrays, and what `malloc` gives a kernel are taken for written. A store whose extent is not
-//! followed (of matrices, bulk copies) writes all of its allocation or of the CTA's shared memory; after a copy by a
-//! tensor map nothing is followed any more. Reads of matrices, bulk copies and textures are not followed, nor is shared
-//! memory in clusters of several CTAs.
+//! A load is reported if no byte that a lane reads was ever written. A vector load over padding or past the
+//! data therefore passes. Stores, atomics, copies and fills initialise bytes; a copy within device memory
+//! copies the state of its source. Memory that the host can reach, module variables, arrays, and
+//! device-side `malloc` blocks count as initialised.
+//!
+//! A store of unknown extent (matrix stores, bulk copies) initialises its whole allocation or the CTA's
+//! shared memory. A copy by a tensor map ends the tracking. Untracked: reads of matrices, bulk copies,
+//! textures, and shared memory of clusters with several CTAs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,14 +30,14 @@ use crate::engine::program::{BoundFunction, spot_in};
 use crate::engine::running::Running;
 use crate::memory::{Allocation, AllocationKind};
 
-/// What has been written of global memory.
+/// Initialised bytes of global memory.
 #[derive(Debug, Default)]
 pub(super) struct Global(Mutex<Written>);
 
 #[derive(Debug, Default)]
 struct Written {
     bits: SparseBits,
-    /// Allocations of which it is known what has been written: where they begin and end.
+    /// Tracked allocations: start and end.
     followed: BTreeMap<u64, u64>,
 }
 
@@ -69,7 +70,7 @@ impl Global {
         }
     }
 
-    /// Bytes of memory the checker follows or not are copied to such memory.
+    /// Copies the state of bytes between tracked or untracked memory.
     pub(super) fn copied(&self, to: u64, from: u64, bytes: u64) {
         let mut written = self.0.lock();
         if !written.follows(to) {
@@ -82,13 +83,13 @@ impl Global {
     }
 }
 
-/// What has been written of a CTA's memory.
+/// Initialised bytes of a CTA's memory.
 #[derive(Debug)]
 pub(super) struct CtaState {
     shared: Bits,
-    /// By warp, lane after lane; made when local memory is first accessed.
+    /// Local memory of each warp, lane after lane; created at first access.
     local: Vec<Bits>,
-    /// Bytes of local memory of a thread, and of the kernel's variables in it.
+    /// Bytes of local memory per thread, including the kernel's variables.
     local_bytes: u64,
     kernel_bytes: u64,
 }
@@ -119,16 +120,16 @@ impl CtaState {
         bits
     }
 
-    /// A lane's local memory is written.
+    /// Records a write to a lane's local memory.
     pub(super) fn local_written(&mut self, warp: u32, lane: usize, start: u64, bytes: u64) {
         let start = lane as u64 * self.local_bytes + start;
         self.local(warp).set(start, start + bytes);
     }
 }
 
-/// What is watched for.
+/// Probes for an instruction.
 pub(super) fn watch(i: &Instruction) -> Vec<Watch> {
-    // What an exchange finds is often of no interest.
+    // The old value that an exchange returns is often unused.
     let kind = |access: &Access| if i.has(Modifier::Exch) { Kind::Write } else { access.kind };
     let watch = |access: Access| Watch {
         address: Some(access.operand),
@@ -138,7 +139,7 @@ pub(super) fn watch(i: &Instruction) -> Vec<Watch> {
     accesses(i).into_iter().map(watch).collect()
 }
 
-/// A load, store, or atomic.
+/// Load, store, or atomic.
 #[derive(Debug)]
 struct Accessed(Access);
 
@@ -191,7 +192,7 @@ impl Accessed {
             if self.0.kind == Kind::Read && written {
                 continue;
             }
-            // What has been reported once is not reported again for each read of it.
+            // A reported location is marked as written, so that later reads of it pass.
             match region {
                 Region::Global => global.bits.set(start, end),
                 Region::Shared => state.shared.set(start, end),
@@ -205,7 +206,7 @@ impl Accessed {
         }
     }
 
-    /// Lanes side by side or at one place: one look, if nothing is to be reported.
+    /// Fast path for adjacent or equal addresses of all lanes: one test if nothing needs a report.
     fn regular(
         &self,
         w: &Running<'_>,
@@ -257,7 +258,7 @@ impl Accessed {
             Finding {
                 check: Check::Uninitialised,
                 severity: Severity::Error,
-                title: format!("{verb} {} bytes of {name} memory that nothing has written", self.0.bytes),
+                title: format!("{verb} {} bytes of uninitialised {name} memory", self.0.bytes),
                 kernel: grid.program.kernel().name.clone(),
                 parties: vec![Party {
                     role: "read".to_owned(),
@@ -271,7 +272,7 @@ impl Accessed {
     }
 }
 
-/// Something is written, nobody knows how much if `bytes` is 0.
+/// Records a write of unknown extent if `bytes` is 0.
 fn clobber(
     w: &Running<'_>,
     state: &mut CtaState,
@@ -293,7 +294,7 @@ fn clobber(
     }
 }
 
-/// Registers that some way through the function reads and no instruction of it writes.
+/// Reports registers that a path through the function reads and no instruction writes.
 pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &Liveness) {
     let source = &function.source;
     let is_written = |register: RegisterId| {
@@ -304,7 +305,7 @@ pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &
         let reads = |i: &Instruction| analyse::reads(i).contains(&register);
         let Some(first) = source.instructions.iter().position(reads) else { continue };
         let name = source.register_names.get(register.0 as usize).map_or("", String::as_str);
-        // The binder's own registers have names that PTX could not have.
+        // The binder names its own registers with spaces, which PTX cannot contain.
         if name.contains(' ') {
             continue;
         }
@@ -316,7 +317,7 @@ pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &
             title: format!("register {name} is read and never written; it is 0 here"),
             kernel: source.name.clone(),
             parties: vec![Party {
-                role: "to be executed".to_owned(),
+                role: "executing".to_owned(),
                 threads: "any thread".to_owned(),
                 cta: [0; 3],
                 spot: spot_in(function, InstructionIndex(first as u32)),
@@ -326,7 +327,7 @@ pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &
     }
 }
 
-/// A number that stands for a function's name.
+/// Numeric identity of a function's name.
 fn name_number(name: &str) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();

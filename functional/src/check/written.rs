@@ -1,12 +1,12 @@
-//! Which bytes have been written: a bit for each.
+//! Bit sets for written bytes.
 
 use rustc_hash::FxHashMap;
 
-/// Bits of a range of addresses that begins at 0.
+/// Bits of an address range that starts at 0.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bits(Vec<u64>);
 
-/// The words that hold bits `start..end`, with the bits of each that are meant.
+/// Words that hold bits `start..end`, each with a mask.
 fn words(start: u64, end: u64) -> impl Iterator<Item = (usize, u64)> {
     let last = end.saturating_sub(1) / 64;
     let words = if start < end { start / 64..last + 1 } else { 0..0 };
@@ -18,7 +18,7 @@ fn words(start: u64, end: u64) -> impl Iterator<Item = (usize, u64)> {
 }
 
 impl Bits {
-    /// As many zeros.
+    /// Creates `bits` zeros.
     pub(super) fn new(bits: u64) -> Bits {
         Bits(vec![0; bits.div_ceil(64) as usize])
     }
@@ -31,7 +31,7 @@ impl Bits {
         self.0.fill(0);
     }
 
-    /// Sets bits; those that are not there are left out.
+    /// Sets bits; bits beyond the end are ignored.
     pub(super) fn set(&mut self, start: u64, end: u64) {
         for (word, mask) in words(start, end) {
             if let Some(bits) = self.0.get_mut(word) {
@@ -49,25 +49,25 @@ impl Bits {
         }
     }
 
-    /// Is one of these bits set? Of those that are not there, none is.
+    /// True if any of these bits is set; bits beyond the end are zero.
     pub(super) fn any(&self, start: u64, end: u64) -> bool {
         words(start, end).any(|(word, mask)| self.0.get(word).is_some_and(|bits| bits & mask != 0))
     }
 
-    /// Are all of these bits set?
+    /// True if all of these bits are set.
     pub(super) fn all(&self, start: u64, end: u64) -> bool {
         words(start, end).all(|(word, mask)| self.0.get(word).is_some_and(|bits| bits & mask == mask))
     }
 }
 
-/// Bytes of a page.
+/// Bytes per page.
 const PAGE: u64 = 1 << 16;
 
-/// Bits of addresses far apart, in pages that are made when the first of their bits is set.
+/// Bits of sparse addresses, in pages created at the first set bit.
 #[derive(Debug, Default)]
 pub(super) struct SparseBits(FxHashMap<u64, Bits>);
 
-/// The parts of an address range that lie in one page: page, first and last bit in it.
+/// Parts of an address range per page: page, first and last bit.
 fn parts(start: u64, end: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     let pages = if start < end { start / PAGE..(end - 1) / PAGE + 1 } else { 0..0 };
     pages.map(move |page| {
@@ -101,7 +101,7 @@ impl SparseBits {
         parts(start, end).all(|(page, from, to)| self.0.get(&page).is_some_and(|bits| bits.all(from, to)))
     }
 
-    /// Gives `length` bits from `to` on the values of those from `from` on.
+    /// Copies the `length` bits from `from` to `to`.
     pub(super) fn copy(&mut self, to: u64, from: u64, length: u64) {
         let whole = from..from.saturating_add(length);
         if self.all(whole.start, whole.end) {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_of_bits_are_set_and_cleared_to_the_bit() {
+    fn bit_ranges_are_set_and_cleared_exactly() {
         let mut bits = Bits::new(200);
         bits.set(3, 130);
         assert!(bits.all(3, 130) && !bits.all(2, 130) && !bits.all(3, 131));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_meet_without_a_gap() {
+    fn ranges_span_pages_without_a_gap() {
         let mut bits = SparseBits::default();
         bits.set(PAGE - 1, PAGE + 1);
         assert!(bits.all(PAGE - 1, PAGE + 1) && !bits.any(0, PAGE - 1) && !bits.any(PAGE + 1, 3 * PAGE));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_take_what_is_not_set_with_them() {
+    fn copies_transfer_clear_bits() {
         let mut bits = SparseBits::default();
         bits.set(10, 12);
         bits.set(100, 110);

@@ -1,44 +1,44 @@
-//! Rows of bytes that kernels ask to be copied or filled.
+//! Extents of copies and fills that kernels request.
 
 use crate::device::Device;
 use crate::memory::MemoryError;
 
-/// Rows of bytes: how many slices of how many rows of how many bytes, with the bytes from one to the next.
+/// Extent in bytes per row, rows per slice, and slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rows {
-    /// Bytes of a row.
+    /// Bytes per row.
     pub width: u64,
-    /// Rows of a slice.
+    /// Rows per slice.
     pub height: u64,
-    /// Slices.
+    /// Number of slices.
     pub depth: u64,
 }
 
-/// Where rows lie.
+/// Layout of rows in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Device address of the first byte.
     pub address: u64,
-    /// Bytes from one row to the next.
+    /// Bytes between rows.
     pub pitch: u64,
-    /// Bytes from one slice to the next.
+    /// Bytes between slices.
     pub slice: u64,
 }
 
 impl Place {
-    /// The place of a single row.
+    /// Layout of a single row.
     pub(crate) fn row(address: u64) -> Place {
         Place { address, pitch: 0, slice: 0 }
     }
 }
 
 impl Rows {
-    /// Rows without a byte.
+    /// True if the extent contains no byte.
     pub(crate) fn is_empty(self) -> bool {
         [self.width, self.height, self.depth].contains(&0)
     }
 
-    /// Rows at a place neither overlap nor leave the address space.
+    /// True if the rows at `place` neither overlap nor leave the address space.
     pub(crate) fn fits(self, place: Place) -> bool {
         let Rows { width, height, depth } = self;
         let rows_apart = height <= 1 || place.pitch >= width;
@@ -46,7 +46,7 @@ impl Rows {
         rows_apart && slices_apart && self.end(place).is_some()
     }
 
-    /// Bytes from the first of a slice to the last.
+    /// Bytes from the start of a slice's first row to the end of its last row.
     fn slice_bytes(self, place: Place) -> Option<u64> {
         place.pitch.checked_mul(self.height.saturating_sub(1))?.checked_add(self.width)
     }
@@ -56,8 +56,8 @@ impl Rows {
         place.address.checked_add(last_slice)?.checked_add(self.slice_bytes(place)?)
     }
 
-    /// Checks that all rows at a place are allocated and none overlaps another. Takes time by the allocations that the
-    /// rows lie in, not by the number of rows.
+    /// Checks that all rows at `place` are allocated and disjoint. The time depends on the number of
+    /// allocations, not rows.
     pub(crate) fn check(self, device: &Device, place: Place) -> Result<(), MemoryError> {
         if self.is_empty() {
             return Ok(());
@@ -90,14 +90,14 @@ impl Rows {
         Ok(())
     }
 
-    /// Merges rows that follow each other without a gap; bytes and places stay the same.
+    /// Merges adjacent rows without gaps; bytes and addresses stay equal.
     pub(crate) fn joined<const N: usize>(mut self, mut places: [Place; N]) -> (Rows, [Place; N]) {
         let fits = |rows: Rows, places: &[Place; N]| places.iter().all(|place| rows.fits(*place));
         if self.is_empty() || !fits(self, &places) {
             return (Rows { width: 0, height: 0, depth: 0 }, places);
         }
         if self.height == 1 || places.iter().all(|place| place.pitch == self.width) {
-            // Slices of one row are rows.
+            // Slices of one row each are rows.
             self = Rows { width: self.width * self.height, height: self.depth, depth: 1 };
             places = places.map(|place| Place { pitch: place.slice, slice: 0, ..place });
             if places.iter().all(|place| place.pitch == self.width) {
@@ -107,14 +107,14 @@ impl Rows {
         (self, places)
     }
 
-    /// Addresses of the rows at a place that they fit.
+    /// Row addresses at `place`, which fits the extent.
     pub(crate) fn starts(self, place: Place) -> impl Iterator<Item = u64> {
         let slices = (0..self.depth).map(move |slice| place.address + slice * place.slice);
         slices.flat_map(move |start| (0..self.height).map(move |row| start + row * place.pitch))
     }
 }
 
-/// How many blocks of `bytes`, one each `step`, lie in the accessible memory around the first one at `start`.
+/// Number of blocks of `bytes`, one every `step`, within the accessible memory around `start`.
 fn fitting(device: &Device, start: u64, (bytes, step): (u64, u64)) -> u64 {
     let Some((_, end)) = device.memory.accessible_around(start) else { return 0 };
     match end.saturating_sub(start).checked_sub(bytes) {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_gaps_are_one() {
+    fn adjacent_rows_merge() {
         let dense = rows(16, 4, 8).joined([place(64, 16, 64)]);
         assert_eq!(dense.0, rows(512, 1, 1));
         let slices = rows(16, 4, 8).joined([place(64, 16, 80), place(0, 16, 64)]);

@@ -1,5 +1,5 @@
-//! Addresses of a warp-wide access: checked once for the warp where one allocation holds them all, lane by lane
-//! otherwise, and turned into host pointers.
+//! Address translation of warp-wide accesses to host pointers. One check covers the warp if one allocation
+//! holds all addresses; otherwise each lane is checked.
 
 use std::hint::black_box;
 
@@ -11,15 +11,15 @@ use super::running::Running;
 use crate::fault::FaultKind;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 
-/// Where an access goes.
+/// Memory space of an access.
 pub trait Space: 'static {
-    /// Word in which a register holds an address.
+    /// Register word that holds an address.
     type Address: Bits + Into<u64>;
 
-    /// The stretch of memory that holds the address, which is within the space.
+    /// Contiguous memory around `address`, which lies in the space.
     fn stretch(w: &mut Running<'_>, slot: u32, address: u64) -> Option<Stretch>;
 
-    /// Bytes from a lane's copy of the space to the next lane's; 0 if all lanes share the space.
+    /// Bytes between the lanes' private copies of the space; 0 if the lanes share it.
     #[inline(always)]
     fn pitch(_: &Running<'_>) -> u64 {
         0
@@ -35,24 +35,24 @@ pub trait Space: 'static {
     }
 }
 
-/// Consecutive addresses of a space that may be accessed.
+/// A range of accessible addresses of a space.
 #[derive(Clone, Copy)]
 pub struct Stretch {
     start: u64,
     end: u64,
-    /// The host address of the space's address 0, for lane 0.
+    /// Host address of the space's address 0 for lane 0.
     origin: u64,
 }
 
 impl Stretch {
-    /// Host pointer to `bytes` bytes at `address`, if they lie in the stretch.
+    /// Host pointer to `bytes` bytes at `address`, if they lie in the range.
     pub fn place(self, address: u64, bytes: u64) -> Option<*mut u8> {
         let end = address.checked_add(bytes)?;
         (address >= self.start && end <= self.end).then(|| address.wrapping_add(self.origin) as *mut u8)
     }
 }
 
-/// Global memory (and constant memory, which lies in it): addresses are host addresses.
+/// Global memory, which contains constant memory; addresses are host addresses.
 pub struct Global;
 
 impl Space for Global {
@@ -65,7 +65,7 @@ impl Space for Global {
     }
 }
 
-/// Global memory addressed by 32-bit registers: such addresses are never valid here, but code may hold them.
+/// Global memory addressed by 32-bit registers. Such an address is never valid, but code may contain one.
 pub struct GlobalNarrow;
 
 impl Space for GlobalNarrow {
@@ -88,7 +88,7 @@ impl<A: Bits + Into<u64>> Space for Shared<A> {
         Some(Stretch { start: 0, end: u64::from(w.shared_bytes), origin: w.shared as u64 })
     }
 
-    /// As far as an address was made for the CTA's rank in its cluster, it is one of the CTA's own.
+    /// An address that carries the CTA's own cluster rank refers to the CTA's own memory.
     fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Option<*mut u8> {
         let (rank, _) = rank_and_offset(address, w.cta.rank);
         if rank != u64::from(w.cta.rank) {
@@ -98,7 +98,7 @@ impl<A: Bits + Into<u64>> Space for Shared<A> {
     }
 }
 
-/// Shared memory of a cluster; addresses are those of [`super::cluster`].
+/// Shared memory of a cluster; addresses as in [`super::cluster`].
 pub struct ClusterShared;
 
 impl Space for ClusterShared {
@@ -115,7 +115,7 @@ impl Space for ClusterShared {
     }
 }
 
-/// Local memory; addresses are offsets into a lane's own stretch.
+/// Local memory; addresses are offsets in the lane's own memory.
 pub struct Local<A>(std::marker::PhantomData<A>);
 
 impl<A: Bits + Into<u64>> Space for Local<A> {
@@ -132,14 +132,14 @@ impl<A: Bits + Into<u64>> Space for Local<A> {
     }
 }
 
-/// Generic addresses: windows for the CTA's and its cluster's shared memory and for local memory, global memory
-/// elsewhere.
+/// Generic addresses: windows for the shared memory of the CTA and its cluster and for local memory, and
+/// global memory elsewhere.
 pub struct Generic;
 
 impl Space for Generic {
     type Address = u64;
 
-    /// Local memory has no stretch of all lanes.
+    /// Local memory has no range common to all lanes.
     #[inline(always)]
     fn stretch(w: &mut Running<'_>, slot: u32, address: u64) -> Option<Stretch> {
         let range = w.view.remembered(slot);
@@ -176,31 +176,31 @@ impl Space for Generic {
     }
 }
 
-/// How the addresses of a full warp lie, in the cases worth telling apart.
+/// Regular address patterns of a full warp.
 pub enum Regular {
     /// Lane i accesses `first + i * width`.
     Strided(*mut u8),
-    /// All lanes access the same place.
+    /// All lanes access the same address.
     Uniform(*mut u8),
 }
 
-/// How the addresses of a full warp lie that are regular tile by tile.
+/// Address pattern of a full warp that is regular in each tile of lanes.
 pub struct Tiled {
-    /// Where each tile's first lane accesses.
+    /// Address of each tile's first lane.
     pub places: [*mut u8; WARP / TILE],
-    /// The lanes of a tile access consecutive elements; otherwise all of them the first lane's.
+    /// True if a tile's lanes access consecutive elements; false if all access the first lane's element.
     pub strided: bool,
 }
 
-/// How a warp's addresses lie.
+/// Address pattern of a warp.
 pub enum Pattern {
-    /// Anywhere within one stretch that was checked.
+    /// Arbitrary addresses in one checked range.
     Scattered(Scattered),
-    /// Not in one stretch: check lane by lane.
+    /// Addresses outside of one range, which need a check per lane.
     Unchecked,
 }
 
-/// From the lanes' addresses to host addresses.
+/// Translation of lane addresses to host addresses.
 #[derive(Clone, Copy)]
 pub struct Scattered {
     origin: u64,
@@ -208,20 +208,20 @@ pub struct Scattered {
 }
 
 impl Scattered {
-    /// The host address of a lane's address.
+    /// Host address of a lane's address.
     #[inline(always)]
     pub fn place(self, lane: usize, address: u64) -> u64 {
         address.wrapping_add(self.origin).wrapping_add(self.pitch * lane as u64)
     }
 }
 
-/// The addresses of an op: operand `a` plus the immediate.
+/// Addresses of an op: operand `a` plus the immediate.
 ///
 /// # Safety
-/// As for [`super::op::Run`]: `op.a` is a row of `S::Address`.
+/// The contract of [`super::op::Run`] holds: `op.a` is a row of `S::Address`.
 #[inline(always)]
 pub unsafe fn addresses<S: Space>(w: &Running<'_>, op: &Op) -> [u64; WARP] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let row = unsafe { w.read_row::<S::Address>(op.a) };
     let cut = address_bits::<S>();
     let mut sums = [0; WARP];
@@ -231,17 +231,17 @@ pub unsafe fn addresses<S: Space>(w: &Running<'_>, op: &Op) -> [u64; WARP] {
     sums
 }
 
-/// Recognises a full warp's access to consecutive elements, or to one, of `width` bytes (a power of two); `None` is
-/// any other, and any that is not allowed.
+/// Recognises a full warp's valid access to consecutive elements, or to one element, of `width` bytes (a
+/// power of two). Any other access gives `None`.
 ///
 /// # Safety
-/// As for [`super::op::Run`]: `op.a` is a row of `S::Address`.
+/// The contract of [`super::op::Run`] holds: `op.a` is a row of `S::Address`.
 #[inline(always)]
 pub unsafe fn regular<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Option<Regular> {
     if w.mask != u32::MAX || S::pitch(w) != 0 {
         return None;
     }
-    // SAFETY: the caller's promise; nothing writes the row while the reference lives.
+    // SAFETY: guaranteed by the caller; nothing writes the row while the reference lives.
     let row = unsafe { &*w.row::<S::Address>(op.a).cast::<[S::Address; WARP]>() };
     let width = u64::from(width);
     let span = Into::<u64>::into(row[31]).wrapping_sub(row[0].into());
@@ -263,8 +263,9 @@ pub unsafe fn regular<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32
     Some(if step == 0 { Regular::Uniform(place) } else { Regular::Strided(place) })
 }
 
-/// Recognises a full warp whose lanes, [`TILE`] by [`TILE`], access consecutive elements, or one, of `width` bytes (a
-/// power of two), as the rows of a two-dimensional CTA do; `None` is any other, and any that is not allowed.
+/// Recognises a full warp whose tiles of [`TILE`] lanes each access consecutive elements, or one element,
+/// of `width` bytes (a power of two), as rows of a two-dimensional CTA do. Any other access, and any
+/// invalid one, gives `None`.
 ///
 /// # Safety
 /// As for [`regular`].
@@ -320,7 +321,7 @@ pub fn pattern<I: Isa, S: Space>(
     let some = addresses[w.mask.trailing_zeros() as usize & 31];
     let Some(stretch) = S::stretch(w, op.slot, some) else { return Pattern::Unchecked };
     let last = stretch.end.wrapping_sub(width);
-    // The top bit is set for a lane before the stretch, behind it, or misaligned: stretches are far shorter than 2^63.
+    // The top bit marks lanes before or after the range or misaligned: ranges are far shorter than 2^63.
     let mut wrong = [0; WARP];
     for (wrong, address) in wrong.iter_mut().zip(addresses) {
         let misaligned = (address & (width - 1)).wrapping_neg();
@@ -350,14 +351,14 @@ pub fn resolve_aligned<S: Space>(
     })
 }
 
-/// The addresses, as a slice whose length the compiler does not know: what is done for each lane is a loop and not 32 copies of
-/// its body for each type and space.
+/// The addresses as a slice of opaque length. The compiler then emits a loop per lane instead of 32
+/// unrolled bodies for each type and space.
 #[inline(always)]
 pub fn one_by_one(addresses: &[u64; WARP]) -> &[u64] {
     black_box(addresses.as_slice())
 }
 
-/// Lanes of a mask, lowest first.
+/// Lanes of a mask in ascending order.
 pub fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {

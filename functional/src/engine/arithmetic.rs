@@ -1,8 +1,8 @@
-//! The shape of floating-point arithmetic: up to three operands of one type, and two ways to the result.
+//! Skeleton of floating-point operations: up to three operands of one type and two paths to the result.
 //!
-//! The common way is vectorised by the compiler and right for nearly all operands; the lanes for which it is not
-//! (a NaN whose payload counts, an angle too large for the quick reduction) are found afterwards, all at once, and
-//! done again one by one.
+//! The compiler vectorises the common path, which is correct for nearly all operands. Lanes that need the
+//! rare path, such as NaNs with payload or angles too large for the fast reduction, are detected afterwards
+//! and recomputed one by one.
 
 use super::isa::{Isa, per_level};
 use super::lane::{Lane, WARP, array_of};
@@ -12,20 +12,20 @@ use super::shapes::{CHUNK, read_chunk, write_chunk};
 
 /// d = f(a), f(a, b) or f(a, b, c).
 pub trait Arithmetic: 'static {
-    /// Operands.
+    /// Operand type.
     type T: Lane;
-    /// Result.
+    /// Result type.
     type D: Lane;
-    /// How many of the three operands there are; the others repeat the first.
+    /// Number of operands, 1 to 3; unused operands repeat the first.
     const OPERANDS: usize;
-    /// One lane. `how` is the op's immediate, the same for all lanes.
+    /// Result of one lane. `how` is the op's immediate, equal for all lanes.
     fn common(x: [Self::T; 3], how: u64) -> Self::D;
-    /// Must the lane, for which [`Arithmetic::common`] said `d`, be done by [`Arithmetic::rare`]?
+    /// True if [`Arithmetic::rare`] must recompute a lane for which [`Arithmetic::common`] returned `d`.
     #[inline(always)]
     fn is_rare(_x: [Self::T; 3], _d: Self::D) -> bool {
         false
     }
-    /// One lane that is rare.
+    /// Result of one rare lane.
     fn rare(x: [Self::T; 3], how: u64) -> Self::D {
         Self::common(x, how)
     }
@@ -41,10 +41,10 @@ fn lane<T: Lane>(x: &[Chunk<T>; 3], i: usize) -> [T; 3] {
 /// A chunk of the operands.
 ///
 /// # Safety
-/// As for [`super::op::Run`]: the op names rows of `O::T`'s width.
+/// The contract of [`super::op::Run`] holds: the op names rows of `O::T`'s width.
 #[inline(always)]
 unsafe fn operands<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize) -> [Chunk<O::T>; 3] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let a = read_chunk::<O::T>(w, op.a, chunk);
         let b = if O::OPERANDS > 1 { read_chunk::<O::T>(w, op.b, chunk) } else { a };
@@ -53,15 +53,15 @@ unsafe fn operands<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize) -> [Ch
     }
 }
 
-/// Does the rare lanes of a chunk again. Reads the operands anew: were it given them, the common way would have to keep
-/// them in memory and not in vector registers.
+/// Recomputes the rare lanes of a chunk. The operands are read again, because passing them would force the
+/// common path to keep them in memory instead of vector registers.
 ///
 /// # Safety
 /// As for [`operands`].
 #[cold]
 #[inline(never)]
 unsafe fn mend<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize, mut d: Chunk<O::D>) -> Chunk<O::D> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let x = unsafe { operands::<O>(w, op, chunk) };
     for (i, d) in d.iter_mut().enumerate() {
         let operands = lane::<O::T>(&x, i);
@@ -75,7 +75,7 @@ unsafe fn mend<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize, mut d: Chu
 #[inline(always)]
 unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
-        // SAFETY: the binder has given rows of the types' widths.
+        // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
             let x = operands::<O>(w, op, chunk);
             let mut d: Chunk<O::D> = array_of(|i| O::common(lane::<O::T>(&x, i), op.immediate).to_bits());
@@ -93,6 +93,6 @@ unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -
 }
 
 per_level! {
-    /// The warp-wide form of an [`Arithmetic`].
+    /// Warp-wide form of an [`Arithmetic`].
     pub fn arithmetic<O: Arithmetic> = arithmetic_body
 }

@@ -1,21 +1,22 @@
-//! CTA barriers (`bar`, `barrier`; PTX manual 9.7.13.1): threads arrive, and when enough have, a generation passes.
+//! CTA barriers (`bar`, `barrier`; PTX manual 9.7.13.1): a generation completes when enough threads have
+//! arrived.
 
 use serde::{Deserialize, Serialize};
 
-/// Named barriers a CTA has.
+/// Named barriers per CTA.
 pub const BARRIERS: usize = 16;
 
-/// Number of the barrier of the cluster, behind the named ones.
+/// Number of the cluster barrier, after the named barriers.
 pub const CLUSTER_BARRIER: usize = BARRIERS;
 
-/// One named barrier.
+/// A named barrier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Barrier {
-    /// Threads that have arrived in this generation.
+    /// Threads that arrived in this generation.
     arrived: u32,
-    /// Threads wanted; 0 means all of the CTA.
+    /// Required threads; 0 means all of the CTA.
     wanted: u32,
-    /// Counts completions.
+    /// Number of completed generations.
     pub generation: u32,
     holding: u32,
     last_holding: u32,
@@ -23,8 +24,8 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// `threads` threads arrive, `holding` of them with a true predicate; `wanted` is how many the barrier takes
-    /// (0: all of the CTA, of which `live` have not exited). True when that completes the barrier.
+    /// Records the arrival of `threads` threads, `holding` of them with a true predicate. `wanted` is the
+    /// required number (0: all `live` threads of the CTA). Returns true if the barrier completes.
     pub fn arrive(&mut self, threads: u32, holding: u32, wanted: u32, live: u32) -> bool {
         self.arrived += threads;
         self.holding += holding;
@@ -32,7 +33,7 @@ impl Barrier {
         self.check(live)
     }
 
-    /// Completes the barrier if enough have arrived; to be called too when threads exit.
+    /// Completes the barrier if enough threads have arrived; also needed after threads exit.
     pub fn check(&mut self, live: u32) -> bool {
         let wanted = if self.wanted == 0 { live } else { self.wanted };
         if self.arrived == 0 || self.arrived < wanted {
@@ -46,17 +47,17 @@ impl Barrier {
         true
     }
 
-    /// Threads of the last generation whose predicate held.
+    /// Threads of the last generation with a true predicate.
     pub fn popc(&self) -> u32 {
         self.last_holding
     }
 
-    /// Did the predicate hold for all threads of the last generation?
+    /// True if the predicate held for all threads of the last generation.
     pub fn all(&self) -> bool {
         self.last_holding == self.last_arrived
     }
 
-    /// Did the predicate hold for any thread of the last generation?
+    /// True if the predicate held for any thread of the last generation.
     pub fn any(&self) -> bool {
         self.last_holding != 0
     }
@@ -66,13 +67,13 @@ impl Barrier {
         if self.wanted == 0 { self.arrived } else { 0 }
     }
 
-    /// Can a barrier be in this state? Arrivals are so few that further ones can be counted.
+    /// True if the state is plausible: arrivals are few enough that counting cannot overflow.
     pub(crate) fn is_possible(&self) -> bool {
         const MOST: u32 = 1 << 20;
         self.arrived < MOST && self.holding <= self.arrived
     }
 
-    /// Threads that have arrived and wait for others.
+    /// Threads that have arrived and wait.
     pub fn waiting(&self) -> u32 {
         self.arrived
     }
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_barrier_of_all_completes_with_the_last_live_thread() {
+    fn cta_barrier_completes_with_the_last_live_thread() {
         let mut barrier = Barrier::default();
         assert!(!barrier.arrive(32, 3, 0, 64));
         assert!(barrier.arrive(32, 4, 0, 64));
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_complete_a_barrier_of_all_but_not_one_of_a_number() {
+    fn exits_complete_cta_barriers_but_no_counted_ones() {
         let mut all = Barrier::default();
         assert!(!all.arrive(32, 0, 0, 64));
         assert!(all.check(32));

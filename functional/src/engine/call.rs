@@ -1,5 +1,5 @@
-//! Calls: a frame for the callee, arguments and results copied between the callers' and callees' local memory, and the
-//! functions that are native code here (`vprintf`, `malloc`, …).
+//! Calls: frames of callees, transfer of arguments and results through local memory, and native functions
+//! (`vprintf`, `malloc`, …).
 
 use super::access::lanes_of;
 use super::frame::Frame;
@@ -10,7 +10,8 @@ use super::running::Running;
 use crate::check::stack;
 use crate::fault::FaultKind;
 
-/// Calls the function of call site `immediate`; through a register, that of row `a`, whose lanes may differ.
+/// Calls the function of call site `immediate`. An indirect call takes the targets from row `a`, and lanes
+/// may differ.
 pub(crate) fn call(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let site = &grid.program.call_sites[op.immediate as usize];
@@ -24,9 +25,9 @@ pub(crate) fn call(w: &mut Running<'_>, op: &Op) -> Flow {
     enter(w, site, op.immediate as u32, function)
 }
 
-/// The function that the first lane calls. Where lanes call different ones, the others come to this op again.
+/// Function that the first lane calls. Lanes with other targets execute this op again.
 fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
-    // SAFETY: `a` is a row of double words.
+    // SAFETY: `a` is a 64-bit row.
     let targets = unsafe { w.read_row::<u64>(op.a) };
     let first = w.mask.trailing_zeros() as usize;
     let mut same = 0;
@@ -36,7 +37,7 @@ fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
         }
     }
     if same != w.mask {
-        // The lanes meet again behind the call, where the binder has put a reconvergence op.
+        // The lanes reconverge after the call, at an op placed by the binder.
         let pc = w.pc;
         return Err(w.diverge(same, pc, pc, pc + 1));
     }
@@ -74,11 +75,11 @@ fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Fl
     w.enter(callee.entry, frame)
 }
 
-/// Least local memory that an activation is charged, so that endless recursion ends.
+/// Minimum local memory charged per activation, so that endless recursion faults.
 const FRAME_COST: u32 = 16;
 
 impl Running<'_> {
-    /// Where the running frame's part of local memory ends.
+    /// End of the running frame's part of local memory.
     pub(crate) fn frame_end(&self) -> u32 {
         let function = self.divergence.frames.get(self.divergence.frame).function as usize;
         self.local_base + self.grid.program.functions[function].frame_bytes()
@@ -86,13 +87,13 @@ impl Running<'_> {
 }
 
 impl BoundFunction {
-    /// Bytes of local memory that an activation is charged.
+    /// Bytes of local memory charged for an activation.
     pub(crate) fn frame_bytes(&self) -> u32 {
         self.local_bytes.max(FRAME_COST)
     }
 }
 
-/// Copies the results of the executing lanes to where their call wants them.
+/// Copies the executing lanes' results to the destinations of their call.
 pub(crate) fn return_values(w: &mut Running<'_>) {
     let grid = w.grid;
     if w.divergence.frame == 0 {

@@ -1,11 +1,12 @@
-//! A cluster being executed: CTAs that are resident together, have a barrier in common, and reach each other's shared
-//! memory (PTX manual 2.2.2). Every CTA belongs to one; without a cluster's dimensions it is alone in it.
+//! Execution of a cluster: CTAs that are co-resident, share a barrier, and can access each other's shared
+//! memory (PTX manual 2.2.2). A CTA without cluster dimensions forms a cluster of one.
 //!
-//! One worker executes the whole cluster, its CTAs in turns. Their shared memory lies in one block, CTA after CTA.
+//! One worker executes the whole cluster, its CTAs in turns. Their shared memory forms one block, CTA after
+//! CTA.
 //!
-//! An address in the cluster's window of shared memory is [`WINDOW_SIZE`] times a number, plus an offset. Number 0 is
-//! the CTA that uses the address, so that a CTA's own addresses are offsets and need no translation; number `n + 1` is
-//! the CTA of rank `n`. `mapa` makes the second kind, which means the same in each CTA of the cluster.
+//! An address in the cluster's shared window is a number times [`WINDOW_SIZE`], plus an offset. Number 0 is
+//! the CTA that uses the address, so a CTA's own addresses are plain offsets. Number `n + 1` is the CTA of
+//! rank `n`; `mapa` makes such addresses, which are valid in the whole cluster.
 
 mod saved;
 
@@ -17,70 +18,70 @@ use crate::fault::FaultKind;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 pub(crate) use saved::SavedCluster;
 
-/// CTAs that a cluster can have.
+/// Maximum CTAs per cluster.
 pub const MAXIMUM_CTAS: u32 = CLUSTER_WINDOWS as u32 - 1;
 
-/// Words behind a CTA's shared memory that a vector load may reach into.
+/// Padding words after a CTA's shared memory, into which a vector load may reach.
 const OVERHANG: usize = 8;
 
-/// What the CTAs of a cluster have in common.
+/// State shared by the CTAs of a cluster.
 #[derive(Debug, Default)]
 pub struct ClusterState {
-    /// The cluster's barrier.
+    /// Cluster barrier.
     pub barrier: Barrier,
-    /// CTAs.
+    /// Number of CTAs.
     pub ctas: u32,
     /// Threads that have not exited.
     live_threads: u32,
-    /// Bytes from one CTA's shared memory to the next one's.
+    /// Bytes between the CTAs' shared memory.
     pub(crate) pitch: u64,
 }
 
 impl ClusterState {
-    /// `count` threads exit; the barrier may complete by that.
+    /// Records the exit of `count` threads, which may complete the barrier.
     pub fn exit_threads(&mut self, count: u32) {
         self.live_threads -= count.min(self.live_threads);
         self.barrier.check(self.live_threads);
     }
 
-    /// `count` threads come to the barrier.
+    /// Records the arrival of `count` threads at the barrier.
     pub fn arrive(&mut self, count: u32) {
         self.barrier.arrive(count, 0, 0, self.live_threads);
     }
 
-    /// Where the shared memory of the CTA of this rank begins, in that of the cluster.
+    /// Start of a CTA's shared memory in the cluster's block, by rank.
     pub(super) fn shared_of(&self, rank: usize, cluster: &mut [u64]) -> *mut u8 {
-        // The words of each CTA begin within those of the cluster, which have as many times the pitch.
+        // The result stays inside the block, which holds one pitch per CTA.
         cluster.as_mut_ptr().cast::<u8>().wrapping_add(rank * self.pitch as usize)
     }
 }
 
-/// Number of the CTA with this rank, as part of an address: times [`WINDOW_SIZE`].
+/// Window number of the CTA with this rank, as part of an address.
 pub fn window_of(rank: u32, own_rank: u32) -> u64 {
     let number = if rank == own_rank { 0 } else { rank.min(MAXIMUM_CTAS) + 1 };
     u64::from(number) * WINDOW_SIZE
 }
 
-/// Rank of the CTA that an address in the cluster's window belongs to, and the offset in its shared memory.
+/// Rank of the CTA that owns an address of the cluster window, and the offset in its shared memory.
 pub fn rank_and_offset(address: u64, own_rank: u32) -> (u64, u64) {
     let rank = (address / WINDOW_SIZE).checked_sub(1).unwrap_or(own_rank.into());
     (rank, address % WINDOW_SIZE)
 }
 
-/// The address of the same offset in the CTA of rank `rank`.
+/// Address of the same offset in the CTA of rank `rank`.
 pub fn in_cta(address: u64, rank: u32, own_rank: u32) -> u64 {
     window_of(rank, own_rank) + rank_and_offset(address, own_rank).1
 }
 
-/// Words from one CTA's shared memory to the next one's.
+/// Words between the CTAs' shared memory.
 fn words_per_cta(grid: &Grid) -> usize {
     (grid.shared_bytes() as usize).div_ceil(8) + OVERHANG
 }
 
-/// A cluster with all its storage; the storage is used again for the next one.
+/// A cluster with its storage, which the next cluster reuses.
 #[derive(Debug)]
 pub struct Cluster {
-    /// Its number in the launch.
+    /// Number of the cluster in the launch.
     index: u64,
     pub(super) state: ClusterState,
     pub(super) ctas: Vec<Cta>,
@@ -88,7 +89,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Storage for a cluster of this launch.
+    /// Allocates storage for a cluster of this launch.
     pub fn new(grid: &Grid) -> Cluster {
         let words = words_per_cta(grid);
         let ctas = grid.ctas_per_cluster();
@@ -100,7 +101,7 @@ impl Cluster {
         }
     }
 
-    /// Makes this the cluster number `index` of the launch, nothing executed yet.
+    /// Resets the storage to cluster number `index` of the launch.
     pub fn start(&mut self, grid: &Grid, index: u64) {
         self.index = index;
         self.state.barrier = Barrier::default();
@@ -111,7 +112,7 @@ impl Cluster {
         }
     }
 
-    /// Runs the CTAs in turn, until all are finished or `rounds` rounds of their warps have passed.
+    /// Runs the CTAs in turn until all finish or `rounds` rounds of their warps have passed.
     pub fn run(&mut self, grid: &Grid, view: &mut View, rounds: u32, executed: &mut Executed) -> Turn {
         if let [cta] = &mut self.ctas[..] {
             let turn =
@@ -149,18 +150,18 @@ impl Cluster {
         Turn::Suspended
     }
 
-    /// Its first CTA.
+    /// Coordinates of the first CTA.
     pub(crate) fn first_cta(&self) -> [u32; 3] {
         self.ctas.first().map_or([0; 3], |cta| cta.state.id)
     }
 
-    /// A fault of the whole cluster, at the place where its first unfinished CTA is.
+    /// Fault of the whole cluster, located at its first unfinished CTA.
     pub fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<crate::fault::Fault> {
         let cta = self.ctas.iter().find(|cta| !cta.is_finished()).unwrap_or(&self.ctas[0]);
         cta.stuck(grid, kind)
     }
 
-    /// The fault of threads of which none can go on: some wait at barriers that the others never reach.
+    /// Deadlock fault: some threads wait at barriers that the other threads never reach.
     pub(super) fn deadlocked(&self, grid: &Grid) -> Box<crate::fault::Fault> {
         let at_named: u32 = self.ctas.iter().map(Cta::waiting_at_barriers).sum();
         let waiting = at_named + self.state.barrier.waiting();
@@ -176,20 +177,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_made_for_a_rank_leads_back_to_it() {
+    fn mapped_addresses_keep_their_rank_and_offset() {
         for (rank, own) in [(0, 0), (0, 3), (3, 0), (15, 2)] {
             assert_eq!(rank_and_offset(window_of(rank, own) + 40, own), (u64::from(rank), 40));
         }
     }
 
     #[test]
-    fn an_address_of_ones_own_is_an_offset() {
+    fn own_addresses_are_offsets() {
         assert_eq!(window_of(5, 5), 0);
         assert_eq!(rank_and_offset(12, 5), (5, 12));
     }
 
     #[test]
-    fn exits_complete_the_barrier_of_the_others() {
+    fn exits_complete_the_cluster_barrier() {
         let mut cluster = ClusterState { live_threads: 64, ..ClusterState::default() };
         cluster.arrive(32);
         assert_eq!(cluster.barrier.generation, 0);

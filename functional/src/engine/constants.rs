@@ -1,18 +1,18 @@
-//! Constants of a program: rows with the same value in all lanes, which all warps read where they lie once.
+//! Constant rows of a program: equal in all lanes and shared by all warps.
 
 use super::frame::Row;
 
-/// The offset of an operand names one of these rows, and not one of the frame.
+/// Bit of an operand offset that marks a constant row instead of a frame row.
 const CONSTANT: u32 = 1 << 31;
 
-/// The constants of a program.
+/// Constant rows of a program.
 #[derive(Debug, Clone, Default)]
 pub struct Constants {
     rows: Vec<Row>,
 }
 
 impl Constants {
-    /// Adds a constant, of a double word in each lane if it is `wide`, and gives the offset that names it.
+    /// Adds a constant (64-bit lanes if `wide`) and returns its operand offset.
     pub(crate) fn add(&mut self, bits: u64, wide: bool) -> u32 {
         let offset = CONSTANT | size_of_val(&*self.rows) as u32;
         if wide {
@@ -24,7 +24,7 @@ impl Constants {
         offset
     }
 
-    /// Changes the double words of a wide constant.
+    /// Replaces the lanes of a wide constant.
     pub(crate) fn set_wide(&mut self, offset: u32, values: &[u64; 32]) {
         let first = (offset & !CONSTANT) as usize / size_of::<Row>();
         let Some([low, high]) = self.rows.get_mut(first..first + 2) else { return };
@@ -40,20 +40,20 @@ impl Constants {
         &self.rows
     }
 
-    /// What offsets of constants count from.
+    /// Base of constant offsets.
     #[inline(always)]
     pub(crate) fn base(&self) -> *const u8 {
         self.rows.as_ptr().cast::<u8>().wrapping_sub(CONSTANT as usize)
     }
 }
 
-/// Whether an offset names a constant.
+/// True if the offset names a constant.
 #[inline(always)]
 pub(crate) fn names_constant(offset: u32) -> bool {
     offset & CONSTANT != 0
 }
 
-/// Where the row at an offset begins: of the frame that begins at a place, or of constants whose offsets count from a base.
+/// Address of a row: in the frame that starts at `frame`, or in the constants with base `constants`.
 #[inline(always)]
 pub(crate) fn row_at(frame: *mut u8, constants: *const u8, offset: u32) -> *mut u8 {
     let base = if names_constant(offset) { constants.cast_mut() } else { frame };
@@ -65,13 +65,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_offset_names_a_row_of_the_frame_or_a_constant() {
+    fn offsets_select_frame_or_constant_rows() {
         let mut constants = Constants::default();
         let (word, wide, last) =
             (constants.add(7, false), constants.add(5 << 32 | 6, true), constants.add(8, false));
         let mut frame = [Row([1; 32]), Row([2; 32])];
         let frame = frame.as_mut_ptr().cast::<u8>();
-        // SAFETY: rows of the frame and of the constants.
+        // SAFETY: the offsets are those of the frame's and the constants' rows.
         let read = |offset| unsafe { row_at(frame, constants.base(), offset).cast::<[u32; 2]>().read() };
         assert_eq!([0, 128].map(read), [[1; 2], [2; 2]]);
         assert_eq!([word, wide, wide + 128, last].map(read), [[7; 2], [6, 5], [6, 5], [8; 2]]);

@@ -1,4 +1,4 @@
-//! A CTA being executed: its warps take turns, each running until it blocks, yields or finishes.
+//! Execution of a CTA: warps take turns, and each runs until it blocks, yields or finishes.
 
 mod saved;
 
@@ -21,50 +21,50 @@ use crate::check::CtaChecks;
 use crate::fault::{Fault, FaultKind, Waiting};
 pub(crate) use saved::SavedCta;
 
-/// Words behind local memory that a vector load may reach into.
+/// Padding words after local memory, into which a vector load may reach.
 const OVERHANG: usize = 8;
 
-/// What all warps of a CTA share.
+/// State shared by the warps of a CTA.
 #[derive(Debug)]
 pub struct CtaState {
-    /// CTA within the grid, x fastest.
+    /// Number of the CTA in the grid, x fastest.
     pub index: u64,
-    /// CTA within the grid.
+    /// Coordinates of the CTA in the grid.
     pub id: [u32; 3],
-    /// CTA within its cluster, x fastest.
+    /// Rank of the CTA in its cluster, x fastest.
     pub rank: u32,
     /// Named barriers.
     pub barriers: [Barrier; BARRIERS],
     /// Threads that have not exited.
     pub live_threads: u32,
-    /// What checks know of it, if there are any.
+    /// Sanitizer state, if kernels are checked.
     pub(crate) checks: Option<Box<CtaChecks>>,
-    /// Where and when it runs, if time is simulated.
+    /// Simulated SM and time, under a timing model.
     pub(crate) simulated: Option<Box<Simulated>>,
-    /// Addresses of the texels that the current op has touched, if somebody is told.
+    /// Addresses of texels touched by the current op, if a probe needs them.
     pub(crate) texels: Vec<u64>,
 }
 
-/// Simulated time and place of a CTA.
+/// Simulated location and time of a CTA.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     pub(crate) residence: Residence,
-    /// When the current op takes effect.
+    /// Time at which the current op takes effect.
     pub(crate) now: Moment,
 }
 
 impl CtaState {
-    /// The SM that it is on, if time is simulated.
+    /// SM of the CTA under a timing model.
     pub(crate) fn sm(&self) -> Option<u32> {
         self.simulated.as_ref().map(|simulated| simulated.residence.sm)
     }
 
-    /// The current op touches the texel at this address.
+    /// Records that the current op touches the texel at `address`.
     pub(crate) fn touch_texel(&mut self, address: u64) {
         self.texels.push(address);
     }
 
-    /// `count` threads exit; barriers of all may complete by that.
+    /// Records the exit of `count` threads, which may complete CTA barriers.
     pub fn exit_threads(&mut self, count: u32) {
         self.live_threads -= count.min(self.live_threads);
         for barrier in &mut self.barriers {
@@ -83,7 +83,7 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    /// The warp's time slice has ended; does it spin?
+    /// Handles the end of the warp's time slice; returns true if the warp spins.
     fn slice_ended(&mut self, grid: &Grid) -> bool {
         let spins = self.divergence.slice_ended(&grid.program);
         if self.divergence.spin.has_short_slice() {
@@ -93,7 +93,7 @@ impl WarpState {
     }
 }
 
-/// A CTA with all its storage; the storage is used again for the next CTA.
+/// A CTA with its storage, which the next CTA reuses.
 #[derive(Debug)]
 pub struct Cta {
     pub(super) state: CtaState,
@@ -103,22 +103,22 @@ pub struct Cta {
     pub(super) unfinished: usize,
 }
 
-/// What a CTA's turn came to.
+/// Result of a CTA's turn.
 #[derive(Debug)]
 pub enum Turn {
     /// All threads have exited.
     Finished,
-    /// The time is over.
+    /// The turn is over.
     Suspended,
-    /// All its warps wait for each other, or spin on memory that another CTA or the host has to change.
+    /// All warps wait for each other, or spin on memory that another CTA or the host must change.
     Spins,
-    /// Its warps wait for something outside.
+    /// All warps wait for an event outside of the CTA.
     Blocked,
     /// A lane faulted.
     Fault(Box<Fault>),
 }
 
-/// Counters of executed work. Sums and differences wrap: a part may be a correction.
+/// Counters of executed work. Arithmetic wraps, because a part may be a negative correction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
     /// Warp instructions.
@@ -142,7 +142,7 @@ impl SubAssign for Executed {
 }
 
 impl Cta {
-    /// Storage for a CTA of this launch.
+    /// Allocates storage for a CTA of this launch.
     pub fn new(grid: &Grid) -> Cta {
         let warps = grid.warps_per_cta();
         let shared_bytes = grid.shared_bytes();
@@ -165,7 +165,7 @@ impl Cta {
         }
     }
 
-    /// Makes this the CTA of rank `rank` of cluster number `cluster` of the launch, nothing executed yet.
+    /// Resets the storage to the CTA of rank `rank` in cluster number `cluster` of the launch.
     pub fn start(&mut self, grid: &Grid, cluster: u64, rank: u32) {
         let program = &*grid.program;
         let kernel = program.kernel();
@@ -202,7 +202,7 @@ impl Cta {
             let words = |bytes: u32| (bytes as usize).div_ceil(8).min(lane_words);
             let words_of_warp = lane_words * 32 + OVERHANG;
             if warp.local.len() != words_of_warp {
-                // Of a deep stack the host has only those pages that are touched.
+                // The host backs only the touched pages of a deep stack.
                 warp.local = vec![0; words_of_warp];
             }
             for lane in 0..if lane_words == 0 { 0 } else { 32 } {
@@ -215,7 +215,7 @@ impl Cta {
         }
     }
 
-    /// Have all threads exited?
+    /// True if all threads have exited.
     pub fn is_finished(&self) -> bool {
         self.unfinished == 0
     }
@@ -225,8 +225,8 @@ impl Cta {
         self.state.barriers.iter().map(Barrier::waiting).sum()
     }
 
-    /// Runs the warps in turn until the CTA is finished or `rounds` rounds have passed. Its shared memory begins at
-    /// `shared`, in that of its cluster.
+    /// Runs the warps in turn until the CTA finishes or `rounds` rounds have passed. The CTA's shared
+    /// memory starts at `shared` in the cluster's block.
     pub fn run(
         &mut self,
         grid: &Grid,
@@ -295,7 +295,8 @@ impl Cta {
         (running.ration, running.probe) = (grid.ration, SpinProbe::new());
         running.refuel(running.fuel);
         let (stop, moved) = match running.switch() {
-            // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
+            // SAFETY: the program was bound in this process, and `switch` has selected a fragment of this
+            // warp.
             Flow::Jump | Flow::Next => (unsafe { running.run() }, true),
             Flow::Stop => (std::mem::replace(&mut running.stop, Stop::Yield), false),
         };
@@ -305,7 +306,7 @@ impl Cta {
         turn
     }
 
-    /// A warp of which no fragment runs yet.
+    /// Context of a warp before a fragment is selected.
     #[inline(always)]
     pub(super) fn running<'r>(
         &'r mut self,
@@ -344,7 +345,7 @@ impl Cta {
         }
     }
 
-    /// A fault of the whole CTA, at the place where its first unfinished warp is.
+    /// Fault of the whole CTA, located at its first unfinished warp.
     pub fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<Fault> {
         let warp = self.warps.iter().position(|warp| !warp.finished).unwrap_or(0);
         let pc = self.warps.get(warp).and_then(|warp| warp.divergence.next_pc());
@@ -366,7 +367,7 @@ impl Cta {
         })
     }
 
-    /// Where the threads are that have not exited.
+    /// Positions of the live threads.
     fn waiting(&self, grid: &Grid) -> Vec<Waiting> {
         let unfinished = self.warps.iter().enumerate().filter(|(_, warp)| !warp.finished);
         let fragments = unfinished.flat_map(|(number, warp)| {
@@ -378,7 +379,7 @@ impl Cta {
     }
 }
 
-/// What a warp's turn came to.
+/// Result of a warp's turn.
 struct WarpTurn {
     stop: Stop,
     moved: bool,

@@ -1,14 +1,17 @@
-//! Independent thread scheduling: the lanes of a warp may stand at different places, all of them make progress, and
-//! they come together again at the immediate post-dominator of the branch that parted them.
+//! Independent thread scheduling: lanes of a warp may diverge, all of them make progress, and they
+//! reconverge at the immediate post-dominator of the branch.
 //!
-//! Lanes at one place form a *fragment*; one fragment runs, the others are queued. A branch that parts a fragment
-//! opens a *join* at the reconvergence point; lanes that get there are parked in it until all have come. A join has
-//! patience: when the lanes it waits for seem to spin (on an atomic or volatile access), or have taken very long, the
-//! parked lanes go on alone, so a lane that waits for a lock held by a parked lane of its own warp gets it. A call is
-//! a join at the return address with a frame of its own.
+//! Lanes at one position form a *fragment*; one fragment runs, the others are queued. A divergent branch
+//! opens a *join* at its reconvergence point, where arriving lanes are parked until all have come. A call
+//! opens a join at its return address, with a new frame.
 //!
-//! With a SIMT stack (`Grid::simt_stack`) joins have no patience, and of the fragments that can go on the one that was queued
-//! last does, until it waits: lanes that spin for others of their warp spin for ever, which is told.
+//! A join has patience. If the missing lanes seem to spin (on an atomic or volatile access) or take very
+//! long, the parked lanes continue alone. A lane that waits for a lock of a parked lane of its own warp
+//! therefore gets the lock.
+//!
+//! With a SIMT stack (`Grid::simt_stack`), joins have no patience, and the most recently queued ready
+//! fragment runs until it waits. Lanes that spin for others of their warp then spin forever, which is
+//! reported as a fault.
 
 mod check;
 mod saved;
@@ -29,31 +32,31 @@ use super::spin::SpinDetector;
 use crate::fault::{Awaits, FaultKind};
 pub(crate) use saved::{Between, SavedLanes};
 
-/// Jumps in a time slice.
+/// Jumps per time slice.
 pub const SLICE: u32 = 4096;
-/// Jumps in a time slice while the fragment may be spinning.
+/// Jumps per time slice of a fragment that may be spinning.
 pub const SPIN_SLICE: u32 = 64;
-/// Slices that a join waits for lanes which do not seem to spin.
+/// Slices that a join waits for lanes that do not seem to spin.
 const PATIENCE: u32 = 256;
-/// Slices that one slice of possible spinning counts for.
+/// Weight of a slice of possible spinning, in slices.
 const SPIN_WEIGHT: u32 = 32;
-/// Slices of possible spinning after which lanes on a SIMT stack are taken to spin for ever.
+/// Slices of possible spinning after which lanes on a SIMT stack count as spinning forever.
 const MOST_SPUN: u32 = 1 << 15;
-/// No join.
+/// Number of no join.
 pub const NONE: u32 = u32::MAX;
 
-/// Why lanes go on together only.
-const ON_A_STACK: &str = ": on a SIMT stack (`sm.divergence` of the GPU is `stack`) they do not go on alone, which they do \
-                          with `sm.divergence=independent`";
+/// Explanation of SIMT-stack behaviour for faults.
+const ON_A_STACK: &str = ": on a SIMT stack (`sm.divergence=stack`), lanes do not continue alone; \
+                          use `sm.divergence=independent`";
 
-/// What a queued fragment waits for.
+/// Reason for which a fragment is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Wait {
-    /// Nothing.
+    /// None: the fragment is ready.
     Ready,
-    /// A barrier to pass this generation.
+    /// A barrier must complete this generation.
     Barrier { id: u32, generation: u32 },
-    /// The lanes of `members` to come to the same op; `here` are those of the fragment that execute it.
+    /// The lanes of `members` must reach the same op; `here` are the fragment's executing lanes.
     Lanes { members: u32, here: u32 },
 }
 
@@ -80,48 +83,49 @@ struct Join {
     expected: u32,
     arrived: u32,
     parent: u32,
-    /// The callee's frame, if the join is a call's.
+    /// Frame of the callee, if a call opened the join.
     callee: Option<u32>,
     waited: u32,
 }
 
-/// The lanes of a warp that do not run now, and how the running ones will meet them.
+/// Lanes of a warp that are not running, and the joins at which they meet the running ones.
 #[derive(Debug, Default)]
 pub struct Divergence {
     queue: VecDeque<Fragment>,
     joins: Vec<Option<Join>>,
-    /// Frames of the functions being executed.
+    /// Frames of active functions.
     pub(crate) frames: Frames,
-    /// The running fragment's innermost join.
+    /// Innermost join of the running fragment.
     join: u32,
-    /// The running fragment's frame.
+    /// Frame of the running fragment.
     pub(crate) frame: u32,
     /// Lanes that have not exited.
     pub(crate) live: u32,
-    /// Members of the current warp-wide op that execute it elsewhere.
+    /// Members of the current warp-wide op that execute it in other fragments.
     pub(crate) apart: Vec<Apart>,
-    /// One bit per lane: the parity of the cluster barrier's generation when the lane came to it last.
+    /// Bit per lane: parity of the cluster barrier's generation at the lane's last arrival.
     pub(crate) cluster_parity: u32,
-    /// By lane: where the part of local memory begins that `alloca` has given out.
+    /// For each lane, the start of the local memory allocated by `alloca`.
     pub(crate) stack: [u32; WARP],
-    /// Bytes of a lane's local memory that functions and `alloca` have had, from its beginning and from its end.
+    /// Bytes of local memory used by functions and `alloca`, from the start and from the end.
     pub(crate) local_used: (u32, u32),
-    /// Lanes that have not met others at a join because somebody lost patience; a warp that comes together clears it.
+    /// Lanes that missed a join because it lost patience; cleared when the warp reconverges.
     pub(crate) torn: u32,
-    /// The running fragment has done something that spinning code does.
+    /// True if the running fragment has acted like spinning code.
     pub(crate) impatient: bool,
-    /// Fragments go on in the order of a stack.
+    /// True for the fragment order of a SIMT stack.
     pub(crate) is_stack: bool,
-    /// Slices of possible spinning since lanes last came to where others wait.
+    /// Slices of possible spinning since lanes last reached a join.
     spun: u32,
-    /// Knowledge about the warp's spinning.
+    /// Spin detector of the warp.
     pub(super) spin: SpinDetector,
-    /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
+    /// Barrier generation that released the running fragment, when it re-executes a barrier op.
     pub(crate) released: bool,
 }
 
 impl Divergence {
-    /// A warp about to start: `live` lanes at `entry` in frame 0, with so many bytes of local memory.
+    /// Initial state of a warp: `live` lanes at `entry` in frame 0, with `local_bytes` bytes of local
+    /// memory.
     pub(crate) fn start(&mut self, live: u32, entry: u32, local_bytes: u32) {
         self.stack = [local_bytes; WARP];
         self.local_used = (0, 0);
@@ -139,13 +143,13 @@ impl Divergence {
         self.queue.push_back(Fragment { pc: entry, mask: live, frame: 0, join: NONE, wait: Wait::Ready });
     }
 
-    /// Where lanes of a warp between its turns go on: those that can, else the first that wait.
+    /// Position at which a warp between its turns continues: a ready fragment, else the first waiting one.
     pub(crate) fn next_pc(&self) -> Option<u32> {
         let ready = self.queue.iter().find(|fragment| fragment.wait == Wait::Ready);
         ready.or(self.queue.front()).map(|fragment| fragment.pc)
     }
 
-    /// The lanes of a warp between its turns: where they go on, which they are, and what they wait for.
+    /// Positions, lanes and wait reasons of a warp between its turns.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, u32, Awaits)> {
         let queued = self.queue.iter().map(|fragment| {
             let awaits = match fragment.wait {
@@ -159,7 +163,7 @@ impl Divergence {
         queued.chain(parked.map(|join| (join.pc, join.arrived, Awaits::Lanes(join.expected & !join.arrived))))
     }
 
-    /// The warp's time slice has ended; does it spin?
+    /// Handles the end of the warp's time slice; returns true if the warp spins.
     pub(super) fn slice_ended(&mut self, program: &Program) -> bool {
         let mut spin = std::mem::take(&mut self.spin);
         spin.slice_ended(self);
@@ -170,7 +174,7 @@ impl Divergence {
         self.spin.spins()
     }
 
-    /// The warp has come to wait at a barrier; does it spin from barrier to barrier?
+    /// Handles a wait at a barrier; returns true if the warp spins from barrier to barrier.
     pub(super) fn waits_at_barrier(&mut self) -> bool {
         let mut spin = std::mem::take(&mut self.spin);
         spin.waits(self);
@@ -178,25 +182,26 @@ impl Divergence {
         self.spin.spins()
     }
 
-    /// Are all lanes that can go on in loops that only wait for memory?
+    /// True if all ready lanes are in spin loops.
     fn is_in_wait_loops(&self, program: &Program) -> bool {
         let mut ready = self.queue.iter().filter(|fragment| fragment.wait == Wait::Ready);
         !program.wait_loops.is_empty() && ready.all(|fragment| program.waits_at(fragment.pc))
     }
 
-    /// A number that tells a warp's registers and places between its turns from others, in most cases.
+    /// Hash of the warp's registers and positions between its turns.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.live.hash(&mut hasher);
         for Fragment { pc, mask, frame, join, wait } in &self.queue {
-            // How often a barrier has completed changes with each look of a loop that polls between barriers.
+            // A barrier's generation is left out: it changes with each iteration of a loop that polls
+            // between barriers.
             (pc, mask, frame, join, std::mem::discriminant(wait)).hash(&mut hasher);
         }
         self.frames.all().for_each(|frame| hash_sums(frame, &mut hasher));
         hasher.finish()
     }
 
-    /// Queues a fragment: behind the others, or on top of them where they are a stack.
+    /// Queues a fragment: last, or on top of a SIMT stack.
     fn put(&mut self, fragment: Fragment) {
         match self.is_stack {
             true => self.queue.push_front(fragment),
@@ -204,7 +209,7 @@ impl Divergence {
         }
     }
 
-    /// Whether the running fragment, which may be spinning, seems to spin for what lanes that wait for it would do.
+    /// True if the running fragment seems to spin for an action of lanes that wait for it.
     fn spins_for_ever(&mut self) -> bool {
         self.spun += 1;
         let is_ready = |fragment: &Fragment| fragment.wait == Wait::Ready;
@@ -229,7 +234,7 @@ impl Divergence {
         self.joins.get_mut(join as usize)?.as_mut()
     }
 
-    /// Takes `lanes` out of the joins from `from` up to, but not including, `until`: they will not come there.
+    /// Removes `lanes` from the joins `from` to `until` (exclusive), which they will not reach.
     fn withdraw(&mut self, from: u32, until: u32, lanes: u32) {
         let mut at = from;
         while at != until {
@@ -242,7 +247,7 @@ impl Divergence {
         }
     }
 
-    /// Closes a join whose last missing lanes have gone elsewhere.
+    /// Closes a join whose last missing lanes went elsewhere.
     fn settle(&mut self, at: u32) {
         let Some(&mut join) = self.get(at) else { return };
         if join.arrived != join.expected {
@@ -269,7 +274,7 @@ impl Divergence {
         }
     }
 
-    /// Lets the parked lanes of joins go on that have waited long enough, `slices` more having passed.
+    /// Releases the parked lanes of joins that have waited long enough, after `slices` more slices.
     fn lose_patience(&mut self, slices: u32) -> bool {
         let mut released = false;
         for at in 0..self.joins.len() {
@@ -305,7 +310,7 @@ fn hash_sums(frame: &Frame, hasher: &mut FxHasher) {
 }
 
 impl Running<'_> {
-    /// Parts the fragment: `taken` lanes go to `target`, the others to `next`; they meet again at `meet`.
+    /// Splits the fragment: `taken` lanes go to `target`, the others to `next`; all reconverge at `meet`.
     #[cold]
     pub(crate) fn diverge(&mut self, taken: u32, target: u32, next: u32, meet: u32) -> Flow {
         let rest = self.active & !taken;
@@ -338,14 +343,14 @@ impl Running<'_> {
         self.spend_fuel()
     }
 
-    /// Counts a jump; a warp out of fuel yields.
+    /// Counts a jump; a warp without fuel yields.
     #[inline(always)]
     pub(crate) fn spend_fuel(&mut self) -> Flow {
         self.fuel = self.fuel.wrapping_sub(1);
         if self.fuel == 0 { self.out_of_fuel() } else { Flow::Jump }
     }
 
-    /// Takes the next ration of the time slice, or ends the slice; a launch beyond its time ends.
+    /// Takes the time slice's next ration, or ends the slice; an overdue launch ends.
     #[cold]
     fn out_of_fuel(&mut self) -> Flow {
         if let Some(overdue) = self.grid.overdue() {
@@ -368,7 +373,7 @@ impl Running<'_> {
         Flow::Jump
     }
 
-    /// Looks at the registers within a slice: do they repeat?
+    /// Compares the registers within a slice with earlier ones. Returns whether they repeat.
     fn repeats(&mut self) -> bool {
         if self.probe.begins() && self.divergence.spin.goes_on(self.pc) {
             self.probe.wait();
@@ -384,7 +389,7 @@ impl Running<'_> {
         })
     }
 
-    /// Gives the time slice this many jumps: at once the jumps up to the next look at the clock or the registers, the
+    /// Gives the time slice `jumps` jumps: some at once, until the next look at the clock or registers, the
     /// rest in reserve.
     pub(crate) fn refuel(&mut self, jumps: u32) {
         self.granted = jumps.min(self.ration).min(self.probe.until());
@@ -400,7 +405,7 @@ impl Running<'_> {
             self.divergence.lose_patience(if impatient { SPIN_WEIGHT } else { 1 });
         } else if impatient && self.divergence.spins_for_ever() {
             self.stop = Stop::Fault(FaultKind::Deadlock(format!(
-                "lanes of a warp spin while others of it wait for them to come to where they meet{ON_A_STACK}"
+                "lanes spin while others of their warp wait for them at the reconvergence point{ON_A_STACK}"
             )));
             return Flow::Stop;
         }
@@ -410,7 +415,7 @@ impl Running<'_> {
         Flow::Stop
     }
 
-    /// The running fragment does something that a spinning lane does: joins lose patience soon.
+    /// Records an action typical of spinning, after which joins lose patience soon.
     #[inline(always)]
     pub(crate) fn may_spin(&mut self) {
         self.divergence.impatient = true;
@@ -419,7 +424,7 @@ impl Running<'_> {
         }
     }
 
-    /// The running fragment has come to a reconvergence point.
+    /// Handles the arrival of the running fragment at a reconvergence point.
     #[inline(always)]
     pub(crate) fn reconverge(&mut self) -> Flow {
         if self.divergence.join == NONE {
@@ -440,7 +445,7 @@ impl Running<'_> {
         }
     }
 
-    /// Goes on from a join if all have come, else with another fragment.
+    /// Continues from a join if all lanes have arrived, else with another fragment.
     fn arrived(&mut self, at: u32) -> Flow {
         self.divergence.spun = 0;
         let Some(&mut join) = self.divergence.get(at) else { return self.switch() };
@@ -475,7 +480,7 @@ impl Running<'_> {
         self.active = 0;
     }
 
-    /// Takes up the next fragment that can go on; without one the warp stops.
+    /// Selects the next ready fragment; without one the warp stops.
     #[cold]
     pub(crate) fn switch(&mut self) -> Flow {
         if self.divergence.live == 0 {
@@ -506,13 +511,13 @@ impl Running<'_> {
         } else {
             let on_a_stack = if self.divergence.is_stack { ON_A_STACK } else { "" };
             Stop::Fault(FaultKind::Deadlock(format!(
-                "lanes of a warp wait at a warp-wide instruction for lanes that never come to it{on_a_stack}"
+                "lanes wait at a warp-wide instruction for lanes of their warp that never reach it{on_a_stack}"
             )))
         };
         Flow::Stop
     }
 
-    /// Lanes that have waited at an op execute it again when they go on. It was counted when they came to it.
+    /// Uncounts an op that waiting lanes execute again: they were counted at arrival.
     fn discount_repeated(&mut self, fragment: &Fragment) {
         let lanes = match fragment.wait {
             Wait::Ready => return,
@@ -522,12 +527,12 @@ impl Running<'_> {
         self.discount_lanes(lanes);
     }
 
-    /// How often a barrier has completed: a named one of the CTA, or the cluster's.
+    /// Number of completions of a barrier: a named one of the CTA, or the cluster's.
     fn generation(&self, id: u32) -> u32 {
         self.cta.barriers.get(id as usize).unwrap_or(&self.cluster.barrier).generation
     }
 
-    /// The running fragment waits for a barrier.
+    /// Makes the running fragment wait for a barrier.
     #[cold]
     pub(crate) fn wait_at_barrier(&mut self, id: u32) -> Flow {
         let generation = self.generation(id);
@@ -535,7 +540,7 @@ impl Running<'_> {
         self.switch()
     }
 
-    /// The `arrived` lanes wait for a barrier; the running fragment goes on without them at `next`.
+    /// Makes the `arrived` lanes wait for a barrier; the running fragment continues without them at `next`.
     #[cold]
     pub(crate) fn wait_apart(&mut self, id: u32, arrived: u32, next: u32) -> Flow {
         let generation = self.generation(id);
@@ -547,13 +552,13 @@ impl Running<'_> {
         Flow::Jump
     }
 
-    /// The lanes of `members` that wait where they meet those at a place.
+    /// Lanes of `members` that wait for the op at `place`.
     fn waiting_with(&self, place: (u32, u32), members: u32) -> u32 {
         let queue = self.divergence.queue.iter();
         queue.fold(0, |all, fragment| all | self.met(fragment, place, members))
     }
 
-    /// The lanes of a fragment that wait, some of them `members`, at a warp-wide op that meets the one at a place.
+    /// Lanes of a waiting fragment, with some of `members`, whose warp-wide op matches the one at `place`.
     fn met(&self, fragment: &Fragment, place: (u32, u32), members: u32) -> u32 {
         match fragment.wait {
             Wait::Lanes { here, .. } if here & members != 0 && self.meets(fragment.place(), place) => here,
@@ -561,7 +566,7 @@ impl Running<'_> {
         }
     }
 
-    /// Brings together the lanes of `members` for the current op. An error is the flow of a fragment that waits.
+    /// Gathers the lanes of `members` for the current op. An error is the flow of a waiting fragment.
     pub(crate) fn gather_members(&mut self, members: u32) -> Result<(), Flow> {
         let guarded_off = self.active & !self.mask;
         let needed = members & self.divergence.live & !guarded_off;
@@ -587,7 +592,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// The executing lanes `here` wait at the current op for `members`; the running fragment goes on without them.
+    /// Makes the executing lanes `here` wait at the current op for `members`; the running fragment
+    /// continues without them.
     pub(crate) fn wait_for_lanes(&mut self, here: u32, members: u32) {
         let (pc, frame, join) = (self.pc, self.divergence.frame, self.divergence.join);
         let wait = Wait::Lanes { members, here };
@@ -610,7 +616,7 @@ impl Running<'_> {
         if self.active != 0 { Flow::Next } else { self.switch() }
     }
 
-    /// Enters a function: the executing lanes go to `entry` in `frame` and come back to the next op.
+    /// Enters a function: the executing lanes go to `entry` in `frame` and return to the next op.
     #[cold]
     pub(crate) fn enter(&mut self, entry: u32, frame: Frame) -> Flow {
         let return_to = self.pc + 1;
@@ -630,7 +636,7 @@ impl Running<'_> {
         self.spend_fuel()
     }
 
-    /// Leaves a function with the executing lanes; in a kernel they exit.
+    /// Leaves a function with the executing lanes; in a kernel, the lanes exit.
     #[cold]
     pub(crate) fn leave(&mut self) -> Flow {
         if self.divergence.frame == 0 {

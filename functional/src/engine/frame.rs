@@ -1,4 +1,4 @@
-//! Frames: the registers of one activation of a function, for all lanes of a warp.
+//! Frames: registers of one activation of a function, for all lanes of a warp.
 
 mod saved;
 
@@ -6,54 +6,54 @@ use super::divergence::NONE;
 use super::op::PREDICATE_TRUE;
 pub(crate) use saved::SavedFrame;
 
-/// One register row: 32 words, aligned for the widest vectors.
+/// A register row: 32 words, aligned for the widest vectors.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Row(pub [u32; 32]);
 
-/// The registers of one activation.
+/// Registers of one activation.
 #[derive(Debug)]
 pub struct Frame {
     rows: Box<[Row]>,
     /// First byte of the first row.
     pub(crate) base: *mut u8,
-    /// Where the activation's variables begin in a lane's local memory.
+    /// Start of the activation's variables in a lane's local memory.
     pub(crate) local_base: u32,
-    /// Function, index into the program's functions.
+    /// Function, as an index into the program's functions.
     pub(crate) function: u32,
-    /// The call's join.
+    /// Join of the call.
     pub(crate) call: u32,
-    /// The call's site, index into the program's call sites.
+    /// Call site, as an index into the program's call sites.
     pub(crate) site: u32,
-    /// The caller's frame.
+    /// Frame of the caller.
     pub(crate) caller: u32,
 }
 
 // SAFETY: `base` points into `rows`, which the frame owns.
 unsafe impl Send for Frame {}
 
-/// What a new frame of a function looks like: predicate rows, register rows, and those that ops have for themselves.
+/// Layout of a function's frame: predicate rows, register rows, and scratch rows.
 #[derive(Debug, Clone, Default)]
 pub struct FrameLayout {
-    /// Rows of predicates at the frame's start.
+    /// Predicate rows at the start of the frame.
     pub predicate_rows: usize,
-    /// Rows of registers after them.
+    /// Register rows after the predicate rows.
     pub register_rows: usize,
-    /// Numbers of the register rows that some path reads before it writes them; they begin as 0.
+    /// Register rows that some path reads before writing; they start as 0.
     pub unwritten_rows: Vec<usize>,
-    /// Rows after those: special registers, and what ops keep for themselves.
+    /// Rows after the registers: special registers and scratch rows of ops.
     pub scratch_rows: usize,
 }
 
 impl FrameLayout {
-    /// Rows in all.
+    /// Total number of rows.
     pub fn rows(&self) -> usize {
         self.predicate_rows + self.register_rows + self.scratch_rows
     }
 }
 
 impl Frame {
-    /// A fresh frame.
+    /// Creates a frame.
     pub(crate) fn new(layout: &FrameLayout, function: u32, local_base: u32) -> Frame {
         let mut rows = vec![Row([0; 32]); layout.rows()].into_boxed_slice();
         let base = rows.as_mut_ptr().cast();
@@ -62,12 +62,12 @@ impl Frame {
         frame
     }
 
-    /// Its rows.
+    /// All rows.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Sums of the registers, by lane: what tells two states of a frame apart in most cases.
+    /// Sums of the registers per lane: a fingerprint of the frame's state.
     pub(super) fn lane_sums(&self) -> [u32; 32] {
         let mut sums = [0_u32; 32];
         for row in &self.rows {
@@ -78,15 +78,15 @@ impl Frame {
         sums
     }
 
-    /// Notes which call made the frame.
+    /// Records the call that made the frame.
     pub(crate) fn called_from(mut self, site: u32, caller: u32) -> Frame {
         self.site = site;
         self.caller = caller;
         self
     }
 
-    /// Makes the frame fresh for another warp of the same kernel; rows that every path writes before it reads them keep what
-    /// they hold.
+    /// Resets the frame for another warp of the same kernel. Rows that every path writes before reading
+    /// keep their contents.
     pub(crate) fn reset(&mut self, layout: &FrameLayout) {
         self.rows[..layout.predicate_rows].fill(Row([0; 32]));
         for &row in &layout.unwritten_rows {
@@ -96,14 +96,14 @@ impl Frame {
     }
 }
 
-/// The frames of a warp: frame 0 is the kernel's.
+/// Frames of a warp: frame 0 is the kernel's.
 #[derive(Debug, Default)]
 pub struct Frames {
     slots: Vec<Option<Frame>>,
 }
 
 impl Frames {
-    /// Makes `kernel` frame 0 and the only one.
+    /// Makes `kernel` the only frame, with number 0.
     pub(crate) fn start(&mut self, kernel: Frame) {
         self.slots.clear();
         self.slots.push(Some(kernel));
@@ -114,12 +114,12 @@ impl Frames {
         self.slots.iter().flatten()
     }
 
-    /// Takes frame 0 out, to be used again.
+    /// Takes frame 0 out for reuse.
     pub(crate) fn take_kernel(&mut self) -> Option<Frame> {
         self.slots.first_mut()?.take()
     }
 
-    /// The frame of this number.
+    /// Frame number `frame`.
     pub(crate) fn get(&self, frame: u32) -> &Frame {
         match &self.slots[frame as usize] {
             Some(frame) => frame,
@@ -127,12 +127,12 @@ impl Frames {
         }
     }
 
-    /// The frame of this number, if there is one.
+    /// Frame number `frame`, if it exists.
     pub(super) fn find(&self, frame: u32) -> Option<&Frame> {
         self.slots.get(frame as usize)?.as_ref()
     }
 
-    /// The frame of this number.
+    /// Frame number `frame`.
     pub(crate) fn get_mut(&mut self, frame: u32) -> &mut Frame {
         match &mut self.slots[frame as usize] {
             Some(frame) => frame,
@@ -140,7 +140,7 @@ impl Frames {
         }
     }
 
-    /// Adds a frame.
+    /// Adds a frame and returns its number.
     pub(crate) fn push(&mut self, frame: Frame) -> u32 {
         match self.slots.iter().skip(1).position(Option::is_none) {
             Some(free) => {

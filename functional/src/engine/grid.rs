@@ -1,12 +1,12 @@
-//! A launch being executed: clusters of CTAs handed to worker threads, suspended ones taken up again.
+//! Execution of a launch: distributes clusters of CTAs to worker threads and resumes suspended clusters.
 //!
-//! Workers take clusters in order of their number. A cluster that uses up its turn (it may wait for a flag that another
-//! sets) goes to the back of a queue, and another one starts, as long as no more of them are resident than the device
-//! could hold. With one worker the order is a function of the program alone, which is what `deterministic` asks for.
+//! Workers take clusters in ascending order. A cluster that uses up its turn, perhaps waiting for a flag of
+//! another, moves to the end of a queue, and another starts while the device has room. With one worker the
+//! order depends on the program alone, as `deterministic` requires.
 //!
-//! A cluster of which all warps spin or wait gives its turn up at once (`engine/spin.rs`), so a software barrier over all
-//! resident CTAs takes about one short turn of each. Resident clusters are fewer than the device holds where they need
-//! much host memory; if all of them spin, more start, up to what the device holds.
+//! A cluster whose warps all spin or wait gives up its turn at once (`engine/spin.rs`), so a software
+//! barrier over all resident CTAs costs about one short turn each. Clusters with much host memory are
+//! limited to fewer than the device holds. If all of them spin, more start, up to the device's limit.
 
 mod before;
 
@@ -32,78 +32,78 @@ use crate::parameters::ParameterReads;
 use crate::texture::Table;
 pub(crate) use before::Before;
 
-/// Rounds of a cluster's warps in one turn.
+/// Rounds of a cluster's warps per turn.
 const ROUNDS: u32 = 256;
-/// The same in a cooperative launch, where a cluster may spend its turn waiting for all others.
+/// Rounds per turn in a cooperative launch, where a cluster may wait for all others.
 const COOPERATIVE_ROUNDS: u32 = 8;
-/// Shared and local memory of the CTAs that have started and not finished, at most. Bytes of the host.
+/// Limit of host bytes for shared and local memory of resident CTAs.
 const RESIDENT_BYTES: u64 = 1 << 30;
 
-/// Turns of each resident cluster in which all only spin, before a worker offers its core to other threads of the host.
+/// Idle turns of each resident cluster before a worker yields its core to other host threads.
 const IDLE_TURNS: u64 = 4;
-/// Instructions between two readings of the watchdog's clock, about.
+/// Approximate instructions between two readings of the watchdog's clock.
 const INSTRUCTIONS_PER_LOOK: usize = 1 << 16;
-/// Jumps between two readings of the watchdog's clock, at most.
+/// Maximum jumps between two readings of the watchdog's clock.
 const MOST_JUMPS_PER_LOOK: usize = 64;
 
-/// Clusters that a worker takes at once.
+/// Maximum clusters that a worker takes at once.
 const MOST_TAKEN: u64 = 16;
 
-/// A launch.
+/// A launch in execution.
 pub struct Grid<'a> {
-    /// The kernel.
+    /// The kernel's program.
     pub program: Arc<Program>,
     /// CTAs along x, y, z.
     pub ctas: [u32; 3],
-    /// CTAs of a cluster along x, y, z.
+    /// CTAs per cluster along x, y, z.
     pub cluster: [u32; 3],
-    /// The launch or the kernel names the cluster's dimensions.
+    /// True if the launch or the kernel sets the cluster dimensions.
     pub has_explicit_clusters: bool,
-    /// Threads of a CTA along x, y, z.
+    /// Threads per CTA along x, y, z.
     pub threads: [u32; 3],
-    /// Bytes of shared memory asked for at the launch.
+    /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
-    /// The parameter block.
+    /// Parameter block.
     pub parameters: Vec<u8>,
-    /// Generic address of a copy of the parameter block, if the kernel wants one.
+    /// Generic address of a copy of the parameter block, if the kernel needs one.
     pub parameter_address: u64,
-    /// Where it is noted which of its bytes are loaded, if somebody wants to know.
+    /// Records loads of the parameter block, if requested.
     pub parameter_reads: Option<Arc<ParameterReads>>,
-    /// Address of the workspace of a cooperative launch, which `%envreg1` and `%envreg2` hold; 0 otherwise.
+    /// Address of a cooperative launch's workspace, for `%envreg1` and `%envreg2`; 0 otherwise.
     pub workspace: u64,
     /// Textures, samplers and surfaces.
     pub textures: Arc<Table>,
-    /// The device.
+    /// Specification of the device.
     pub device: &'a DeviceSpec,
     /// The device with its memory.
     pub owner: &'a Device,
-    /// Counts launches.
+    /// Number of the launch.
     pub number: u64,
-    /// All CTAs must be resident at once.
+    /// Cooperative launch: all CTAs must be resident at once.
     pub cooperative: bool,
-    /// Lanes that have parted go on only together.
+    /// SIMT-stack execution of diverged lanes.
     pub simt_stack: bool,
-    /// No other thread of the device runs kernels.
+    /// True if no other thread of the device runs kernels.
     pub has_one_worker: bool,
-    /// When the launch started.
+    /// Start time of the launch.
     pub started: Instant,
-    /// When the watchdog ends the launch.
+    /// Watchdog deadline of the launch.
     pub(crate) deadline: Option<Instant>,
     /// Jumps of a warp between two looks at the deadline.
     pub(crate) ration: u32,
-    /// What checks know of the launch, if there are any.
+    /// Sanitizer state of the launch, if kernels are checked.
     pub(crate) checks: Option<Mutex<LaunchState>>,
-    /// What its threads have asked for that is done later.
+    /// Deferred requests of the launch's threads.
     pub(crate) children: Children,
     cancelled: AtomicBool,
 }
 
-/// What is left to execute of a launch: by default all.
+/// Remaining work of a launch; by default all.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     /// Clusters that have started and not ended.
     pub(crate) started: VecDeque<Cluster>,
-    /// The first cluster that has not started.
+    /// First cluster that has not started.
     pub(crate) next: u64,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Rest {
 struct Progress {
     next: u64,
     resident: u64,
-    /// Turns since a cluster last started, ended or did something else than spin.
+    /// Turns since a cluster last started, ended, or did more than spin.
     idle: u64,
     /// Clusters that had started before.
     started: VecDeque<Cluster>,
@@ -122,7 +122,7 @@ struct Progress {
 }
 
 impl<'a> Grid<'a> {
-    /// The launch of this number, of `program`; its sizes were checked.
+    /// Creates launch `number` of `program`, whose sizes were checked.
     pub(crate) fn new(
         program: Arc<Program>,
         owner: &'a Device,
@@ -163,12 +163,12 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// CTAs in all.
+    /// CTAs of the grid.
     pub fn cta_count(&self) -> u64 {
         self.ctas.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// CTAs of a cluster.
+    /// CTAs per cluster.
     pub fn ctas_per_cluster(&self) -> u32 {
         self.cluster.iter().product()
     }
@@ -178,22 +178,22 @@ impl<'a> Grid<'a> {
         std::array::from_fn(|axis| self.ctas[axis] / self.cluster[axis])
     }
 
-    /// Clusters in all.
+    /// Number of clusters.
     pub(crate) fn cluster_count(&self) -> u64 {
         self.cta_count() / u64::from(self.ctas_per_cluster())
     }
 
-    /// Threads of a CTA.
+    /// Threads per CTA.
     pub fn threads_per_cta(&self) -> u32 {
         self.threads.iter().product()
     }
 
-    /// Warps of a CTA.
+    /// Warps per CTA.
     pub fn warps_per_cta(&self) -> u32 {
         self.threads_per_cta().div_ceil(32)
     }
 
-    /// The lanes of a warp of a CTA, one bit each; the last warp may have fewer than others.
+    /// Lanes of a warp of a CTA; the last warp may be partial.
     pub(crate) fn lanes_of_warp(&self, number: u32) -> u32 {
         match self.threads_per_cta().saturating_sub(number * 32) {
             lanes @ 0..32 => (1 << lanes) - 1,
@@ -201,7 +201,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Bytes of shared memory of a CTA, with those reserved.
+    /// Bytes of shared memory per CTA, including the reserved part.
     pub fn shared_bytes(&self) -> u32 {
         match self.program.reserved_shared {
             0 => self.program.static_shared + self.dynamic_shared,
@@ -209,23 +209,23 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Where reserved shared memory starts: behind all other.
+    /// Start of the reserved shared memory, after all other.
     pub fn reserved_shared_start(&self) -> u32 {
         (self.program.static_shared + self.dynamic_shared).next_multiple_of(RESERVED_SHARED)
     }
 
-    /// Does this offset of shared memory lie in the reserved part?
+    /// True if the offset lies in the reserved shared memory.
     pub fn is_reserved_shared(&self, offset: u64) -> bool {
         self.program.reserved_shared > 0 && offset >= self.reserved_shared_start().into()
     }
 
-    /// Bytes of local memory of a thread: the kernel's variables, and a stack if one is needed.
+    /// Bytes of local memory per thread: the kernel's variables, and a stack if the kernel needs one.
     pub fn local_bytes(&self) -> u32 {
         let own = self.program.kernel().local_bytes;
         if self.program.needs_stack { (own + self.owner.stack_bytes()).next_multiple_of(8) } else { own }
     }
 
-    /// Coordinates of the CTA of rank `rank` of cluster number `cluster`.
+    /// Coordinates of the CTA of rank `rank` in cluster number `cluster`.
     pub fn cta_id(&self, cluster: u64, rank: u32) -> [u32; 3] {
         let (first, within) = (coordinates(cluster, self.clusters()), coordinates(rank.into(), self.cluster));
         std::array::from_fn(|axis| first[axis] * self.cluster[axis] + within[axis])
@@ -236,7 +236,7 @@ impl<'a> Grid<'a> {
         coordinates(index, self.ctas)
     }
 
-    /// Number of the CTA with these coordinates, x fastest.
+    /// Number of the CTA at these coordinates, x fastest.
     pub fn cta_index(&self, [x, y, z]: [u32; 3]) -> u64 {
         let [columns, rows, _] = self.ctas.map(u64::from);
         u64::from(x) + columns * (u64::from(y) + rows * u64::from(z))
@@ -248,7 +248,7 @@ impl<'a> Grid<'a> {
         [thread % x, thread / x % y, thread / x / y]
     }
 
-    /// The fault of a launch that runs beyond its deadline.
+    /// Fault of a launch beyond its deadline.
     pub(crate) fn overdue(&self) -> Option<FaultKind> {
         overdue(self.owner, self.deadline)
     }
@@ -257,7 +257,7 @@ impl<'a> Grid<'a> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Runs the CTAs that are left on `workers` threads.
+    /// Runs the remaining CTAs on `workers` threads.
     pub(crate) fn run(&self, workers: usize, rest: Rest) -> (Executed, Option<Box<Fault>>) {
         let workers = workers.min(self.cluster_count().try_into().unwrap_or(usize::MAX)).max(1);
         let Rest { started, next } = rest;
@@ -273,8 +273,7 @@ impl<'a> Grid<'a> {
         (progress.executed, progress.fault.take())
     }
 
-    /// Clusters that may have started and not finished: as many as the device could hold, and fewer when they need much of
-    /// the host's memory.
+    /// Maximum resident clusters: as many as the device holds, or fewer if they need much host memory.
     pub(crate) fn resident_limit(&self) -> u64 {
         if self.cooperative {
             return u64::MAX;
@@ -293,14 +292,14 @@ impl<'a> Grid<'a> {
         (per_sm * u64::from(self.device.sms) / u64::from(self.ctas_per_cluster())).max(1)
     }
 
-    /// May another cluster start? Beyond the limit by memory only where all resident ones spin.
+    /// True if another cluster may start. Beyond the memory limit, all resident clusters must spin.
     fn has_room(&self, state: &Progress) -> bool {
         let all_spin = || state.idle >= state.resident && state.resident < self.device_limit();
         state.resident < self.resident_limit() || all_spin()
     }
 
-    /// Takes clusters that nobody has taken yet for one of `workers`: several at once while there are many, so that
-    /// workers with short ones seldom meet at the lock.
+    /// Takes new clusters for one of `workers`: several while many remain, so that workers with short
+    /// clusters rarely contend for the lock.
     fn take(&self, state: &mut Progress, workers: usize) -> Range<u64> {
         let first = state.next;
         let left = self.cluster_count() - first;
@@ -308,7 +307,7 @@ impl<'a> Grid<'a> {
         first..state.next
     }
 
-    /// One of `workers`: takes clusters until none are left.
+    /// Body of a worker: takes clusters until none are left.
     fn work(&self, workers: usize, progress: &Mutex<Progress>, changed: &Condvar) {
         let mut view = View::default();
         let mut executed = Executed::default();
@@ -370,7 +369,7 @@ impl<'a> Grid<'a> {
         state.executed += executed;
     }
 
-    /// Puts a cluster behind the other suspended ones. `true` if all have only spun for some turns.
+    /// Queues a suspended cluster. Returns true if all clusters have only spun for some turns.
     fn put_back(
         &self,
         cluster: Cluster,
@@ -387,7 +386,7 @@ impl<'a> Grid<'a> {
         state.idle > IDLE_TURNS * state.resident
     }
 
-    /// A cluster to work on: a new one while the device has room, else the one suspended longest.
+    /// Next cluster to run: a new one while the device has room, else the one suspended longest.
     fn next_cluster(
         &self,
         workers: usize,
@@ -437,13 +436,13 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The fault of a launch on `device` that runs beyond its deadline.
+/// Fault of a launch on `device` beyond its deadline.
 pub(crate) fn overdue(device: &Device, deadline: Option<Instant>) -> Option<FaultKind> {
     let seconds = device.watchdog().map_or(0, |limit| limit.as_secs());
     deadline.filter(|deadline| Instant::now() > *deadline).map(|_| FaultKind::Timeout { seconds })
 }
 
-/// Coordinates of number `index` in a box of this size, x fastest.
+/// Coordinates of number `index` in a box, x fastest.
 fn coordinates(index: u64, size: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(size[0]), u64::from(size[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]

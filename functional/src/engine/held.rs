@@ -1,7 +1,7 @@
-//! Stores of an SM's warps that other SMs do not see yet, in the order in which the warps made them.
+//! Store buffer of an SM: stores that other SMs do not see yet, in program order.
 //!
-//! The SM's own loads see them through copies of the lines that they touch. The copies are brought up to date when a load
-//! meets such a line, so a kernel that never reads back what it stores has none.
+//! The SM's own loads see buffered stores through copies of the touched lines. A load that meets such a
+//! line updates the copies, so a kernel that never reads back its stores needs none.
 
 use rustc_hash::FxHashMap;
 use warp_stream::WarpSlot;
@@ -9,16 +9,16 @@ use warp_stream::WarpSlot;
 use super::access::lanes_of;
 use super::lane::WARP;
 
-/// Bytes of a line. No access of a lane crosses the end of one.
+/// Bytes per line. No access of a lane crosses a line boundary.
 const LINE: u64 = 128;
 
-/// Words of the filter.
+/// Words of the line filter.
 const FILTER: usize = 32;
 
-/// Room for a byte of each lane: a store of `n` bytes takes `n` chunks.
+/// One byte for each lane: a store of `n` bytes takes `n` chunks.
 type Chunk = [u64; WARP / 8];
 
-/// A copy of a line.
+/// Copy of a line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(128))]
 struct Line([u8; LINE as usize]);
@@ -26,65 +26,65 @@ struct Line([u8; LINE as usize]);
 /// Action of a warp.
 #[derive(Debug, Clone, Copy)]
 enum Act {
-    /// All lanes have stored next to each other, from this address on.
+    /// Store of all lanes to consecutive elements from this address.
     Consecutive(u64),
-    /// These lanes have stored, at addresses from this position on.
+    /// Store of these lanes, to addresses from this position on.
     Scattered { lanes: u32, addresses: usize },
-    /// A deferred op has to take effect before what follows.
+    /// Deferred op that must take effect before later records.
     Perform { warp: WarpSlot, number: u32 },
 }
 
-/// A store, or what has to be done before the next one.
+/// A store or a deferred op.
 #[derive(Debug, Clone, Copy)]
 struct Record {
     cycle: u64,
     act: Act,
-    /// Bytes that each lane has stored.
+    /// Bytes per lane.
     width: usize,
-    /// First chunk of the bytes.
+    /// First chunk of the data.
     chunk: usize,
 }
 
-/// A deferred op that has to take effect now.
+/// A deferred op that must take effect now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) warp: WarpSlot,
     pub(crate) number: u32,
 }
 
-/// Stores that an SM holds.
+/// Buffered stores of an SM.
 #[derive(Debug, Default)]
 pub(crate) struct HeldStores {
     is_on: bool,
     records: Vec<Record>,
     addresses: Vec<u64>,
     chunks: Vec<Chunk>,
-    /// Records that have reached memory.
+    /// Number of records already in memory.
     published: usize,
-    /// Bits of lines that records may touch.
+    /// Bloom filter of lines that records may touch.
     filter: [u64; FILTER],
-    /// First byte that records touch, and one behind the last.
+    /// Address range that records touch (end exclusive).
     extent: (u64, u64),
-    /// Places in `lines` of copies, by address.
+    /// Index in `lines` of each copied line, by address.
     places: FxHashMap<u64, usize>,
     lines: Vec<Line>,
-    /// Records that the copies contain.
+    /// Number of records applied to the copies.
     applied: usize,
 }
 
 impl HeldStores {
-    /// From here on stores are held.
+    /// Starts buffering.
     pub(crate) fn start(&mut self) {
         self.is_on = true;
     }
 
-    /// Are stores held?
+    /// True if stores are buffered.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// Is nothing held?
+    /// True if the buffer is empty.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -95,8 +95,8 @@ impl HeldStores {
         self.records.get(self.published).map(|record| record.cycle)
     }
 
-    /// Adds a store of all lanes next to each other, from an aligned address on, and gives the place that takes the bytes of
-    /// lane 0; those of each next lane follow. The caller fills the place before it does anything else here.
+    /// Adds a store of all lanes to consecutive elements from an aligned address. Returns the buffer for
+    /// the data of lane 0, followed by that of the other lanes; the caller must fill it at once.
     pub(crate) fn add_consecutive(&mut self, cycle: u64, width: u8, first: u64) -> *mut u8 {
         let end = first + u64::from(width) * WARP as u64;
         (first / LINE..end.div_ceil(LINE)).for_each(|line| self.note_line(line));
@@ -104,7 +104,7 @@ impl HeldStores {
         self.push(cycle, Act::Consecutive(first), width)
     }
 
-    /// Adds a store of some lanes, each at an aligned address of its own.
+    /// Adds a store of some lanes, each to its own aligned address.
     pub(crate) fn add(&mut self, cycle: u64, lanes: u32, width: u8, addresses: &[u64; WARP]) -> *mut u8 {
         let start = self.addresses.len();
         self.addresses.extend_from_slice(addresses);
@@ -115,12 +115,12 @@ impl HeldStores {
         self.push(cycle, Act::Scattered { lanes, addresses: start }, width)
     }
 
-    /// A deferred op has to take effect before what follows.
+    /// Adds a deferred op that must take effect before later records.
     pub(crate) fn add_due(&mut self, cycle: u64, Due { warp, number }: Due) {
         self.push(cycle, Act::Perform { warp, number }, 0);
     }
 
-    /// Adds a record, and gives the place that takes its bytes. Records are in the order of cycles.
+    /// Adds a record and returns the buffer for its data. Records are in cycle order.
     fn push(&mut self, cycle: u64, act: Act, width: u8) -> *mut u8 {
         let cycle = self.records.last().map_or(cycle, |last| last.cycle.max(cycle));
         let (width, chunk) = (usize::from(width), self.chunks.len());
@@ -131,7 +131,7 @@ impl HeldStores {
 
     fn note_extent(&mut self, start: u64, end: u64) {
         let (first, last) = self.extent;
-        // Nothing has been noted while the end is 0.
+        // An end of 0 means an empty extent.
         let first = if last == 0 { start } else { first.min(start) };
         self.extent = (first, last.max(end));
     }
@@ -147,12 +147,12 @@ impl HeldStores {
         self.filter[word] |= bit;
     }
 
-    /// May an access of lanes meet a record?
+    /// True if an access of `lanes` may touch a record.
     #[inline(always)]
     pub(crate) fn may_meet(&self, lanes: u32, width: u8, addresses: &[u64; WARP]) -> bool {
         let (start, end) = self.extent;
         let (start, last) = (start.saturating_sub(u64::from(width) - 1), end.wrapping_sub(1));
-        // The top bit of a lane's is set if it is before the records or behind them: all addresses are below 2^63.
+        // The top bit marks an address before or after the records: all addresses are below 2^63.
         let outside = |address: &u64| address.wrapping_sub(start) | last.wrapping_sub(*address);
         let all_outside = addresses.iter().fold(u64::MAX, |all, address| all & outside(address));
         all_outside >> 63 == 0 && self.may_meet_line(lanes, addresses)
@@ -170,7 +170,7 @@ impl HeldStores {
         })
     }
 
-    /// Brings the copies up to date.
+    /// Applies all records to the copies.
     pub(crate) fn apply(&mut self) {
         while let Some(Record { act, width, chunk, .. }) = self.records.get(self.applied).copied() {
             self.applied += 1;
@@ -186,22 +186,23 @@ impl HeldStores {
                     Err(first) => first + (lane * width) as u64,
                 };
                 let place = self.own_copy(address);
-                // SAFETY: the record has the lane's bytes, which lie in one line; `place` is the copy of their first. Chunks and
-                // copies are different allocations, and a copy that is added moves no chunk.
+                // SAFETY: the record has the lane's bytes, which lie in one line, and `place` is the copy
+                // of the first. Chunks and copies are separate allocations, and adding a copy moves no
+                // chunk.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.add(lane * width), place, width) };
             }
         }
     }
 
-    /// The copy of the byte at an address of device memory, which is made if there is none.
+    /// Copy of the byte at a device address, created on demand.
     pub(crate) fn own_copy(&mut self, address: u64) -> *mut u8 {
         let line = address / LINE;
         let next = self.lines.len();
         let place = *self.places.entry(line).or_insert(next);
         if place == next {
             let start = line * LINE;
-            // SAFETY: the line holds a byte that may be accessed, and the pages of the host are multiples of lines. Others may
-            // write the memory meanwhile, as while a warp loads from it.
+            // SAFETY: the line contains an accessible byte, and host pages are multiples of lines. Other
+            // threads may write the memory concurrently, as during any load of a warp.
             self.lines.push(unsafe { (start as *const Line).read_volatile() });
             self.note_line(line);
             self.note_extent(start, start + LINE);
@@ -209,13 +210,14 @@ impl HeldStores {
         self.lines[place].0.as_mut_ptr().wrapping_add((address % LINE) as usize)
     }
 
-    /// The copy of the byte at an address, if its line has one.
+    /// Copy of the byte at an address, if its line has one.
     pub(crate) fn copy_of(&mut self, address: u64) -> Option<*mut u8> {
         let place = *self.places.get(&(address / LINE))?;
         Some(self.lines[place].0.as_mut_ptr().wrapping_add((address % LINE) as usize))
     }
 
-    /// Writes records of cycles up to `through` to memory, up to a deferred op that has to take effect first.
+    /// Writes records of cycles up to `through` to memory, and stops at a deferred op that must take effect
+    /// first.
     pub(crate) fn publish(&mut self, through: u64) -> Option<Due> {
         while let Some(record) = self.records.get(self.published).filter(|record| record.cycle <= through) {
             let Record { act, width, chunk, .. } = *record;
@@ -223,7 +225,8 @@ impl HeldStores {
             let bytes = self.chunks.as_ptr().wrapping_add(chunk).cast::<u8>();
             match act {
                 Act::Perform { warp, number } => return Some(Due { warp, number }),
-                // SAFETY: the addresses were checked when the record was made, and the record has as many bytes.
+                // SAFETY: the addresses were checked when the record was made, and the record has as many
+                // bytes.
                 Act::Consecutive(first) => unsafe {
                     std::ptr::copy_nonoverlapping(bytes, first as *mut u8, WARP * width);
                 },
@@ -258,9 +261,9 @@ impl HeldStores {
 /// Copies an aligned value.
 ///
 /// # Safety
-/// Both places have so many bytes, and are aligned to them.
+/// Both pointers are valid for `width` bytes and aligned to `width`.
 unsafe fn copy_value(from: *const u8, to: *mut u8, width: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match width {
             4 => to.cast::<u32>().write(from.cast::<u32>().read()),

@@ -1,41 +1,41 @@
-//! The few primitives that auto-vectorisation does not find, per level of host instructions.
+//! Primitives per host instruction level that auto-vectorisation does not find.
 
 use super::lane::WARP;
 use super::op::Op;
 use super::running::Running;
 
-/// A level's primitives. The bodies of warp-wide ops are generic over this and inlined into a function compiled for
-/// the level, so the intrinsics inside are inlined too.
+/// Primitives of a level. Bodies of warp-wide ops are generic over this trait and inlined into a function
+/// compiled for the level, and so are the intrinsics.
 pub trait Isa: 'static {
-    /// Bit i is the top bit of lane i.
+    /// Top bits of the lanes; bit i is lane i.
     fn top_bits_32(lanes: &[u32; WARP]) -> u32;
-    /// Bit i is the top bit of lane i.
+    /// Top bits of the lanes; bit i is lane i.
     fn top_bits_64(lanes: &[u64; WARP]) -> u32;
-    /// Is `row[i] == row[0] + i * step` for all lanes?
+    /// True if `row[i] == row[0] + i * step` for all lanes.
     fn is_strided_32(row: &[u32; WARP], step: u32) -> bool;
-    /// Is `row[i] == row[0] + i * step` for all lanes?
+    /// True if `row[i] == row[0] + i * step` for all lanes.
     fn is_strided_64(row: &[u64; WARP], step: u64) -> bool;
-    /// Runs a part that many ops share in a function of its own, compiled for the level.
+    /// Runs a part shared by many ops as a separate function, compiled for the level.
     ///
     /// # Safety
-    /// The host has the level's instructions, and the part's own conditions hold.
+    /// The host supports the level, and the conditions of `O::run` hold.
     unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result;
 }
 
-/// A part that many ops share; see [`Isa::outlined`].
+/// A part shared by many ops; see [`Isa::outlined`].
 pub trait Outlined {
-    /// What it needs beside the op.
+    /// Input besides the op.
     type Argument;
-    /// What it comes to.
+    /// Output.
     type Result;
-    /// Does it; inlined into a function compiled for the level.
+    /// Runs the part, inlined into a function compiled for the level.
     ///
     /// # Safety
     /// As for [`super::op::Run`].
     unsafe fn run<I: Isa>(w: &mut Running<'_>, op: &Op, argument: Self::Argument) -> Self::Result;
 }
 
-/// x86-64 as every processor has it, or another architecture.
+/// Baseline x86-64, or another architecture.
 pub struct Baseline;
 
 impl Isa for Baseline {
@@ -77,12 +77,12 @@ impl Isa for Baseline {
 
     #[inline(never)]
     unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { O::run::<Baseline>(w, op, argument) }
     }
 }
 
-/// AVX2 and its companions.
+/// AVX2, FMA and BMI.
 #[cfg(target_arch = "x86_64")]
 pub struct Avx2;
 
@@ -93,8 +93,8 @@ impl Isa for Avx2 {
         use std::arch::x86_64::*;
         let mut bits = 0;
         for part in 0..4 {
-            // SAFETY: 8 words from an array of 32; this code is only inlined into functions compiled for AVX2,
-            // which run only where the host has it.
+            // SAFETY: 8 words from an array of 32. This code is only inlined into functions compiled for
+            // AVX2, which run only on hosts with AVX2.
             let byte = unsafe {
                 let vector = _mm256_loadu_si256(lanes.as_ptr().add(part * 8).cast());
                 _mm256_movemask_ps(_mm256_castsi256_ps(vector)) as u32
@@ -164,12 +164,12 @@ impl Isa for Avx2 {
     #[inline(never)]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { O::run::<Avx2>(w, op, argument) }
     }
 }
 
-/// AVX-512; its primitives are those of AVX2, its loops are compiled wider.
+/// AVX-512: uses the primitives of AVX2, with wider loops.
 #[cfg(target_arch = "x86_64")]
 pub struct Avx512;
 
@@ -198,14 +198,15 @@ impl Isa for Avx512 {
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { O::run::<Avx512>(w, op, argument) }
     }
 }
 
-/// Defines `$name::<…>() -> Run`: the copy of `$body` for the host's level.
+/// Defines `$name::<…>() -> Run`, which selects the copy of `$body` for the host's level.
 ///
-/// `$body` is an `#[inline(always)]` function, generic over an [`Isa`] first and then over the listed parameters.
+/// `$body` is an `#[inline(always)]` function, generic over an [`Isa`] first and then over the listed
+/// parameters.
 macro_rules! per_level {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident < $($generic:ident : $bound:path),* > = $body:ident) => {
         $(#[$doc])*

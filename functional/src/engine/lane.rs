@@ -1,20 +1,20 @@
-//! How a value of one lane lies in a register row.
+//! Layout of lane values in register rows.
 //!
-//! Registers of up to 32 bits take one row of 32 words, zero-extended; 64-bit registers take 32 double words;
-//! 128-bit registers take two such rows, low halves first.
+//! Registers up to 32 bits take a row of 32 words, zero-extended. Registers of 64 bits take a row of 32
+//! double words. Registers of 128 bits take two such rows, low halves first.
 
 use half::{bf16, f16};
 
 use super::isa::Isa;
 
-/// Lanes in a warp.
+/// Lanes per warp.
 pub const WARP: usize = 32;
 
-/// Lanes in a tile: neighbours whose memory accesses may be regular where those of the warp are not.
+/// Lanes per tile: neighbours whose accesses may be regular when the warp's are not.
 pub const TILE: usize = 8;
 
-/// What `value` gives for each index. As [`std::array::from_fn`], which is six functions for the compiler to inline, for each
-/// instruction and type anew.
+/// Array of `value(index)`. Equivalent to [`std::array::from_fn`], but cheaper to compile, since that
+/// inlines six functions per instruction and type.
 #[inline(always)]
 pub(crate) fn array_of<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N] {
     let mut array = [T::default(); N];
@@ -24,15 +24,15 @@ pub(crate) fn array_of<T: Copy + Default, const N: usize>(value: impl Fn(usize) 
     array
 }
 
-/// The word in which a lane's value is kept: `u32` or `u64`.
+/// Word that holds a lane's value: `u32` or `u64`.
 pub trait Bits: Copy + Default + PartialEq + 'static {
-    /// All ones where `mask` (0 or all ones) says so, this value's bits elsewhere.
+    /// Selects `yes` where `mask` is all ones, `no` where `mask` is 0.
     fn choose(mask: u32, yes: Self, no: Self) -> Self;
-    /// Bytes of a row.
+    /// Bytes per row.
     const ROW: u32;
-    /// Is `row[i] == row[0] + i * step` for all lanes?
+    /// True if `row[i] == row[0] + i * step` for all lanes.
     fn is_strided<I: Isa>(row: &[Self; WARP], step: u64) -> bool;
-    /// Is each value its tile's first plus `step` for each lane between them?
+    /// True if lanes advance by `step` within each tile.
     fn is_tiled(row: &[Self; WARP], step: u64) -> bool;
 }
 
@@ -79,13 +79,13 @@ impl Bits for u64 {
     is_tiled!();
 }
 
-/// A type that registers hold.
+/// Type of a register value.
 pub trait Lane: Copy + Default + 'static {
-    /// The word it is kept in.
+    /// Word that holds the value.
     type Bits: Bits;
-    /// From the word.
+    /// Converts from the word.
     fn from_bits(bits: Self::Bits) -> Self;
-    /// To the word.
+    /// Converts to the word.
     fn to_bits(self) -> Self::Bits;
 }
 

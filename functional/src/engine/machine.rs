@@ -1,7 +1,7 @@
-//! A program's machine side: which machine instruction each op belongs to, and what a timing model is told of it.
+//! Machine code of a program: the machine instruction of each op, and the information for a timing model.
 //!
-//! The ops of such a program lie in the order of the machine instructions, each of which has at least one op, so that a
-//! program counter is a place in the machine code. Ops that meet lanes belong to none.
+//! Ops are stored in machine-code order, and each machine instruction has at least one op, so a program
+//! counter is a position in the machine code. Reconvergence ops belong to no machine instruction.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use warp_stream::MachineCode;
 
 use super::probe::SiteAddress;
 
-/// Where an op stands in the machine code.
+/// Position of an op in the machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpPlace(u32);
 
@@ -18,116 +18,116 @@ impl OpPlace {
     /// Between two machine instructions.
     pub(crate) const BETWEEN: OpPlace = OpPlace(u32::MAX << 1);
 
-    /// In the machine instruction at this position.
+    /// Inside the machine instruction at `position`.
     pub(crate) fn within(position: u32) -> OpPlace {
         OpPlace(position << 1)
     }
 
-    /// The same place, as the first op of its machine instruction.
+    /// This position, marked as the first op of its machine instruction.
     pub(crate) fn as_first(self) -> OpPlace {
         OpPlace(self.0 | 1)
     }
 
-    /// Is it the first op of its machine instruction?
+    /// True for the first op of a machine instruction.
     #[inline(always)]
     pub(crate) fn is_first(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// The machine instruction's position.
+    /// Position of the machine instruction.
     #[inline(always)]
     pub(crate) fn position(self) -> u32 {
         self.0 >> 1
     }
 }
 
-/// Where the addresses of an access stand.
+/// Source of an access's addresses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Addresses {
-    /// In a row.
+    /// A row.
     Row(SiteAddress),
-    /// In a row, of the first of several accesses that the machine instruction makes in one, which begins at the multiple of its
-    /// width before that.
+    /// A row with addresses of one of several accesses that the machine instruction merges. The merged
+    /// access starts at the preceding multiple of its width.
     Within(SiteAddress),
-    /// A tile of a matrix: that of this number of the program, at the address in a row.
+    /// A matrix tile: its number in the program, and the row with its address.
     Tile { site: SiteAddress, tile: u32 },
-    /// At an offset of the kernel's parameters, for all lanes.
+    /// An offset in the kernel's parameters, equal for all lanes.
     Parameter(u32),
 }
 
-/// How an op is put off: its operands are kept, and it is executed on them later. An address is always one.
+/// Deferral of an op: its operands are saved, and the op runs on them later. The address is always saved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deferral {
-    /// In shared memory too; otherwise only in global memory.
+    /// True if accesses to shared memory are deferred too, not only to global memory.
     pub(crate) in_shared: bool,
-    /// Values read, of operands `b` and `c`.
+    /// Number of source values, in operands `b` and `c`.
     pub(crate) sources: u8,
-    /// Values written, of operands `d`, `b`, `c` and `e`.
+    /// Number of result values, in operands `d`, `b`, `c` and `e`.
     pub(crate) results: u8,
-    /// Values are double words.
+    /// True for 64-bit values.
     pub(crate) wide: bool,
 }
 
-/// An op's plain access to memory that other SMs reach, with addresses of double words in its row `a`.
+/// Plain access of an op to memory shared between SMs, with 64-bit addresses in row `a`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpAccess {
     pub(crate) kind: AccessKind,
-    /// The address decides the memory.
+    /// True if the address selects the memory space.
     pub(crate) is_generic: bool,
-    /// Bytes of an element.
+    /// Bytes per element.
     pub(crate) element: u8,
-    /// Bytes of a lane's access.
+    /// Bytes per lane.
     pub(crate) width: u8,
 }
 
-/// Which way an access goes.
+/// Direction of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessKind {
-    /// There is no access.
+    /// No access.
     None,
-    /// From memory.
+    /// Read.
     Load,
-    /// To memory.
+    /// Write.
     Store,
 }
 
 impl OpAccess {
-    /// Of an op that accesses nothing that other SMs reach.
+    /// No access to memory shared between SMs.
     pub(crate) const NONE: OpAccess =
         OpAccess { kind: AccessKind::None, is_generic: false, element: 0, width: 0 };
 }
 
-/// What a model is told of a machine instruction beside its lanes.
+/// Information for a timing model about a machine instruction, besides the lanes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Told {
-    /// The addresses of an access.
+    /// Addresses of an access, and its deferral.
     Access(Addresses, Option<Deferral>),
-    /// The addresses of texels, which the op has noted.
+    /// Addresses of texels, recorded by the op.
     Texels,
-    /// A time to rest, nanoseconds, in a row of words.
+    /// Sleep time in nanoseconds, in a 32-bit row.
     Sleep(u32),
 }
 
-/// What a model is told when warps come to an op.
+/// A note: information for a timing model at one op.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note {
-    /// The op; what it is told of stands in rows before it.
+    /// The op; earlier ops fill the rows of the note.
     pub(crate) op: u32,
     pub(crate) told: Told,
 }
 
-/// Where machine code lies in memory: apart from what a host gives as device memory.
+/// First address of machine code, outside of the device addresses that a host allocates.
 const CODE_START: u64 = 1 << 45;
 
-/// Programs begin at multiples of so many bytes.
+/// Alignment of programs in bytes.
 const PROGRAM_ALIGNMENT: u64 = 4096;
 
-/// Bytes of machine code that programs have a place for so far.
+/// Bytes of machine code allocated so far.
 static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// The place of a program's machine code in memory, once it has one: from the first time that the host launches it. What kernels
-/// launch has none until then, as those launches are not executed again in a run that goes on from a checkpoint, in which all other
-/// code has to lie where it lay.
+/// Address of a program's machine code, allocated at the host's first launch. Kernels launched by kernels
+/// get no address on their own: such launches are not repeated after a resumption, yet all other code must
+/// keep its address.
 #[derive(Debug)]
 pub(crate) struct CodePlace {
     bytes: u64,
@@ -135,86 +135,87 @@ pub(crate) struct CodePlace {
 }
 
 impl CodePlace {
-    /// For so many bytes.
+    /// Reserves nothing yet for `bytes` bytes.
     pub(crate) fn of(bytes: u64) -> CodePlace {
         CodePlace { bytes: bytes.next_multiple_of(PROGRAM_ALIGNMENT), address: OnceLock::new() }
     }
 }
 
-/// The machine side of a program.
+/// Machine code of a program.
 #[derive(Debug)]
 pub struct Machine {
-    /// The machine instructions of all functions, the kernel's first.
+    /// Machine instructions of all functions, the kernel's first.
     pub code: Arc<MachineCode>,
     pub(crate) place: CodePlace,
-    /// By op.
+    /// Position of each op.
     pub(crate) places: Vec<OpPlace>,
-    /// By op.
+    /// Plain access of each op.
     pub(crate) accesses: Vec<OpAccess>,
-    /// Some op changes memory, or takes what other SMs give up, in another way than by `accesses` and deferred ops.
+    /// True if an op changes memory, or takes resources that other SMs release, outside of `accesses` and
+    /// deferred ops.
     pub(crate) needs_sm_order: bool,
-    /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].
+    /// For each machine instruction, an index into `notes`, or [`Machine::NOTHING`].
     pub(crate) note_of: Vec<u32>,
     pub(crate) notes: Vec<Note>,
-    /// By machine instruction.
+    /// Dependence of each machine instruction.
     pub(crate) needs: Vec<Needs>,
-    /// By machine instruction, and at the end: where its rows begin in `touched`.
+    /// Start of each machine instruction's rows in `touched`, and the end.
     pub(crate) touched_from: Vec<u32>,
-    /// Rows of the registers that the instructions read or write which take effect with a machine instruction.
+    /// Rows of registers that machine instructions read or write.
     pub(crate) touched: Vec<u32>,
 }
 
-/// What a machine instruction needs, and so whether it can be executed early.
+/// Dependence of a machine instruction, which decides whether the instruction can run ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Needs {
-    /// Its warp's registers, which are all that it changes.
+    /// Only the warp's registers, which are all that it changes.
     Registers,
-    /// Memory as well, in no order with what others do there.
+    /// Memory too, without ordering against other warps.
     Memory,
-    /// Its time, or that of others.
+    /// Time or other warps.
     #[default]
     Time,
 }
 
 impl Machine {
-    /// Positions from which on all is taken to need its time.
+    /// Code positions that can run ahead; later ones count as [`Needs::Time`].
     pub(crate) const EARLY_POSITIONS: u32 = 1 << 25;
 
-    /// No note.
+    /// Index for no note.
     pub(crate) const NOTHING: u32 = u32::MAX;
 
-    /// Where the code lies in memory, bytes; no two programs have the same. It is given a place if it has none.
+    /// Byte address of the code, allocated on demand. Programs have disjoint addresses.
     pub fn code_address(&self) -> u64 {
         let CodePlace { bytes, address } = &self.place;
         *address.get_or_init(|| CODE_START + CODE_BYTES.fetch_add(*bytes, Ordering::Relaxed))
     }
 
-    /// Gives the code a place in memory; `false` if it has one.
+    /// Allocates the code's address; returns `false` if there is one.
     pub(crate) fn take_place(&self) -> bool {
         let is_new = self.place.address.get().is_none();
         self.code_address();
         is_new
     }
 
-    /// What is told of the machine instruction at this position.
+    /// Note of the machine instruction at `position`.
     #[inline(always)]
     pub(crate) fn note(&self, position: u32) -> Option<&Note> {
         self.notes.get(*self.note_of.get(position as usize)? as usize)
     }
 
-    /// What the machine instruction at this position needs.
+    /// Dependence of the machine instruction at `position`.
     #[inline(always)]
     pub(crate) fn needs(&self, position: u32) -> Needs {
         self.needs.get(position as usize).copied().unwrap_or_default()
     }
 
-    /// The plain access of an op.
+    /// Plain access of op `op`.
     #[inline(always)]
     pub(crate) fn access(&self, op: u32) -> OpAccess {
         self.accesses.get(op as usize).copied().unwrap_or(OpAccess::NONE)
     }
 
-    /// The rows of the frame that the machine instruction at this position reads or writes, predicates aside.
+    /// Frame rows that the machine instruction at `position` reads or writes, except predicates.
     pub(crate) fn touched(&self, position: u32) -> &[u32] {
         let from = |position: u32| self.touched_from.get(position as usize).map(|&from| from as usize);
         let range = from(position).zip(from(position + 1));

@@ -1,9 +1,10 @@
-//! Who takes part in a warp-wide instruction: each lane names its members (PTX manual 9.7.13, `membermask`), and lanes
-//! that execute together may name different ones, as two tiles of 16 lanes side by side do.
+//! Participation in warp-wide instructions: each lane names its members (PTX manual 9.7.13, `membermask`).
+//! Lanes that execute together may name different members, as two adjacent tiles of 16 lanes do.
 //!
-//! A member is awaited until it executes the instruction with the same qualifiers and members (`shfl.sync`, `vote.sync`,
-//! `match.sync`, `redux.sync`, `elect.sync`). One that waits at the instruction with other qualifiers, as `shfl.sync.up`
-//! beside `shfl.sync.down`, never comes: the manual has both wait for ever, which is reported as a deadlock.
+//! An instruction waits for each member to execute an instruction with the same qualifiers and members
+//! (`shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`). A member that waits at an
+//! instruction with other qualifiers, such as `shfl.sync.up` beside `shfl.sync.down`, never arrives. The
+//! manual lets both wait forever, which is reported as a deadlock.
 
 use ptx_frontend::isa::Op as Form;
 
@@ -13,20 +14,20 @@ use super::lane::{Bits, WARP};
 use super::op::{Flow, Op, PredicateSource};
 use super::running::Running;
 
-/// Names an operand of an op, such as `|op| op.a`.
+/// Selects an operand of an op, such as `|op| op.a`.
 pub(crate) trait Operand: Fn(&Op) -> u32 + Copy {}
 impl<F: Fn(&Op) -> u32 + Copy> Operand for F {}
 
-/// Executing lanes that name the same members.
+/// Executing lanes with equal member masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// The lanes that take the result.
+    /// Lanes that receive the result.
     pub lanes: u32,
-    /// The lanes that contribute to it: members that execute.
+    /// Lanes that contribute to the result: executing members.
     pub members: u32,
 }
 
-/// The executing lanes by the members that they name.
+/// Executing lanes, grouped by their member masks.
 pub(crate) struct Groups {
     masks: [u32; WARP],
     executing: u32,
@@ -34,12 +35,12 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The groups of the `executing` lanes, of which each names `masks[lane]`.
+    /// Groups of the `executing` lanes with member masks `masks`.
     pub(crate) fn new(masks: [u32; WARP], executing: u32) -> Groups {
         Groups { masks, executing, remaining: executing }
     }
 
-    /// One group: all executing lanes.
+    /// One group of all executing lanes.
     pub(crate) fn whole(executing: u32) -> Groups {
         Groups::new([executing; WARP], executing)
     }
@@ -59,33 +60,33 @@ impl Iterator for Groups {
     }
 }
 
-/// The lanes that name these members.
+/// Lanes with this member mask.
 fn naming(masks: &[u32; WARP], members: u32) -> u32 {
     masks.iter().enumerate().fold(0, |all, (lane, &mask)| all | if mask == members { 1 << lane } else { 0 })
 }
 
-/// Members of a warp-wide op that execute it in another frame, or where it stands another time in the program. They wait
-/// for each other all the same (manual 9.7.13: all members execute the instruction "with the same qualifiers").
+/// Members of a warp-wide op that execute it in another frame, or at another position with the same
+/// qualifiers. All members wait for each other (PTX manual 9.7.13: "with the same qualifiers").
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Apart {
-    /// Their op.
+    /// Op of these members.
     pub pc: u32,
-    /// Their frame.
+    /// Frame of these members.
     pub frame: u32,
-    /// Which lanes they are.
+    /// The lanes.
     pub lanes: u32,
 }
 
 impl Running<'_> {
-    /// Brings together the members that the executing lanes name in the row `members` of their op. An error is the flow
-    /// of lanes that wait.
+    /// Gathers the members that the executing lanes name in row `members` of their op. An error is the flow
+    /// of waiting lanes.
     ///
     /// # Safety
-    /// `members` is a row of words in every op of the form.
+    /// `members` is a 32-bit row in every op of the form.
     #[inline(always)]
     pub(crate) unsafe fn gather(&mut self, op: &Op, members: impl Operand) -> Result<Groups, Flow> {
         self.divergence.apart.clear();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let masks = self.read_row::<u32>(members(op));
             let first = masks[self.mask.trailing_zeros() as usize & 31];
@@ -104,8 +105,8 @@ impl Running<'_> {
         Groups::whole(self.mask)
     }
 
-    /// May lanes at one place execute a warp-wide op together with lanes at the other? They do at the same place; and
-    /// those that exchange single values, at instructions with the same qualifiers.
+    /// True if lanes at two positions may execute a warp-wide op together: at the same position, or at
+    /// instructions with equal qualifiers that exchange single values.
     pub(crate) fn meets(&self, place: (u32, u32), other: (u32, u32)) -> bool {
         let instruction = |pc: u32| {
             let program = &self.grid.program;
@@ -121,13 +122,13 @@ impl Running<'_> {
             }
     }
 
-    /// The row that `operand` names, for each member as its own op names it in its own frame.
+    /// Values of the row that `operand` selects, for each member from its own op and frame.
     ///
     /// # Safety
-    /// It is a row of this width in every op of the form.
+    /// The operand is a row of this width in every op of the form.
     #[inline(always)]
     pub(crate) unsafe fn read_members<B: Bits>(&self, op: &Op, operand: impl Operand) -> [B; WARP] {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut values = self.read_row(operand(op));
             for apart in &self.divergence.apart {
@@ -150,7 +151,7 @@ impl Running<'_> {
         values: &[B; WARP],
     ) {
         let members = self.mask;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for apart in &self.divergence.apart {
                 let row = self.row_apart::<B>(apart, operand);
@@ -162,13 +163,13 @@ impl Running<'_> {
         self.mask = members;
     }
 
-    /// The predicate that `operand` names, of all members, one bit per lane.
+    /// Predicate of all members that `operand` selects, one bit per lane.
     ///
     /// # Safety
-    /// It is a [`PredicateSource`] in every op of the form.
+    /// The operand is a [`PredicateSource`] in every op of the form.
     #[inline(always)]
     pub(crate) unsafe fn predicate_of_members(&self, op: &Op, operand: impl Operand) -> u32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut truth = self.predicate(PredicateSource::decode(operand(op)));
             for &Apart { pc, frame, lanes } in &self.divergence.apart {
@@ -184,11 +185,11 @@ impl Running<'_> {
     /// Sets a predicate of all members, each in its own frame.
     ///
     /// # Safety
-    /// `operand` names a word of the predicate area in every op of the form.
+    /// `operand` selects a word of the predicate area in every op of the form.
     #[inline(always)]
     pub(crate) unsafe fn write_predicate_of_members(&mut self, op: &Op, operand: impl Operand, truth: u32) {
         let members = self.mask;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for &Apart { pc, frame, lanes } in &self.divergence.apart {
                 let index = operand(&self.grid.program.code[pc as usize]);
@@ -201,7 +202,7 @@ impl Running<'_> {
         self.mask = members;
     }
 
-    /// The row that `operand` names for members apart.
+    /// Row that `operand` selects for members elsewhere.
     fn row_apart<B: Bits>(&self, apart: &Apart, operand: impl Operand) -> *mut B {
         let offset = operand(&self.grid.program.code[apart.pc as usize]);
         row_at(self.divergence.frames.get(apart.frame).base, self.constants, offset).cast()
@@ -216,7 +217,7 @@ impl Running<'_> {
         }
     }
 
-    /// Groups of which members are missing wait for them; the others go on.
+    /// Makes groups with missing members wait; the other groups continue.
     fn part_incomplete(&mut self, masks: &[u32; WARP]) -> Result<(), Flow> {
         let (executing, guarded_off) = (self.mask, self.active & !self.mask);
         for group in Groups::new(*masks, executing) {
@@ -241,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_that_name_the_same_members_form_a_group() {
+    fn lanes_with_equal_masks_form_a_group() {
         let masks = std::array::from_fn(|lane| if lane < 16 { 0xffff } else { 0xffff_0000 });
         let groups: Vec<Group> = Groups::new(masks, 0xff00_ffff).collect();
         let low = Group { lanes: 0xffff, members: 0xffff };
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_without_members_named_are_one_group() {
+    fn lanes_without_masks_form_one_group() {
         assert_eq!(Groups::whole(0b1011).collect::<Vec<_>>(), [Group { lanes: 0b1011, members: 0b1011 }]);
     }
 }

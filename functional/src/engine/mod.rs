@@ -1,4 +1,4 @@
-//! The engine: frames of register rows, warp-wide ops, divergence, CTAs and grids.
+//! Execution engine: frames of register rows, warp-wide ops, divergence, CTAs and grids.
 
 pub mod access;
 pub mod arithmetic;

@@ -1,6 +1,6 @@
-//! Device functions that PTX calls and does not define: `vprintf`, `malloc`, `free`, `__assertfail`,
-//! `cudaGraphSetConditional` are native here (CUDA programming guide, sections on formatted output, dynamic global memory
-//! allocation, assertion, and conditional graph nodes), and so is the runtime that kernels launch others with.
+//! Native device functions, which PTX calls but does not define: `vprintf`, `malloc`, `free`,
+//! `__assertfail`, `cudaGraphSetConditional` (CUDA programming guide, formatted output, dynamic global
+//! memory allocation, assertion, conditional graph nodes), and the device runtime.
 
 mod device_runtime;
 
@@ -15,7 +15,7 @@ use super::running::Running;
 use crate::fault::FaultKind;
 use crate::memory::{AllocationKind, WINDOW_SIZE};
 
-/// The native function of this name.
+/// Native function called `name`.
 pub fn function(name: &str) -> Option<Run> {
     Some(match name {
         "vprintf" => vprintf,
@@ -28,22 +28,22 @@ pub fn function(name: &str) -> Option<Run> {
     })
 }
 
-/// The native function that is used even where a module defines one of this name: NVIDIA's device runtime has PTX, which
-/// calls functions of the driver.
+/// Native function that replaces even a definition in a module. NVIDIA's device runtime has PTX that calls
+/// functions of the driver.
 pub fn replacement(name: &str) -> Option<Run> {
     if name.starts_with(device_runtime::PREFIX) { device_runtime::function(name) } else { None }
 }
 
-/// Does the native function of this name read or change what other SMs reach? A failed assertion only ends the launch.
+/// True if the native function accesses state shared between SMs. A failed assertion only ends the launch.
 pub fn reaches_others(name: &str) -> bool {
     name != "__assertfail"
 }
 
-/// Longest string read from a kernel's memory, bytes.
+/// Maximum bytes of a string read from kernel memory.
 const LONGEST_STRING: usize = 1 << 20;
 /// Bytes of a string between two looks at the watchdog's clock.
 const BYTES_PER_LOOK: usize = 1 << 14;
-/// Bytes of one warp's text that are kept until they go to the print buffer.
+/// Bytes of one warp's text buffered before the print buffer.
 const MOST_TEXT: usize = 1 << 16;
 
 fn site<'g>(w: &Running<'g>, op: &Op) -> &'g CallSite {
@@ -51,7 +51,7 @@ fn site<'g>(w: &Running<'g>, op: &Op) -> &'g CallSite {
     &grid.program.call_sites[op.immediate as usize]
 }
 
-/// The first `N` bytes of a lane's argument number `n`, filled up with zeros; zeros if the call passes fewer arguments.
+/// First `N` bytes of argument `n` of a lane, zero-padded; zeros for a missing argument.
 fn argument_bytes<const N: usize>(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> [u8; N] {
     let mut bytes = [0; N];
     let Some(place) = site(w, op).arguments.get(n) else { return bytes };
@@ -59,19 +59,19 @@ fn argument_bytes<const N: usize>(w: &Running<'_>, op: &Op, n: usize, lane: usiz
     bytes
 }
 
-/// A lane's argument number `n`, zero-extended; 0 if the call passes fewer.
+/// Argument `n` of a lane, zero-extended; 0 if missing.
 fn argument(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> u64 {
     u64::from_le_bytes(argument_bytes(w, op, n, lane))
 }
 
-/// Gives a lane the call's result.
+/// Sets the call's result for a lane.
 fn answer(w: &mut Running<'_>, op: &Op, lane: usize, value: u64) {
     let Some(place) = site(w, op).results.first() else { return };
     let frame = w.own_frame();
     write_value(w, frame, place, lane, &value.to_le_bytes());
 }
 
-/// `N` bytes of memory at a generic address.
+/// Reads `N` bytes at a generic address.
 fn read<const N: usize>(w: &mut Running<'_>, lane: usize, address: u64) -> Result<[u8; N], FaultKind> {
     let (lane, width) = (lane as u32, N as u32);
     let place = Generic::resolve(w, 0, lane, address, width).ok_or(FaultKind::IllegalAddress {
@@ -80,16 +80,16 @@ fn read<const N: usize>(w: &mut Running<'_>, lane: usize, address: u64) -> Resul
         lane,
     })?;
     w.grid.note_parameter_read(address, Some(width.into()));
-    // SAFETY: the place was checked to have `N` bytes.
+    // SAFETY: `N` bytes were checked to be accessible.
     Ok(unsafe { place.cast::<[u8; N]>().read_unaligned() })
 }
 
-/// Stores bytes at a generic address.
+/// Writes bytes at a generic address.
 fn write(w: &mut Running<'_>, lane: usize, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
     let width = bytes.len() as u32;
     let illegal = FaultKind::IllegalAddress { address, width, lane: lane as u32 };
     let place = Generic::resolve(w, 0, lane as u32, address, width).ok_or(illegal)?;
-    // SAFETY: the place was checked to have as many bytes.
+    // SAFETY: the bytes were checked to be accessible.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
     let local = address.wrapping_sub(w.grid.owner.memory.local_window());
     match (&mut w.cta.checks, w.grid.owner.checker()) {
@@ -100,7 +100,7 @@ fn write(w: &mut Running<'_>, lane: usize, address: u64, bytes: &[u8]) -> Result
     Ok(())
 }
 
-/// The bytes of memory at a generic address up to a zero byte.
+/// Bytes at a generic address up to a zero byte.
 fn read_string(w: &mut Running<'_>, lane: usize, address: u64) -> Result<Vec<u8>, FaultKind> {
     let mut string = Vec::new();
     while string.len() < LONGEST_STRING {
@@ -117,7 +117,7 @@ fn read_string(w: &mut Running<'_>, lane: usize, address: u64) -> Result<Vec<u8>
     Ok(string)
 }
 
-/// The arguments of one lane's `vprintf`, in a buffer where each is aligned to its size.
+/// Argument buffer of one lane's `vprintf`, with naturally aligned arguments.
 struct Buffer<'r, 'a> {
     w: &'r mut Running<'a>,
     lane: usize,
@@ -154,7 +154,8 @@ impl printf::Arguments for Buffer<'_, '_> {
     }
 }
 
-/// `int vprintf(const char *format, const void *arguments)`: the number of arguments; -1 without a format.
+/// `int vprintf(const char *format, const void *arguments)`: returns the number of arguments, or -1 without
+/// a format.
 fn vprintf(w: &mut Running<'_>, op: &Op) -> Flow {
     let mut text = Vec::new();
     for lane in lanes_of(w.mask) {
@@ -177,7 +178,7 @@ fn vprintf(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// A block of the device's heap, or 0 when it is used up.
+/// Allocates a block of the device's heap; 0 if the heap is exhausted.
 fn allocate(w: &Running<'_>, size: u64, align: u64) -> u64 {
     let device = w.grid.owner;
     let limit = device.heap_limit.load(Ordering::Relaxed);
@@ -199,7 +200,7 @@ fn allocate(w: &Running<'_>, size: u64, align: u64) -> u64 {
     }
 }
 
-/// Alignment of what `malloc` gives, bytes.
+/// Alignment of `malloc` in bytes.
 const HEAP_ALIGNMENT: u64 = 16;
 
 /// `void *malloc(size_t size)`.
@@ -221,7 +222,7 @@ fn aligned_malloc(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Gives a block of the device's heap back; was it one?
+/// Frees a block of the device's heap; returns whether `address` was one.
 fn release(w: &mut Running<'_>, address: u64) -> bool {
     let device = w.grid.owner;
     let block = device.memory.allocation_of(address);
@@ -247,14 +248,15 @@ fn free(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value)`. A handle is the address of the value.
+/// `void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value)`. The handle is the
+/// value's address.
 fn set_conditional(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         let (handle, value) = (argument(w, op, 0, lane), argument(w, op, 1, lane) as u32);
         let Some(place) = Generic::resolve(w, 0, lane as u32, handle, 4) else {
             return w.fault(FaultKind::IllegalAddress { address: handle, width: 4, lane: lane as u32 });
         };
-        // SAFETY: the place was checked to have four bytes.
+        // SAFETY: four bytes were checked to be accessible.
         unsafe { place.cast::<u32>().write_unaligned(value) };
     }
     Flow::Next

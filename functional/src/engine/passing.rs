@@ -1,4 +1,4 @@
-//! Values of parameters and results: between two frames, and between a frame and native functions.
+//! Transfer of parameters and results between frames, and between a frame and native functions.
 
 use super::access::lanes_of;
 use super::constants::row_at;
@@ -10,7 +10,7 @@ use super::running::Running;
 pub(super) struct FrameMemory {
     /// First byte of the first row.
     pub(super) rows: *mut u8,
-    /// Bytes from the start of a lane's local memory to the frame's part.
+    /// Byte offset of the frame's part in a lane's local memory.
     pub(super) local: u32,
 }
 
@@ -18,13 +18,13 @@ pub(super) struct FrameMemory {
 const LARGEST_IN_REGISTERS: usize = 64;
 
 impl Running<'_> {
-    /// The memory of the frame that runs.
+    /// Memory of the running frame.
     pub(super) fn own_frame(&self) -> FrameMemory {
         FrameMemory { rows: self.frame, local: self.local_base }
     }
 }
 
-/// Copies the running lanes' value of a parameter from one frame to another.
+/// Copies a parameter of the running lanes from one frame to another.
 pub(super) fn copy_value(
     w: &mut Running<'_>,
     (from, source): (FrameMemory, &ParameterPlace),
@@ -37,8 +37,8 @@ pub(super) fn copy_value(
         for lane in lanes_of(w.mask) {
             note_written(w, lane, to, target, size);
             let (from, to) = (pointer(w, from, source, lane), pointer(w, to, target, lane));
-            // SAFETY: both places have `size` bytes, as the binder laid them out; frames may be the same one, so the
-            // places may overlap.
+            // SAFETY: both addresses have `size` bytes, as the binder laid them out. Both may be in the
+            // same frame and overlap.
             unsafe { std::ptr::copy(from, to, size as usize) };
         }
         return;
@@ -51,7 +51,7 @@ pub(super) fn copy_value(
     }
 }
 
-/// The bytes of a piece that lie one after another in host memory and make up its whole place.
+/// Number of contiguous bytes that make up the whole piece, if any.
 fn whole(piece: &Piece) -> Option<u32> {
     match piece.place {
         PiecePlace::Local(_) => Some(piece.bytes),
@@ -61,7 +61,7 @@ fn whole(piece: &Piece) -> Option<u32> {
     }
 }
 
-/// Reads a lane's value: as many bytes as `bytes` has, zeros behind the value's end.
+/// Reads a lane's value into `bytes`, zero-padded.
 pub(super) fn read_value(
     w: &Running<'_>,
     from: FrameMemory,
@@ -85,7 +85,7 @@ pub(super) fn read_value(
     rest.fill(0);
 }
 
-/// Writes a lane's value, or as much of it as `bytes` has.
+/// Writes a lane's value, truncated to `bytes`.
 pub(super) fn write_value(
     w: &mut Running<'_>,
     to: FrameMemory,
@@ -111,7 +111,7 @@ pub(super) fn write_value(
             PiecePlace::Words(_) => {
                 let mut word = [0; 4];
                 word[..now.len()].copy_from_slice(now);
-                // SAFETY: a lane of a row of words has four bytes.
+                // SAFETY: a lane of a 32-bit row has four bytes.
                 unsafe { target.cast::<u32>().write(u32::from_le_bytes(word)) };
             }
             // SAFETY: the piece has as many bytes, as the binder laid it out.
@@ -121,14 +121,14 @@ pub(super) fn write_value(
     }
 }
 
-/// Tells the checkers that a lane's local memory is written, if the piece lies there.
+/// Tells the sanitizer that a lane's local memory was written, if the piece lies there.
 fn note_written(w: &mut Running<'_>, lane: usize, to: FrameMemory, piece: &Piece, size: u32) {
     if let (Some(checks), PiecePlace::Local(offset)) = (&mut w.cta.checks, piece.place) {
         checks.local_written(w.warp, lane, to.local + offset, size);
     }
 }
 
-/// Where a lane's part of a piece begins; of predicates, the word of all lanes.
+/// Address of a lane's part of a piece; for predicates, of the word of all lanes.
 fn pointer(w: &Running<'_>, of: FrameMemory, piece: &Piece, lane: usize) -> *mut u8 {
     match piece.place {
         PiecePlace::Local(offset) => {

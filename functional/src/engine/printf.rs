@@ -1,26 +1,26 @@
-//! The formatting of C's `printf`, over arguments that the caller fetches (ISO C17, 7.21.6.1; glibc where that is
-//! open).
+//! Formatting of C's `printf`, with arguments fetched by the caller (ISO C17, 7.21.6.1; glibc's behaviour
+//! where the standard leaves a choice).
 
 use crate::fault::FaultKind;
 
-/// Where arguments come from.
+/// Source of arguments.
 pub(super) trait Arguments {
-    /// The next argument of 4 bytes.
+    /// Next argument of 4 bytes.
     fn word(&mut self) -> Result<u32, FaultKind>;
-    /// The next argument of 8 bytes.
+    /// Next argument of 8 bytes.
     fn double_word(&mut self) -> Result<u64, FaultKind>;
-    /// The string at an address.
+    /// String at an address.
     fn string(&mut self, address: u64) -> Result<Vec<u8>, FaultKind>;
-    /// Takes out what has been printed so far if it is much; an error ends the printing.
+    /// Takes the output so far once it is large; an error ends the printing.
     fn flow(&mut self, _: &mut Vec<u8>) -> Result<(), FaultKind> {
         Ok(())
     }
 }
 
-/// Widest field and highest precision, so that a stray number cannot ask for gigabytes.
+/// Limit of field width and precision, against excessive output.
 const MOST: usize = 4096;
 
-/// How an integer argument is cut.
+/// Size of an integer argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Length {
     Byte,
@@ -29,7 +29,7 @@ enum Length {
     Double,
 }
 
-/// What stands between `%` and the conversion.
+/// Flags, width and precision between `%` and the conversion.
 struct Spec {
     left: bool,
     plus: bool,
@@ -41,7 +41,7 @@ struct Spec {
     length: Length,
 }
 
-/// Prints; the number of arguments taken.
+/// Prints and returns the number of arguments taken.
 pub(super) fn print(
     format: &[u8],
     arguments: &mut dyn Arguments,
@@ -55,7 +55,7 @@ pub(super) fn print(
         rest = match printer.directive(&directive[1..])? {
             Some(rest) => rest,
             None => {
-                // Not a directive: the percent sign stands for itself.
+                // No directive: the percent sign is literal.
                 printer.out.push(b'%');
                 &directive[1..]
             }
@@ -83,7 +83,7 @@ impl Printer<'_> {
         self.arguments.double_word()
     }
 
-    /// Prints one directive, `%` already read; what follows it, or nothing if it is none.
+    /// Prints a directive after its `%` and returns the rest of the format, or `None` without a directive.
     fn directive<'f>(&mut self, format: &'f [u8]) -> Result<Option<&'f [u8]>, FaultKind> {
         let (mut spec, rest) = self.flags_and_width(format)?;
         let (length, rest) = length(rest);
@@ -214,13 +214,13 @@ impl Printer<'_> {
         })
     }
 
-    /// Digits, at least as many as the precision; with a precision the zero flag does not count.
+    /// Prints digits, at least as many as the precision. A precision disables the zero flag.
     fn integer_field(&mut self, spec: &Spec, prefix: &str, digits: String) {
         self.pad(spec, prefix, at_least(spec, digits).as_bytes(), spec.precision.is_none());
     }
 
-    /// The field, filled to its width with spaces, or with zeros behind the prefix if the flag is given and `zeros`
-    /// allows them.
+    /// Prints the field padded to its width with spaces, or with zeros after the prefix if flag and `zeros`
+    /// allow.
     fn pad(&mut self, spec: &Spec, prefix: &str, text: &[u8], zeros: bool) {
         let missing = spec.width.saturating_sub(prefix.len() + text.len());
         let fill = |out: &mut Vec<u8>, byte: u8| out.resize(out.len() + missing, byte);
@@ -239,7 +239,7 @@ impl Printer<'_> {
     }
 }
 
-/// The digits of an integer, at least as many as the precision; 0 has none if the precision is 0.
+/// Digits of an integer, at least as many as the precision; 0 has none with precision 0.
 fn at_least(spec: &Spec, digits: String) -> String {
     match spec.precision {
         Some(0) if digits == "0" => String::new(),
@@ -261,7 +261,7 @@ fn sign(negative: bool, spec: &Spec) -> &'static str {
     }
 }
 
-/// A decimal number, 0 if there is none, and what follows.
+/// Parses a decimal number (0 if absent) and returns the rest.
 fn number(text: &[u8]) -> (usize, &[u8]) {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = text[..digits]
@@ -270,7 +270,7 @@ fn number(text: &[u8]) -> (usize, &[u8]) {
     (value.min(MOST), &text[digits..])
 }
 
-/// A length modifier, and what follows.
+/// Parses a length modifier and returns the rest.
 fn length(text: &[u8]) -> (Length, &[u8]) {
     const MODIFIERS: [(&[u8], Length); 9] = [
         (b"hh", Length::Byte),
@@ -291,7 +291,7 @@ fn length(text: &[u8]) -> (Length, &[u8]) {
     (Length::Word, text)
 }
 
-/// A number without sign, by `e`, `f`, `g` or `a`.
+/// Unsigned number formatted by `e`, `f`, `g` or `a`.
 fn float(value: f64, conversion: u8, spec: &Spec) -> String {
     if value.is_nan() {
         return "nan".to_owned();
@@ -315,7 +315,7 @@ fn fixed(value: f64, precision: usize, point: bool) -> String {
     text
 }
 
-/// Digits and decimal exponent of a number, rounded to `precision` digits behind the point.
+/// Digits and decimal exponent of a number, rounded to `precision` digits after the point.
 fn rounded(value: f64, precision: usize) -> (String, i32) {
     let text = format!("{value:.precision$e}");
     match text.split_once('e') {
@@ -337,7 +337,7 @@ fn scientific(value: f64, precision: usize, point: bool) -> String {
     with_exponent(&digits, exponent)
 }
 
-/// `%g`: `precision` digits in all, fixed or with an exponent, trailing zeros only if `keep`.
+/// `%g`: `precision` significant digits, fixed or with an exponent; trailing zeros only if `keep`.
 fn general(value: f64, precision: usize, keep: bool) -> String {
     let (digits, exponent) = rounded(value, precision - 1);
     let in_range = exponent >= -4 && i64::from(exponent) < precision as i64;
@@ -359,7 +359,7 @@ fn general(value: f64, precision: usize, keep: bool) -> String {
     }
 }
 
-/// `%a`: one hexadecimal digit, a point, as many as needed or `precision`, and a power of two.
+/// `%a`: one hexadecimal digit, a point, `precision` digits or as many as needed, and a power of two.
 fn hexadecimal(value: f64, precision: Option<usize>, point: bool) -> String {
     const FRACTION: u32 = 52;
     let bits = value.to_bits();

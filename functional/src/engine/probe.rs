@@ -1,5 +1,5 @@
-//! Probes: ops that the binder puts before instructions which somebody wants to watch. A device without watchers has
-//! none, so they cost nothing there.
+//! Probes: ops that the binder inserts before instructions that watchers observe. A device without watchers
+//! has none and pays nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,54 +14,54 @@ use super::running::Running;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 use crate::ops::place::AccessSpace;
 
-/// Somebody who watches kernels run.
+/// Observer of kernels' execution.
 pub trait Watcher: Send + Sync + fmt::Debug {
-    /// Does it watch this kernel and what that calls? Asked once, when the kernel is bound.
+    /// True to observe this kernel and its callees; called once, at binding.
     fn watches(&self, _kernel: &Function) -> bool {
         true
     }
 
-    /// What is to be told when warps come to this instruction? Asked once, when the kernel is bound.
+    /// Probes for this instruction; called once, at binding.
     fn watch(&self, function: &Function, instruction: &Instruction) -> Vec<Watch>;
 
-    /// Who is told after this instruction of the texels that it has touched, which are in the CTA's `texels`? Asked once, when the
-    /// kernel is bound.
+    /// Probe to run after this instruction with the texels that it touched, in the CTA's `texels`; called
+    /// once, at binding.
     fn watch_texels(&self, _: &Function, _: &Instruction) -> Option<Arc<dyn Probe>> {
         None
     }
 
-    /// A function has been bound.
+    /// Called after a function was bound.
     fn bound(&self, _: &BoundFunction, _: &Liveness) {}
 }
 
-/// Is told when warps come to an instruction.
+/// Callback for warps that reach an instruction.
 pub trait Probe: Send + Sync + fmt::Debug {
-    /// The lanes in [`Running::mask`] are about to execute the instruction at `site`. A fault stops them; everything else
-    /// goes on with [`Flow::Next`].
+    /// Called before the lanes in [`Running::mask`] execute the instruction at `site`. A fault stops them;
+    /// otherwise the probe returns [`Flow::Next`].
     fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow;
 }
 
-/// A probe, and what it wants to know of the instruction.
+/// A probe with the operands that it reads.
 #[derive(Debug)]
 pub struct Watch {
-    /// Is told.
+    /// The probe.
     pub probe: Arc<dyn Probe>,
-    /// The operand whose addresses it asks for. An instruction where that is a parameter of the kernel is not watched.
+    /// Operand whose addresses the probe reads. Accesses to the kernel's parameters are not observed.
     pub address: Option<usize>,
-    /// The memory that those point into, where the instruction's own state space is that of another operand.
+    /// Memory space of these addresses, if it differs from the instruction's state space.
     pub(crate) space: Option<AccessSpace>,
-    /// Operands whose values it asks for; the elements of a vector count one by one.
+    /// Operands whose values the probe reads; vector elements count separately.
     pub values: Vec<usize>,
 }
 
 impl Watch {
-    /// A probe that asks for nothing.
+    /// A probe that reads no operands.
     pub fn of(probe: Arc<dyn Probe>) -> Watch {
         Watch { probe, address: None, space: None, values: Vec::new() }
     }
 }
 
-/// Where addresses of a watched operand come from.
+/// Source of the addresses of an observed operand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SiteAddress {
     pub(crate) space: AccessSpace,
@@ -70,49 +70,49 @@ pub(crate) struct SiteAddress {
     pub(crate) offset: i64,
 }
 
-/// A row of values: its offset in the frame, and whether its lanes are double words.
+/// A row of values: frame offset, and true for 64-bit lanes.
 pub(crate) type SiteValue = (u32, bool);
 
-/// A probe in a program.
+/// A probe at an instruction of a program.
 #[derive(Debug)]
 pub struct Site {
-    /// Its position in [`super::program::Program::sites`].
+    /// Index in [`super::program::Program::sites`].
     pub number: u32,
-    /// The function that the instruction stands in, by position in the program.
+    /// Function that contains the instruction, by index in the program.
     pub function: u32,
-    /// The instruction that it stands before.
+    /// Instruction after the probe.
     pub instruction: InstructionIndex,
     pub(crate) probe: Arc<dyn Probe>,
     pub(crate) address: Option<SiteAddress>,
     pub(crate) values: Vec<SiteValue>,
 }
 
-/// A kind of memory with addresses of its own.
+/// Memory with its own addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Region {
-    /// Device memory; the address is generic.
+    /// Device memory, by generic address.
     Global,
-    /// The CTA's memory; the address is an offset.
+    /// The CTA's shared memory, by offset.
     Shared,
-    /// The thread's memory; the address is an offset.
+    /// The thread's local memory, by offset.
     Local,
-    /// Shared memory that checks do not follow: that of a cluster of several CTAs, which all of them reach (the address is
-    /// one of [`super::cluster`]), and the part reserved for the vendor's libraries.
+    /// Shared memory that the sanitizer does not track: that of a cluster of several CTAs, by an address of
+    /// [`super::cluster`], and the part reserved for the vendor's libraries.
     Unfollowed,
 }
 
 impl SiteAddress {
-    /// The lanes' addresses, as the instruction's state space counts them. Those of lanes that do not execute mean nothing.
+    /// Addresses of the lanes in the instruction's state space; undefined for inactive lanes.
     pub(super) fn read(&self, w: &Running<'_>) -> [u64; WARP] {
         let mut addresses = [0; WARP];
         self.read_to(w, &mut addresses);
         addresses
     }
 
-    /// The same, to where they are wanted.
+    /// Writes the addresses of the lanes to `addresses`.
     pub(super) fn read_to(&self, w: &Running<'_>, addresses: &mut [u64; WARP]) {
         let SiteAddress { row, wide, offset, .. } = *self;
-        // SAFETY: the binder has given a row of this width, which belongs to the warp's frame.
+        // SAFETY: the binder allocated a row of this width in the warp's frame.
         unsafe {
             if wide {
                 let row = &*w.row::<u64>(row).cast::<[u64; WARP]>();
@@ -129,17 +129,17 @@ impl SiteAddress {
 }
 
 impl Site {
-    /// Whether the probe has been given addresses.
+    /// True if the probe reads addresses.
     pub(crate) fn has_address(&self) -> bool {
         self.address.is_some()
     }
 
-    /// The lanes' addresses, as the instruction's state space counts them. Those of lanes that do not execute mean nothing.
+    /// Addresses of the lanes in the instruction's state space; undefined for inactive lanes.
     pub(crate) fn addresses(&self, w: &Running<'_>) -> [u64; WARP] {
         self.address.map_or([0; WARP], |address| address.read(w))
     }
 
-    /// What memory an address of this instruction lies in, and where in it.
+    /// Memory that contains an address of this instruction, and the offset in it.
     pub(crate) fn locate(&self, w: &Running<'_>, address: u64) -> (Region, u64) {
         let shared = |address| match w.cluster.ctas {
             1 if !w.grid.is_reserved_shared(address % WINDOW_SIZE) => (Region::Shared, address % WINDOW_SIZE),
@@ -162,23 +162,23 @@ impl Site {
         }
     }
 
-    /// How many rows of values the probe has been given.
+    /// Number of value rows that the probe reads.
     pub(crate) fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// The lanes of the n-th row of values.
+    /// Lanes of value row `n`.
     pub(crate) fn value(&self, w: &Running<'_>, n: usize) -> [u64; WARP] {
         self.values.get(n).map_or([0; WARP], |&value| read(w, value))
     }
 }
 
 fn read(w: &Running<'_>, (row, wide): SiteValue) -> [u64; WARP] {
-    // SAFETY: the binder has given a row of this width.
+    // SAFETY: the binder allocated a row of this width.
     unsafe { if wide { w.read_row::<u64>(row) } else { w.read_row::<u32>(row).map(u64::from) } }
 }
 
-/// Tells the probe at the site that the immediate names.
+/// Calls the probe of the site in the immediate.
 pub(crate) fn reach(w: &mut Running<'_>, op: &Op) -> Flow {
     w.discount();
     let grid = w.grid;

@@ -1,4 +1,4 @@
-//! A kernel ready to run on this host: the ops of it and of every function it can reach.
+//! A kernel ready to run on this host: ops of the kernel and of every reachable function.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use crate::fault::Spot;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
 
-/// Where the value of a parameter or result of a device function lies in a frame.
+/// Location of a device function's parameter or result in a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ParameterPlace {
-    /// Bytes of all pieces.
+    /// Total bytes.
     pub size: u32,
-    /// Pieces, the value's lowest bytes first.
+    /// Pieces of the value, lowest bytes first.
     pub pieces: Vec<Piece>,
 }
 
-/// A part of a value that lies in one place.
+/// Contiguous part of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Bytes.
+    /// Bytes of the piece.
     pub bytes: u32,
-    /// The place.
+    /// Location of the piece.
     pub place: PiecePlace,
 }
 
-/// A place in a frame.
+/// Location in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PiecePlace {
-    /// Local memory: bytes from the frame's local base.
+    /// Local memory, in bytes from the frame's local base.
     Local(u32),
-    /// A row of words, by its byte offset. Registers of less than 32 bits are zero-extended.
+    /// A 32-bit row, by byte offset. Smaller registers are zero-extended.
     Words(u32),
-    /// A row of double words, by its byte offset.
+    /// A 64-bit row, by byte offset.
     DoubleWords(u32),
-    /// A word of predicates, by its number. The value is a byte, 0 or 1.
+    /// A predicate word, by number. The value is a byte, 0 or 1.
     Predicate(u32),
 }
 
 impl ParameterPlace {
-    /// The place of a value in local memory.
+    /// Location of a value in local memory.
     pub(crate) fn in_memory(offset: u32, size: u32) -> ParameterPlace {
         ParameterPlace { size, pieces: vec![Piece { bytes: size, place: PiecePlace::Local(offset) }] }
     }
 
-    /// The place of a value that lies in these registers: the row or predicate of each, and its type.
+    /// Location of a value in registers: row or predicate, and type of each.
     pub(crate) fn in_registers(registers: impl Iterator<Item = (u32, ScalarType)>) -> ParameterPlace {
         let mut pieces = Vec::new();
         for (row, ty) in registers {
@@ -74,7 +74,7 @@ impl ParameterPlace {
     }
 }
 
-/// Where a variable lies that has no address of its own in device memory.
+/// A variable in shared or local memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedVariable {
     /// Name.
@@ -83,7 +83,7 @@ pub struct PlacedVariable {
     pub region: Region,
     /// Bytes from the start of the CTA's memory, or from the frame's local base.
     pub offset: u32,
-    /// Bytes; 0 for the launch's dynamic part.
+    /// Bytes; 0 for dynamic shared memory.
     pub size: u32,
 }
 
@@ -96,91 +96,93 @@ pub struct BoundFunction {
     pub entry: u32,
     /// One past the last op.
     pub end: u32,
-    /// What a new frame looks like.
+    /// Layout of a new frame.
     pub layout: FrameLayout,
     /// Special registers kept in rows: (register, byte offset of the row).
     pub specials: Vec<(SpecialRegister, u32)>,
-    /// Bytes of local memory of a frame.
+    /// Bytes of local memory per frame.
     pub local_bytes: u32,
-    /// 32-bit registers of a thread in it.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Parameters.
+    /// Locations of parameters.
     pub parameters: Vec<ParameterPlace>,
-    /// Results.
+    /// Locations of results.
     pub returns: Vec<ParameterPlace>,
-    /// The source form, for messages.
+    /// Typed form, for messages.
     pub source: Arc<ir::Function>,
-    /// The text it was read from.
+    /// PTX text of the function.
     pub text: Option<Arc<Module>>,
-    /// Its local variables.
+    /// Local variables.
     pub variables: Vec<PlacedVariable>,
 }
 
-/// A call site: where arguments come from and results go.
+/// A call site, with the locations of arguments and results.
 #[derive(Debug, Clone)]
 pub struct CallSite {
-    /// The function, for direct calls.
+    /// Callee of a direct call.
     pub function: Option<u32>,
-    /// Arguments: places in the caller's local area or registers.
+    /// Arguments in the caller's local memory or registers.
     pub arguments: Vec<ParameterPlace>,
     /// Results.
     pub results: Vec<ParameterPlace>,
 }
 
-/// A kernel with all it calls.
+/// A kernel with all its callees.
 #[derive(Debug)]
 pub struct Program {
-    /// Tells it from every other program of the process.
+    /// Unique number in the process.
     pub number: u64,
-    /// Ops of all functions, one after another.
+    /// Ops of all functions in sequence.
     pub code: Vec<Op>,
-    /// Functions; the kernel is the first.
+    /// Functions; the kernel is first.
     pub functions: Vec<BoundFunction>,
-    /// Constants that ops read.
+    /// Constants of ops.
     pub constants: Constants,
-    /// Generic addresses of variables in constant memory, in order, if the program asks for them.
+    /// Generic address ranges of constant variables, ascending, if the program needs them.
     pub variables_in_constant_memory: Vec<Range<u64>>,
-    /// Call sites, named by index from call ops.
+    /// Call sites, by the index in call ops.
     pub call_sites: Vec<CallSite>,
-    /// Lists of `brx.idx`: op numbers.
+    /// Target lists of `brx.idx`, as op numbers.
     pub branch_targets: Vec<Vec<u32>>,
-    /// Ops of loops that only wait for memory, function by function.
+    /// Op ranges of spin loops, per function.
     pub wait_loops: Vec<Range<u32>>,
-    /// Operands of matrix instructions, named by index from their ops.
+    /// Operands of matrix instructions, by the index in their ops.
     pub matrices: Matrices,
-    /// Accesses of textures and surfaces, named by index from their ops.
+    /// Texture and surface accesses, by the index in their ops.
     pub textures: Accesses,
-    /// Who is told of instructions reached, named by index from probe ops.
+    /// Probes, by the index in probe ops.
     pub sites: Vec<Site>,
-    /// Addresses of functions that can be called through a register: (address, function), by address.
+    /// Possible targets of indirect calls, (address, function), sorted by address.
     pub function_addresses: Vec<(u64, u32)>,
-    /// Variables in shared memory, by offset.
+    /// Shared variables, by offset.
     pub shared_variables: Vec<PlacedVariable>,
-    /// Bytes of shared memory with a size known before the launch.
+    /// Bytes of static shared memory.
     pub static_shared: u32,
-    /// Bytes of shared memory behind all other that are not the program's: 0 if no function asks where they are.
+    /// Bytes of reserved shared memory after all other; 0 if no function asks for its address.
     pub reserved_shared: u32,
     /// Bytes of parameters.
     pub parameter_bytes: u32,
-    /// The kernel takes the generic address of a parameter.
+    /// True if the kernel uses a parameter's generic address.
     pub needs_parameter_address: bool,
-    /// Some function calls another, or moves the stack pointer.
+    /// True if a function calls another, or moves the stack pointer.
     pub needs_stack: bool,
-    /// 32-bit registers of a thread: as an assembler allots them, if it was bound for a timing model, else those that are live at once.
+    /// 32-bit registers per thread: allocated as by an assembler under a timing model, else the maximum
+    /// live at once.
     pub registers: u32,
-    /// Launch bounds.
+    /// Launch bounds of the kernel.
     pub bounds: ir::LaunchBounds,
-    /// Its machine code, if it was bound for a timing model.
+    /// Machine code, if bound for a timing model.
     pub machine: Option<Machine>,
 }
 
-/// Registers that threads of a CTA of so many warps can have, of so many registers. A warp's come from its sub-core, of which there are
-/// four, in units of 256.
+/// Maximum registers per thread for a CTA of `warps` warps, given `registers` registers. Each of four
+/// sub-cores allocates its warps' registers in units of 256.
 pub fn fitting_registers(registers: u32, warps: u32) -> u32 {
     registers / (warps.max(1).next_multiple_of(4) * 32) / 8 * 8
 }
 
-/// Of so many registers of a thread those that leave room for the CTAs that the launch bounds ask for on an SM with `of_sm`.
+/// Maximum registers per thread, out of `registers`, that leave room for the CTAs of the launch bounds on
+/// an SM with `of_sm`.
 pub fn registers_within_bounds(bounds: &ir::LaunchBounds, registers: u32, of_sm: u32) -> u32 {
     let threads = bounds.maximum_threads.or(bounds.required_threads);
     let threads = threads.map(|extents| extents.into_iter().fold(1_u32, u32::saturating_mul));
@@ -193,8 +195,8 @@ pub fn registers_within_bounds(bounds: &ir::LaunchBounds, registers: u32, of_sm:
 }
 
 impl Program {
-    /// Gives machine code a place in memory; `false` if there is none, or it has one. Programs lie one behind the other in the order of
-    /// these calls.
+    /// Allocates the address of the machine code; `false` without code or if already allocated. Addresses
+    /// follow the order of these calls.
     pub fn place_code(&self) -> bool {
         self.machine.as_ref().is_some_and(Machine::take_place)
     }
@@ -204,12 +206,12 @@ impl Program {
         &self.functions[0]
     }
 
-    /// Does this op belong to a loop that only waits for memory?
+    /// True if op `pc` belongs to a spin loop.
     pub(crate) fn waits_at(&self, pc: u32) -> bool {
         self.wait_loops.iter().any(|ops| ops.contains(&pc))
     }
 
-    /// The function that op `pc` belongs to.
+    /// Function that contains op `pc`.
     pub fn function_at(&self, pc: u32) -> &BoundFunction {
         self.functions
             .iter()
@@ -217,19 +219,19 @@ impl Program {
             .unwrap_or(self.kernel())
     }
 
-    /// The place in the program's texts of op `pc`.
+    /// Position of op `pc` in the program's texts.
     pub fn spot_at(&self, pc: u32) -> Spot {
         let number = self.code.get(pc as usize).map_or(0, |op| op.instruction);
         spot_in(self.function_at(pc), InstructionIndex(number))
     }
 
-    /// The place in the program's texts that a probe stands at.
+    /// Position of a probe in the program's texts.
     pub fn spot_of(&self, site: &Site) -> Spot {
         spot_in(self.functions.get(site.function as usize).unwrap_or(self.kernel()), site.instruction)
     }
 }
 
-/// The place in the program's texts of a function's instruction.
+/// Position of a function's instruction in the program's texts.
 pub(crate) fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spot {
     let Some(instruction) = function.source.instructions.get(number.0 as usize) else {
         return Spot { function: function.name.clone(), ..Spot::default() };
@@ -238,7 +240,7 @@ pub(crate) fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spo
     let callers = function.source.callers(instruction.location);
     let mut places = callers.map(|place| (file(place.file), place.line));
     let inner = places.next().unwrap_or_default();
-    // The last one is in the function itself.
+    // The last position is in the function itself.
     let shown = match is_of_toolkit(inner.0) {
         true => places.reduce(|found, outer| if is_of_toolkit(found.0) { outer } else { found }),
         false => None,
@@ -254,7 +256,7 @@ pub(crate) fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spo
     }
 }
 
-/// Is a file a header that comes with compilers, and not one of the program's own?
+/// True for a header of a compiler or toolkit, as opposed to the program's own files.
 fn is_of_toolkit(file: &str) -> bool {
     const FOLDERS: [&str; 5] = ["/cuda", "/nvidia/", "/x86_64-linux/", "/usr/", "/cccl/"];
     file.contains("/include/") && FOLDERS.iter().any(|folder| file.contains(folder))

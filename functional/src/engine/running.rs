@@ -1,4 +1,4 @@
-//! A warp while it runs: the hot state that ops work on.
+//! Context of a running warp: the hot state of ops.
 
 use super::cluster::ClusterState;
 use super::constants::{names_constant, row_at};
@@ -13,123 +13,123 @@ use super::view::View;
 use crate::fault::FaultKind;
 use crate::host;
 
-/// Why a warp stopped.
+/// Reason for which a warp stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// All its lanes have exited.
+    /// All lanes have exited.
     Finished,
-    /// No lane can go on before another warp does something.
+    /// No lane can continue before another warp acts.
     Blocked,
-    /// Its time slice is over.
+    /// The time slice is over.
     Yield,
-    /// A lane did something wrong.
+    /// A lane has faulted.
     Fault(FaultKind),
 }
 
-/// A warp while it runs.
+/// Context of a running warp.
 pub struct Running<'a> {
     /// First row of the running fragment's frame.
     pub(crate) frame: *mut u8,
-    /// What offsets of constants count from.
+    /// Base of constant offsets.
     pub(crate) constants: *const u8,
-    /// Lanes that execute the current op.
+    /// Executing lanes of the current op.
     pub mask: u32,
     /// Lanes of the running fragment.
     pub active: u32,
-    /// The current op.
+    /// Program counter.
     pub pc: u32,
-    /// Jumps left in the time slice before the watchdog's clock is read, or the slice ends.
+    /// Jumps left before the watchdog's clock is read or the time slice ends.
     pub(crate) fuel: u32,
-    /// Why the warp stops, when an op says so.
+    /// Reason of a stop, set by the stopping op.
     pub(crate) stop: Stop,
-    /// Warp instructions executed; while the warp runs, a correction for ops that do not count.
+    /// Executed warp instructions; while the warp runs, a correction for uncounted ops.
     pub(crate) instructions: u64,
-    /// Lane instructions executed; while the warp runs, a correction for ops that do not count.
+    /// Executed lane instructions; while the warp runs, a correction for uncounted ops.
     pub(crate) lane_instructions: u64,
     /// First byte of the CTA's shared memory.
     pub(crate) shared: *mut u8,
-    /// Bytes of shared memory.
+    /// Bytes of shared memory per CTA.
     pub(crate) shared_bytes: u32,
     /// First byte of lane 0's local memory.
     pub(crate) local: *mut u8,
     /// Bytes of local memory per lane.
     pub(crate) local_bytes: u32,
-    /// Where the running frame's variables begin in a lane's local memory.
+    /// Start of the running frame's variables in a lane's local memory.
     pub(crate) local_base: u32,
-    /// Allocations the worker remembers.
+    /// Worker's cache of allocations.
     pub(crate) view: &'a mut View,
-    /// Fragments, reconvergence, calls.
+    /// Fragments, joins and calls of the warp.
     pub(crate) divergence: &'a mut Divergence,
-    /// The warp's CTA.
+    /// CTA of the warp.
     pub(crate) cta: &'a mut CtaState,
-    /// The warp's cluster.
+    /// Cluster of the warp.
     pub(crate) cluster: &'a mut ClusterState,
-    /// The launch.
+    /// Launch.
     pub(crate) grid: &'a Grid<'a>,
-    /// Warp within the CTA.
+    /// Number of the warp in the CTA.
     pub(crate) warp: u32,
     /// Jumps left in the time slice beyond `fuel`.
     pub(crate) reserve: u32,
-    /// Jumps between two readings of the watchdog's clock, at most; without one, all of a slice.
+    /// Maximum jumps between two readings of the watchdog's clock; a whole slice without watchdog.
     pub(crate) ration: u32,
-    /// Jumps that `fuel` had at first.
+    /// Initial value of `fuel`.
     pub(crate) granted: u32,
-    /// When the registers are looked at within the slice.
+    /// Schedule of register inspections within the slice.
     pub(crate) probe: SpinProbe,
 }
 
 impl Running<'_> {
-    /// Start of the row at byte offset `offset` of the frame, or of a constant, which nobody writes.
+    /// Row at byte offset `offset` of the frame, or a read-only constant row.
     #[inline(always)]
     pub(crate) fn row<B: Bits>(&self, offset: u32) -> *mut B {
         row_at(self.frame, self.constants, offset).cast()
     }
 
-    /// Start of a row that is written.
+    /// Row for results.
     #[inline(always)]
     pub(crate) fn result<B: Bits>(&self, offset: u32) -> *mut B {
-        debug_assert!(!names_constant(offset), "nobody writes constants");
+        debug_assert!(!names_constant(offset), "constants are read-only");
         self.frame.wrapping_add(offset as usize).cast()
     }
 
-    /// The lanes of a row, as words.
+    /// Lanes of a row, as words.
     ///
     /// # Safety
     /// `offset` names a row of this width.
     #[inline(always)]
     pub(crate) unsafe fn read_row<B: Bits>(&self, offset: u32) -> [B; 32] {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.row::<B>(offset).cast::<[B; 32]>().read() }
     }
 
     /// One lane of a row.
     ///
     /// # Safety
-    /// `offset` names a row of this width, `lane` is below 32.
+    /// `offset` names a row of this width, and `lane` is below 32.
     #[inline(always)]
     pub(crate) unsafe fn read_lane<B: Bits>(&self, offset: u32, lane: usize) -> B {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.row::<B>(offset).add(lane).read() }
     }
 
     /// Writes one lane of a row.
     ///
     /// # Safety
-    /// As for [`Running::read_lane`]; the row is one of the frame.
+    /// As for [`Running::read_lane`], and the row belongs to the frame.
     #[inline(always)]
     pub(crate) unsafe fn write_lane<B: Bits>(&mut self, offset: u32, lane: usize, value: B) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.result::<B>(offset).add(lane).write(value) };
     }
 
     /// Writes the active lanes of a row.
     ///
     /// # Safety
-    /// As for [`Running::read_row`]; the row is one of the frame.
+    /// As for [`Running::read_row`], and the row belongs to the frame.
     #[inline(always)]
     pub(crate) unsafe fn write_row<B: Bits>(&mut self, offset: u32, values: &[B; 32]) {
         let row = self.result::<B>(offset).cast::<[B; 32]>();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if self.mask == u32::MAX {
                 row.write(*values);
@@ -146,13 +146,13 @@ impl Running<'_> {
         }
     }
 
-    /// The predicate, one bit per lane.
+    /// Value of a predicate, one bit per lane.
     ///
     /// # Safety
     /// `source` names a word of the frame's predicate area.
     #[inline(always)]
     pub(crate) unsafe fn predicate(&self, source: PredicateSource) -> u32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.frame.cast::<u32>().add(source.index() as usize).read() ^ source.inversion() }
     }
 
@@ -162,7 +162,7 @@ impl Running<'_> {
     /// `index` is a word of the frame's predicate area.
     #[inline(always)]
     pub(crate) unsafe fn write_predicate(&mut self, index: u32, truth: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let word = self.frame.cast::<u32>().add(index as usize);
             word.write((word.read() & !self.mask) | (truth & self.mask));
@@ -174,23 +174,23 @@ impl Running<'_> {
         self.shared.wrapping_sub(self.cta.rank as usize * self.cluster.pitch as usize)
     }
 
-    /// Host address and bytes of the shared memory of the cluster's CTAs.
+    /// Host address and size in bytes of the shared memory of the cluster's CTAs.
     pub(crate) fn cluster_extent(&self) -> (u64, u64) {
         (self.cluster_shared() as u64, u64::from(self.cluster.ctas) * self.cluster.pitch)
     }
 
-    /// What it has executed.
+    /// Work executed by the warp.
     pub(crate) fn executed(&self) -> Executed {
         Executed { warp_instructions: self.instructions, lane_instructions: self.lane_instructions }
     }
 
-    /// The current op is none of the program's own: it does not count.
+    /// Excludes the current op, which is none of the program's own, from the counts.
     #[inline(always)]
     pub(crate) fn discount(&mut self) {
         self.discount_lanes(self.mask);
     }
 
-    /// An op of these lanes does not count.
+    /// Excludes an op of these lanes from the counts.
     #[inline(always)]
     pub(crate) fn discount_lanes(&mut self, lanes: u32) {
         self.instructions = self.instructions.wrapping_sub(1);
@@ -207,9 +207,10 @@ impl Running<'_> {
     /// Runs until the warp stops.
     ///
     /// # Safety
-    /// `self.grid.program` was bound for this host, and frame, program counter and masks are those of a warp of it.
+    /// `self.grid.program` was bound for this host, and frame, program counter and masks belong to one of
+    /// its warps.
     pub(crate) unsafe fn run(&mut self) -> Stop {
-        // SAFETY: the caller's promise; the host has the instructions of its level.
+        // SAFETY: guaranteed by the caller; the host supports its level.
         unsafe {
             match host::level() {
                 #[cfg(target_arch = "x86_64")]
@@ -222,20 +223,20 @@ impl Running<'_> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt,bmi1,bmi2")]
     unsafe fn run_counting_fast(&mut self) -> Stop {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.run_ops() }
     }
 
     #[inline(always)]
     unsafe fn run_ops(&mut self) -> Stop {
         let code: *const Op = self.grid.program.code.as_ptr();
-        // Of different widths, lest the compiler keep the two in one vector register and spill it at every op. A time
-        // slice ends long before 32 bits overflow.
+        // The widths differ so that the compiler does not pack both into one vector register and spill it
+        // at every op. A time slice ends long before 32 bits overflow.
         let (mut instructions, mut lane_instructions) = (0u32, 0u64);
         loop {
             let pc = self.pc;
-            // SAFETY: the binder ends every function with an op that does not fall through and checks every target,
-            // so the program counter stays inside the code.
+            // SAFETY: the binder ends every function with an op that does not fall through and checks every
+            // target, so the program counter stays inside the code.
             let op = unsafe { &*code.add(pc as usize) };
             // SAFETY: the guard is a word of the frame's predicate area.
             let mask = self.active & unsafe { self.predicate(op.guard) };
@@ -246,7 +247,7 @@ impl Running<'_> {
                 self.pc = pc + 1;
                 continue;
             }
-            // SAFETY: `Run`'s contract is the binder's promise.
+            // SAFETY: the binder guarantees `Run`'s contract.
             match unsafe { (op.run)(self, op) } {
                 Flow::Next => self.pc = pc + 1,
                 Flow::Jump => {}

@@ -1,14 +1,14 @@
-//! The shapes of warp-wide arithmetic: one value from one, two, three or four, or a predicate from two.
+//! Shapes of warp-wide arithmetic: a value from one to four operands, or a predicate from two.
 //!
-//! An instruction's semantics is one lane's function; the shape runs it over the warp, vectorised by the compiler,
-//! with the active mask applied to the result.
+//! An instruction defines the function of one lane. The shape runs that function over the warp, vectorised
+//! by the compiler, and applies the active mask to the result.
 
 use super::isa::{Isa, per_level};
 use super::lane::{Bits, Lane, WARP, array_of};
 use super::op::{Flow, Op};
 use super::running::Running;
 
-/// Lanes handled together: loads of a chunk come before its stores, so a result may overlay an operand.
+/// Lanes processed together. A chunk is loaded before it is stored, so a result may overlay an operand.
 pub(crate) const CHUNK: usize = 16;
 
 /// d = f(a).
@@ -17,7 +17,7 @@ pub trait Unary: 'static {
     type A: Lane;
     /// Result.
     type D: Lane;
-    /// One lane.
+    /// Result of one lane.
     fn apply(a: Self::A) -> Self::D;
 }
 
@@ -29,7 +29,7 @@ pub trait Binary: 'static {
     type B: Lane;
     /// Result.
     type D: Lane;
-    /// One lane.
+    /// Result of one lane.
     fn apply(a: Self::A, b: Self::B) -> Self::D;
 }
 
@@ -43,7 +43,7 @@ pub trait Ternary: 'static {
     type C: Lane;
     /// Result.
     type D: Lane;
-    /// One lane.
+    /// Result of one lane.
     fn apply(a: Self::A, b: Self::B, c: Self::C) -> Self::D;
 }
 
@@ -59,20 +59,20 @@ pub trait Quaternary: 'static {
     type E: Lane;
     /// Result.
     type D: Lane;
-    /// One lane.
+    /// Result of one lane.
     fn apply(a: Self::A, b: Self::B, c: Self::C, e: Self::E) -> Self::D;
 }
 
 /// p = f(a, b).
 pub trait Predicate: 'static {
-    /// Operands.
+    /// Operand type.
     type A: Lane;
-    /// One lane.
+    /// Result of one lane.
     fn apply(a: Self::A, b: Self::A) -> bool;
 }
 
-/// For each byte, its bits spread over words: all ones or 0. Written out, because the compiler makes a vector of shifts
-/// for all lanes but the last, and that lane's exception costs more than the rest.
+/// For each byte, its bits spread to words of all ones or 0. A table, because the compiler vectorises the
+/// shifts for all lanes but the last, whose exception costs more than the rest.
 static SPREAD: [[u32; 8]; 256] = {
     let mut spread = [[0; 8]; 256];
     let mut bit = 0;
@@ -84,7 +84,7 @@ static SPREAD: [[u32; 8]; 256] = {
     spread
 };
 
-/// All ones for each lane of the chunk whose bit is set.
+/// All ones for each lane of the chunk in `mask`.
 #[inline(always)]
 pub(crate) fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
     let bytes = (mask >> (chunk * CHUNK)).to_le_bytes();
@@ -92,7 +92,7 @@ pub(crate) fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
     array_of(|i| if i < 8 { low[i] } else { high[i - 8] })
 }
 
-/// Writes a chunk of results where the mask allows.
+/// Writes a chunk of results under the mask.
 ///
 /// # Safety
 /// As for [`super::op::Run`]: `op.d` names a row of `D`'s width.
@@ -104,7 +104,7 @@ pub(crate) unsafe fn write_chunk<D: Lane>(
     mut result: [D::Bits; CHUNK],
 ) {
     let d = w.result::<D::Bits>(op.d).cast::<[D::Bits; CHUNK]>();
-    // SAFETY: a row has 32 lanes, `chunk` is 0 or 1.
+    // SAFETY: a row has 32 lanes, and `chunk` is 0 or 1.
     unsafe {
         let d = d.add(chunk);
         if w.mask != u32::MAX {
@@ -124,14 +124,14 @@ pub(crate) unsafe fn write_chunk<D: Lane>(
 /// As for [`super::op::Run`]: `row` names a row of `T`'s width.
 #[inline(always)]
 pub(crate) unsafe fn read_chunk<T: Lane>(w: &Running<'_>, row: u32, chunk: usize) -> [T::Bits; CHUNK] {
-    // SAFETY: a row has 32 lanes, `chunk` is 0 or 1.
+    // SAFETY: a row has 32 lanes, and `chunk` is 0 or 1.
     unsafe { w.row::<T::Bits>(row).cast::<[T::Bits; CHUNK]>().add(chunk).read() }
 }
 
 #[inline(always)]
 unsafe fn unary_body<I: Isa, O: Unary>(w: &mut Running<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
-        // SAFETY: the binder has given rows of the types' widths.
+        // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let d = array_of(|i| O::apply(O::A::from_bits(a[i])).to_bits());
@@ -144,7 +144,7 @@ unsafe fn unary_body<I: Isa, O: Unary>(w: &mut Running<'_>, op: &Op) -> Flow {
 #[inline(always)]
 unsafe fn binary_body<I: Isa, O: Binary>(w: &mut Running<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
-        // SAFETY: the binder has given rows of the types' widths.
+        // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::B>(w, op.b, chunk);
@@ -158,7 +158,7 @@ unsafe fn binary_body<I: Isa, O: Binary>(w: &mut Running<'_>, op: &Op) -> Flow {
 #[inline(always)]
 unsafe fn ternary_body<I: Isa, O: Ternary>(w: &mut Running<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
-        // SAFETY: the binder has given rows of the types' widths.
+        // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::B>(w, op.b, chunk);
@@ -175,7 +175,7 @@ unsafe fn ternary_body<I: Isa, O: Ternary>(w: &mut Running<'_>, op: &Op) -> Flow
 #[inline(always)]
 unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut Running<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
-        // SAFETY: the binder has given rows of the types' widths.
+        // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::B>(w, op.b, chunk);
@@ -196,7 +196,7 @@ unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut Running<'_>, op: &Op) -
     Flow::Next
 }
 
-/// One bit per lane for which the predicate function holds, whatever the active mask.
+/// Lanes for which the predicate function holds, including inactive lanes.
 ///
 /// # Safety
 /// As for [`super::op::Run`].
@@ -204,7 +204,7 @@ unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut Running<'_>, op: &Op) -
 pub unsafe fn test_lanes<I: Isa, O: Predicate>(w: &Running<'_>, op: &Op) -> u32 {
     let mut truth = [0u32; WARP];
     for chunk in 0..WARP / CHUNK {
-        // SAFETY: the binder has given rows of the types' widths.
+        // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::A>(w, op.b, chunk);
@@ -228,22 +228,22 @@ unsafe fn predicate_body<I: Isa, O: Predicate>(w: &mut Running<'_>, op: &Op) -> 
 }
 
 per_level! {
-    /// The warp-wide form of a [`Unary`].
+    /// Warp-wide form of a [`Unary`].
     pub fn unary<O: Unary> = unary_body
 }
 per_level! {
-    /// The warp-wide form of a [`Binary`].
+    /// Warp-wide form of a [`Binary`].
     pub fn binary<O: Binary> = binary_body
 }
 per_level! {
-    /// The warp-wide form of a [`Ternary`].
+    /// Warp-wide form of a [`Ternary`].
     pub fn ternary<O: Ternary> = ternary_body
 }
 per_level! {
-    /// The warp-wide form of a [`Quaternary`].
+    /// Warp-wide form of a [`Quaternary`].
     pub fn quaternary<O: Quaternary> = quaternary_body
 }
 per_level! {
-    /// The warp-wide form of a [`Predicate`], its truth written to predicate `d`.
+    /// Warp-wide form of a [`Predicate`], with the result in predicate `d`.
     pub fn predicate<O: Predicate> = predicate_body
 }

@@ -1,25 +1,25 @@
-//! Words of memory as data, of which those that are zero take no room.
+//! Sparse encoding of memory words: zero blocks take no room.
 
 use serde::{Deserialize, Serialize};
 
-/// Words of a block.
+/// Words per block.
 const BLOCK: usize = 64;
 
-/// Words of memory of which most may be zero: the blocks that hold others, by number.
+/// Nonzero blocks of a memory, by block number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SparseWords {
     blocks: Vec<(u32, Vec<u64>)>,
 }
 
 impl SparseWords {
-    /// What these words are.
+    /// Encodes `words`.
     pub(crate) fn of(words: &[u64]) -> SparseWords {
         let blocks = words.chunks(BLOCK).zip(0..);
         let written = blocks.filter(|(block, _)| block.iter().any(|&word| word != 0));
         SparseWords { blocks: written.map(|(block, number)| (number, block.to_vec())).collect() }
     }
 
-    /// Do all blocks lie within so many words?
+    /// True if all blocks lie within `words` words.
     pub(crate) fn fits(&self, words: usize) -> bool {
         self.blocks.iter().all(|(number, block)| {
             let start = *number as usize * BLOCK;
@@ -27,7 +27,7 @@ impl SparseWords {
         })
     }
 
-    /// Puts the blocks into words that are zero, within which they fit.
+    /// Writes the blocks into zeroed words, which are large enough.
     pub(crate) fn write_to(&self, words: &mut [u64]) {
         for (number, block) in &self.blocks {
             let start = *number as usize * BLOCK;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_back_and_zeros_take_no_room() {
+    fn sparse_words_round_trip_without_zero_blocks() {
         let mut words = vec![0; 1000];
         (words[3], words[999]) = (7, 9);
         let sparse = SparseWords::of(&words);

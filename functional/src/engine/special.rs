@@ -1,4 +1,5 @@
-//! Special registers (PTX manual section 10): those that do not change while a warp lives are rows of its frame.
+//! Special registers (PTX manual section 10). Registers that are constant for a warp's lifetime are rows of
+//! its frame.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,10 +9,10 @@ use ptx_frontend::isa::SpecialRegister as S;
 use super::cta::CtaState;
 use super::grid::Grid;
 
-/// Bytes of shared memory reserved in each CTA of a kernel that asks where they are.
+/// Bytes of shared memory reserved per CTA of a kernel that asks for their address.
 pub const RESERVED_SHARED: u32 = 1024;
 
-/// Does the register say where reserved shared memory is?
+/// True for registers that describe the reserved shared memory.
 pub fn is_of_reserved_shared(register: S) -> bool {
     matches!(
         register,
@@ -23,7 +24,7 @@ pub fn is_of_reserved_shared(register: S) -> bool {
     )
 }
 
-/// Does the register keep its value while a warp lives?
+/// True if the register is constant for a warp's lifetime.
 pub fn is_constant(register: S) -> bool {
     !matches!(
         register,
@@ -31,17 +32,17 @@ pub fn is_constant(register: S) -> bool {
     )
 }
 
-/// Fills the rows of the special registers that a function uses.
+/// Fills the rows of a function's special registers.
 pub(crate) fn fill(specials: &[(S, u32)], frame: *mut u8, grid: &Grid, cta: &CtaState, warp: u32) {
     for &(register, offset) in specials {
         let at = frame.wrapping_add(offset as usize);
         if register.ty().bits() == 64 {
             let value = wide(register, grid);
-            // SAFETY: the binder has reserved a row of 32 double words at this offset of the frame.
+            // SAFETY: the binder reserved a 64-bit row at this offset of the frame.
             unsafe { at.cast::<[u64; 32]>().write([value; 32]) };
         } else {
             let value = per_lane(register, grid, cta, warp);
-            // SAFETY: the binder has reserved a row of 32 words at this offset of the frame.
+            // SAFETY: the binder reserved a 32-bit row at this offset of the frame.
             unsafe { at.cast::<[u32; 32]>().write(value) };
         }
     }
@@ -103,7 +104,7 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
         S::ReservedSmemOffset1 => grid.reserved_shared_start() + RESERVED_SHARED / 2,
         S::ReservedSmemOffsetEnd => grid.shared_bytes(),
         S::ReservedSmemOffsetCap => RESERVED_SHARED,
-        // Cooperative groups put the workspace's address together as `%envreg1 << 32 | %envreg2`.
+        // Cooperative groups compute the workspace's address as `%envreg1 << 32 | %envreg2`.
         S::Envreg1 => (grid.workspace >> 32) as u32,
         S::Envreg2 => grid.workspace as u32,
         _ => 0,
@@ -128,8 +129,7 @@ fn thread_ids(grid: &Grid, warp: u32, axis: usize) -> [u32; 32] {
     })
 }
 
-/// Time of the host since 1970. It does not go backward in a launch that is saved in its midst, nor in the run that goes on
-/// from there.
+/// Host time since 1970, monotonic within a launch, even across a checkpoint and its resumption.
 fn host_nanoseconds() -> u128 {
     static START: LazyLock<(Instant, Duration)> = LazyLock::new(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -139,7 +139,7 @@ fn host_nanoseconds() -> u128 {
     (since + start.elapsed()).as_nanos()
 }
 
-/// The value of a clock: of simulated time where it is simulated, else of the host's.
+/// Value of a clock: simulated time under a timing model, else host time.
 pub(crate) fn clock(register: S, grid: &Grid, cta: &CtaState) -> u64 {
     let now = cta.simulated.as_ref().map(|simulated| simulated.now);
     let cycles = || match now {

@@ -1,13 +1,14 @@
-//! A cluster whose warps execute one machine instruction at a time, in an order that somebody else chooses. Warps are
-//! numbered through its CTAs.
+//! Stepped execution of a cluster: warps execute one machine instruction at a time, in an order chosen by a
+//! timing model. Warps are numbered through the cluster's CTAs.
 //!
-//! What needs nothing of others is executed ahead, with the step before: what a warp computes in its registers, and its plain
-//! loads and stores, up to where it meets others (barriers, fences, atomic operations, accesses that are ordered). Programs
-//! without races see no difference, and a warp's registers are in the host's caches once for many instructions.
+//! Run-ahead: instructions without dependence on other warps are executed together with the step before.
+//! These are register arithmetic and plain loads and stores, up to the next barrier, fence, atomic or
+//! ordered access. Race-free programs cannot observe the difference, and a warp's registers enter the
+//! host's caches once for many instructions.
 //!
-//! Between two steps a fragment of each warp stands at the first op of a machine instruction, or none can go on. What
-//! belongs to no machine instruction (places where lanes meet), and what is left of one whose lanes had to wait in the
-//! midst of it, is executed with the step before.
+//! Between steps, a fragment of each warp stands at the first op of a machine instruction, or no fragment
+//! can continue. Reconvergence ops, and the remainder of an instruction whose lanes had to wait inside it,
+//! execute with the step before.
 
 mod address;
 mod ahead;
@@ -35,66 +36,66 @@ pub(crate) use deferred::{Deferred, SavedDeferred};
 use held::Holding;
 pub(crate) use saved::SavedSteps;
 
-/// Jumps that a fragment which may be spinning makes before other lanes of its warp have their turn. The engine's own
-/// turns are longer, because there a jump costs less than a turn.
+/// Jumps of a possibly spinning fragment before other lanes of its warp run. The engine's own turns are
+/// longer, because there a turn costs more than a jump.
 const SPIN_JUMPS: u32 = 8;
 
-/// What the CTAs of an SM have in common.
+/// State shared by the CTAs of an SM.
 pub(crate) struct Engine<'g> {
     pub(crate) grid: &'g Grid<'g>,
     pub(crate) machine: &'g Machine,
     pub(crate) view: View,
     pub(crate) deferred: Deferred,
     pub(crate) holding: Holding,
-    /// Scratch: what is told of an instruction that is executed ahead.
+    /// Scratch: effects of an instruction that runs ahead.
     told_ahead: Execution,
 }
 
 impl<'g> Engine<'g> {
-    /// Of an SM that has put this off.
+    /// Creates the state of an SM with these deferred ops.
     pub(crate) fn new(grid: &'g Grid<'g>, machine: &'g Machine, deferred: Deferred) -> Engine<'g> {
         let (view, holding) = (View::default(), Holding::default());
         Engine { grid, machine, view, deferred, holding, told_ahead: Execution::default() }
     }
 }
 
-/// Where a warp stands.
+/// Readiness of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// Before a machine instruction.
+    /// Ready to execute a machine instruction.
     Ready,
-    /// All its lanes wait for other warps.
+    /// Blocked: all lanes wait for other warps.
     Blocked,
-    /// All its lanes have exited.
+    /// Finished: all lanes have exited.
     Finished,
 }
 
 /// A warp between two steps.
 #[derive(Debug)]
 struct SteppedWarp {
-    /// The fragment, if one is ready.
+    /// Ready fragment, if any.
     fragment: Fragment,
     ready: bool,
-    /// What it has executed ahead.
+    /// Instructions executed ahead.
     ahead: AheadQueue,
-    /// Numbers of what it has put off, in order.
+    /// Numbers of deferred ops, in order.
     pending: Vec<u32>,
 }
 
-/// Where a fragment stands.
-// In this order: what lies side by side here and in `Running` is copied at once, and what was written a moment ago in smaller
-// pieces is not there for that before the host's caches have taken all stores before it.
+/// Position of a fragment.
+// The field order matches `Running`, so that adjacent fields are copied together. Wide loads of recent
+// narrow stores would stall until the host's store buffer drains.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Fragment {
-    /// First row of its frame, which belongs to the warp.
+    /// First row of the frame, which the warp owns.
     frame: *mut u8,
     pc: u32,
     local_base: u32,
     active: u32,
 }
 
-// SAFETY: the frame belongs to the warp that the fragment is one of, and goes with it.
+// SAFETY: the warp owns both the fragment and its frame, and they move together.
 unsafe impl Send for Fragment {}
 
 impl Default for SteppedWarp {
@@ -104,22 +105,22 @@ impl Default for SteppedWarp {
     }
 }
 
-/// A cluster that is executed in steps. The storage is used again for the next one.
+/// A cluster executed in steps, with storage that the next cluster reuses.
 #[derive(Debug)]
 pub(crate) struct SteppedCluster {
     cluster: Cluster,
     warps: Vec<SteppedWarp>,
     warps_per_cta: usize,
-    /// Its slot of the SM.
+    /// CTA slot on the SM.
     slot: u32,
-    /// Warps that are ready.
+    /// Number of ready warps.
     ready: u32,
-    /// What it has executed since it was made.
+    /// Work executed since creation.
     executed: Executed,
 }
 
 impl SteppedCluster {
-    /// Storage for a cluster in this slot.
+    /// Allocates storage for a cluster in `slot`.
     pub(crate) fn new(grid: &Grid, slot: u32) -> SteppedCluster {
         let warps_per_cta = grid.warps_per_cta() as usize;
         let warps = 0..warps_per_cta * grid.ctas_per_cluster() as usize;
@@ -133,7 +134,7 @@ impl SteppedCluster {
         }
     }
 
-    /// The CTA of a warp, by rank, and the warp's number in it.
+    /// Rank of a warp's CTA, and the warp's number in it.
     #[inline(always)]
     fn place(&self, number: usize) -> (usize, usize) {
         match number < self.warps_per_cta {
@@ -150,39 +151,40 @@ impl SteppedCluster {
         &mut self.cluster.ctas[rank]
     }
 
-    /// What it has executed since it was made.
+    /// Work executed since creation.
     pub(crate) fn executed(&self) -> Executed {
         self.executed
     }
 
-    /// Warps of all its CTAs.
+    /// Number of warps of all CTAs.
     pub(crate) fn warp_count(&self) -> usize {
         self.warps.len()
     }
 
-    /// Is there a warp of this number?
+    /// True if warp `number` exists.
     #[inline(always)]
     pub(crate) fn has_warp(&self, number: u32) -> bool {
         (number as usize) < self.warps.len()
     }
 
-    /// Does a warp stand before an instruction?
+    /// True if the warp stands before an instruction.
     #[inline(always)]
     pub(crate) fn is_ready(&self, number: u32) -> bool {
         self.warps.get(number as usize).is_some_and(|warp| warp.ready || !warp.ahead.is_empty())
     }
 
-    /// Have all its threads exited?
+    /// True if all threads have exited.
     pub(crate) fn is_finished(&self) -> bool {
         self.cluster.ctas.iter().all(Cta::is_finished)
     }
 
-    /// A fault of the whole CTA.
+    /// Fault of the whole CTA.
     pub(crate) fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<Fault> {
         self.cluster.stuck(grid, kind)
     }
 
-    /// Makes this cluster number `index` of the launch, nothing executed yet. It has a residence if time is simulated.
+    /// Resets the storage to cluster number `index` of the launch. The residence is given under a timing
+    /// model.
     pub(crate) fn start(
         &mut self,
         engine: &mut Engine<'_>,
@@ -194,7 +196,7 @@ impl SteppedCluster {
         self.begin(engine)
     }
 
-    /// Makes this the cluster that goes on from data that was checked.
+    /// Restores a cluster from checked data.
     pub(crate) fn restore(
         &mut self,
         engine: &mut Engine<'_>,
@@ -207,7 +209,7 @@ impl SteppedCluster {
         if self.ready == 0 { self.find_ready(engine) } else { Ok(()) }
     }
 
-    /// The cluster between turns of its warps; nothing is put off.
+    /// Converts to a cluster between turns, without deferred ops.
     pub(crate) fn into_cluster(mut self) -> Cluster {
         self.park();
         self.cluster
@@ -223,7 +225,7 @@ impl SteppedCluster {
         }
     }
 
-    /// Takes up a fragment of each warp.
+    /// Selects a fragment of each warp.
     fn begin(&mut self, engine: &mut Engine<'_>) -> Result<(), Box<Fault>> {
         self.ready = 0;
         for number in 0..self.warps.len() {
@@ -237,8 +239,8 @@ impl SteppedCluster {
         Ok(())
     }
 
-    /// What a warp does next.
-    // In line: its result is not read again from memory, in other pieces than it was written in.
+    /// Next action of a warp.
+    // Inlined: reading the result back from memory in other pieces would stall.
     #[inline(always)]
     pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
         if let Some(position) = self.warps[number].ahead.position() {
@@ -260,7 +262,7 @@ impl SteppedCluster {
         Ok(Next::Instruction(position))
     }
 
-    /// Does a warp's next instruction need something that has been put off?
+    /// True if a warp's next instruction depends on a deferred op.
     fn is_held(&self, engine: &Engine<'_>, number: usize, position: u32) -> bool {
         let Engine { machine, deferred, .. } = engine;
         let (next, touched) = (&machine.code.instructions[position as usize], machine.touched(position));
@@ -269,7 +271,7 @@ impl SteppedCluster {
         self.warps[number].pending.iter().any(|&pending| deferred.holds(pending, next, touched, frame))
     }
 
-    /// Executes a warp's next instruction, and tells what it does.
+    /// Executes a warp's next instruction and reports its effects.
     #[inline(always)]
     pub(crate) fn step(
         &mut self,
@@ -291,7 +293,7 @@ impl SteppedCluster {
         })
     }
 
-    /// Carries out what a warp has put off.
+    /// Executes a deferred op of a warp.
     pub(crate) fn perform(
         &mut self,
         engine: &mut Engine<'_>,
@@ -308,7 +310,7 @@ impl SteppedCluster {
         Ok(())
     }
 
-    /// Takes up a fragment of a warp that has none ready, if one can go on.
+    /// Selects a fragment of a warp that has none, if one is ready.
     fn resume(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<(), Box<Fault>> {
         let (rank, own) = self.place(number);
         if self.cluster.ctas[rank].warps[own].finished {
@@ -321,7 +323,7 @@ impl SteppedCluster {
         })
     }
 
-    /// Does something with a warp in place, given the engine's scratch, and notes where it stands then.
+    /// Runs `act` on a warp in place with the engine's scratch, then records the warp's readiness.
     fn with_warp(
         &mut self,
         engine: &mut Engine<'_>,
@@ -351,7 +353,7 @@ impl SteppedCluster {
         let (w, standing) = (&step.w, step.standing);
         warp.fragment = Fragment { pc: w.pc, active: w.active, frame: w.frame, local_base: w.local_base };
         let fuel = if w.divergence.impatient { w.fuel.min(SPIN_JUMPS) } else { w.fuel };
-        // After a fault the warp goes nowhere.
+        // A faulted warp does not continue.
         warp.ready = standing == Standing::Ready && done.is_ok();
         self.executed += w.executed();
         let cta = &mut self.cluster.ctas[rank];
@@ -367,7 +369,8 @@ impl SteppedCluster {
         if was_ready && self.ready == 0 { self.find_ready(engine) } else { Ok(()) }
     }
 
-    /// None of the warps is ready any more: one that has waited is, or all have exited, or none ever will be.
+    /// Re-examines blocked warps when none is ready: one may continue, all may have exited, or the CTA is
+    /// deadlocked.
     fn find_ready(&mut self, engine: &mut Engine<'_>) -> Result<(), Box<Fault>> {
         for number in 0..self.warps.len() {
             self.resume(engine, number)?;
@@ -382,7 +385,7 @@ impl SteppedCluster {
     }
 }
 
-/// A warp while it makes a step.
+/// A warp during its step.
 struct Step<'r, 'e> {
     w: Running<'r>,
     machine: &'e Machine,
@@ -395,7 +398,7 @@ struct Step<'r, 'e> {
 }
 
 impl Step<'_, '_> {
-    /// Executes the machine instruction that the warp stands before.
+    /// Executes the machine instruction at which the warp stands.
     fn issue(&mut self, execution: &mut Execution) -> Result<(), FaultKind> {
         let position = self.machine.places[self.w.pc as usize].position();
         if !self.pending.is_empty() {
@@ -404,7 +407,7 @@ impl Step<'_, '_> {
         self.execute_instruction(position, execution)
     }
 
-    /// Executes what has been put off and has to be done before this machine instruction.
+    /// Executes deferred ops that must precede this machine instruction.
     #[cold]
     fn carry_out_before(&mut self, position: u32) -> Result<(), FaultKind> {
         match self.orders(position) {
@@ -413,7 +416,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Executes the ops of the machine instruction that the warp stands before, at this position, and tells what they do.
+    /// Executes the ops of the machine instruction at `position` and reports their effects.
     fn execute_instruction(&mut self, position: u32, execution: &mut Execution) -> Result<(), FaultKind> {
         let note = self.machine.note(position);
         (execution.active, execution.stride, execution.deferred, execution.sleep) = (0, None, None, 0);
@@ -435,13 +438,13 @@ impl Step<'_, '_> {
                 break;
             }
         }
-        // Of an access that nothing is known of no lanes are told.
+        // An access without a note reports no lanes.
         let accesses = self.machine.code.instructions[position as usize].memory.is_some();
         execution.active = own_lanes.unwrap_or(if accesses { 0 } else { execution.active });
         Ok(())
     }
 
-    /// Executes the op that the warp stands at, or puts it off, and tells of it.
+    /// Executes or defers the op at which the warp stands, and reports it.
     fn execute_told(
         &mut self,
         note: &Note,
@@ -462,19 +465,19 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Must what has been put off be done before this machine instruction?
+    /// True if deferred ops must complete before this machine instruction.
     fn orders(&self, position: u32) -> bool {
         let next = self.machine.code.instructions.get(position as usize);
         next.is_some_and(|next| matches!(next.class, OperationClass::Barrier | OperationClass::Fence))
     }
 
-    /// Tells of the op that the warp stands at. True if the op has been put off.
+    /// Reports the op at which the warp stands; returns true if the op was deferred.
     fn tell(&mut self, note: &Note, position: u32, execution: &mut Execution) -> Result<bool, FaultKind> {
         match note.told {
             Told::Texels => Ok(false),
             Told::Sleep(row) => {
                 cold_path();
-                // SAFETY: the binder has given a row of words.
+                // SAFETY: the binder allocated a 32-bit row.
                 let times = unsafe { self.w.read_row::<u32>(row) };
                 let longest = super::access::lanes_of(self.w.mask).map(|lane| times[lane]).max();
                 execution.sleep = longest.unwrap_or(0);
@@ -509,12 +512,12 @@ impl Step<'_, '_> {
         }
     }
 
-    /// The fragment's lanes that execute the op it stands at.
+    /// Lanes of the fragment that execute the op at which it stands.
     #[inline(always)]
     fn guarded(&mut self) -> u32 {
         let guard = self.w.grid.program.code[self.w.pc as usize].guard;
         let mask = match guard {
-            // The frame is likely to be in none of the host's nearer caches.
+            // The frame is probably in none of the host's nearer caches.
             PredicateSource::TRUE => self.w.active,
             // SAFETY: the guard is a word of the frame's predicate area.
             _ => self.w.active & unsafe { self.w.predicate(guard) },
@@ -523,21 +526,21 @@ impl Step<'_, '_> {
         mask
     }
 
-    /// Executes the op that the warp stands at.
+    /// Executes the op at which the warp stands.
     #[inline(always)]
     fn execute(&mut self, mask: u32) -> Result<(), FaultKind> {
         let grid = self.w.grid;
         self.execute_op(mask, &grid.program.code[self.w.pc as usize])
     }
 
-    /// Counts an op, whether it is executed now or put off.
+    /// Counts an op, executed or deferred.
     #[inline(always)]
     fn count(&mut self, mask: u32) {
         self.w.instructions = self.w.instructions.wrapping_add(1);
         self.w.lane_instructions = self.w.lane_instructions.wrapping_add(u64::from(mask.count_ones()));
     }
 
-    /// The fragment has stopped: another one is taken up, if there is one.
+    /// Handles a stopped fragment: another one is selected, if ready.
     #[cold]
     fn stopped(&mut self) -> Result<(), FaultKind> {
         match std::mem::replace(&mut self.w.stop, Stop::Yield) {
@@ -549,7 +552,7 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Takes up a fragment that can go on.
+    /// Selects a ready fragment.
     fn switch(&mut self) -> Result<(), FaultKind> {
         match self.w.switch() {
             Flow::Stop => self.stopped()?,
@@ -558,11 +561,11 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Executes what stands before the next machine instruction.
+    /// Executes the ops before the next machine instruction.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), FaultKind> {
         while self.standing == Standing::Ready {
-            // Lanes that a barrier has released go on behind it.
+            // Lanes released by a barrier continue after it.
             if self.machine.places[self.w.pc as usize].is_first() && !self.w.divergence.released {
                 break;
             }
@@ -574,7 +577,7 @@ impl Step<'_, '_> {
 }
 
 impl Running<'_> {
-    /// Goes on with a fragment where it stood.
+    /// Resumes a fragment at its position.
     #[inline(always)]
     fn take_up(&mut self, Fragment { pc, active, frame, local_base }: Fragment) {
         (self.pc, self.active, self.frame, self.local_base) = (pc, active, frame, local_base);

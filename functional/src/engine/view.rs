@@ -1,16 +1,16 @@
-//! The allocations a worker remembers, so that most accesses are checked by two comparisons.
+//! Worker's cache of allocations, with which two comparisons check most accesses.
 
 use crate::memory::Memory;
 
-/// Allocations remembered; a memory op looks at its own slot first.
+/// Entries of the cache; a memory op tries its own slot first.
 pub const SLOTS: usize = 16;
 
-/// An allocation's addresses.
+/// Address range of an allocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Range {
     /// First address.
     pub start: u64,
-    /// Behind the last address.
+    /// End address.
     pub end: u64,
 }
 
@@ -21,7 +21,7 @@ impl Range {
 
 const NOTHING: Range = Range { start: u64::MAX, end: 0 };
 
-/// A worker's remembered allocations.
+/// Cache of a worker.
 #[derive(Debug)]
 pub struct View {
     slots: [Range; SLOTS],
@@ -34,12 +34,12 @@ impl Default for View {
 }
 
 impl View {
-    /// Forgets everything: allocations may have gone.
+    /// Empties the cache, as needed after allocations were freed.
     pub fn clear(&mut self) {
         self.slots = [NOTHING; SLOTS];
     }
 
-    /// The allocation that holds the address; the slot's is tried first, and is this one afterwards.
+    /// Allocation that contains the address; the slot is tried first and updated.
     #[inline(always)]
     pub fn find(&mut self, memory: &Memory, slot: u32, address: u64) -> Option<Range> {
         let range = self.remembered(slot);
@@ -50,13 +50,13 @@ impl View {
         }
     }
 
-    /// The slot's allocation.
+    /// Allocation in a slot.
     #[inline(always)]
     pub fn remembered(&self, slot: u32) -> Range {
         self.slots[slot as usize % SLOTS]
     }
 
-    /// Remembers a range in a slot, and gives what was there.
+    /// Puts a range into a slot and returns the old one.
     pub(crate) fn replace(&mut self, slot: u32, range: Range) -> Range {
         std::mem::replace(&mut self.slots[slot as usize % SLOTS], range)
     }

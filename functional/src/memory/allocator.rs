@@ -1,43 +1,43 @@
-//! Which parts of the reserved range are taken: allocations, and a first-fit list of free stretches.
+//! Allocator of the reserved range: live allocations and a first-fit free list.
 //!
-//! First fit by address makes addresses a function of the sequence of calls alone, which resuming relies on. What kernels
-//! take while they run comes from the other end, since it may come at any moment between the program's calls; in timed launches each SM
-//! has an area of its own there, since SMs run in any order.
+//! First fit by address makes addresses depend on the sequence of calls alone, which resumption needs.
+//! Kernels allocate at any moment between the program's calls, so their memory comes from the other end. In
+//! timed launches each SM has its own area there, because SMs run in any order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Who asked for memory, and so who may touch it.
+/// Owner of an allocation, which decides who may access it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AllocationKind {
-    /// `cudaMalloc` and its kin.
+    /// `cudaMalloc` and its variants.
     Device,
-    /// Texels of an array (`cudaMallocArray` and its kin); programs do not see the address.
+    /// Texels of an array (`cudaMallocArray` and its variants), whose address programs do not see.
     Array,
     /// `cudaMallocManaged`.
     Managed,
-    /// Pinned host memory (`cudaHostAlloc`), not counted as device memory.
+    /// Pinned host memory (`cudaHostAlloc`), which is no device memory.
     Host,
-    /// The program's own memory, registered (`cudaHostRegister`).
+    /// The program's own memory (`cudaHostRegister`).
     Registered,
-    /// A module's variables.
+    /// Variables of a module.
     Module,
-    /// `malloc` on the device.
+    /// Device-side `malloc`.
     Heap,
     /// Parameters of a launch.
     Parameters,
-    /// Pages mapped into reserved addresses (`cuMemMap`), which count where they were made.
+    /// Pages mapped into reserved addresses (`cuMemMap`); they count as memory where they were created.
     Mapped,
-    /// Pages of the host's memory mapped so.
+    /// Host pages mapped into reserved addresses.
     MappedHost,
-    /// Pages that something else has made, such as another process.
+    /// Pages from elsewhere, such as another process.
     Imported,
 }
 
 impl AllocationKind {
-    /// Does it take room on the device?
+    /// True if the allocation counts as device memory.
     pub fn is_device(self) -> bool {
         matches!(
             self,
@@ -45,7 +45,7 @@ impl AllocationKind {
         )
     }
 
-    /// Does the program's own code reach it like any of its memory?
+    /// True if the program's host code can access the allocation.
     pub fn is_seen_by_host(self) -> bool {
         matches!(
             self,
@@ -56,17 +56,17 @@ impl AllocationKind {
         )
     }
 
-    /// Do kernels take it while they run, rather than calls of the program?
+    /// True if kernels allocate such memory, as opposed to API calls.
     pub fn is_of_kernels(self) -> bool {
         matches!(self, AllocationKind::Heap | AllocationKind::Parameters)
     }
 
-    /// Does it lie in reserved addresses?
+    /// True if the allocation lies in reserved addresses.
     pub fn is_mapping(self) -> bool {
         matches!(self, AllocationKind::Mapped | AllocationKind::MappedHost)
     }
 
-    /// Is it freed by its address alone?
+    /// True if an address alone suffices to free the allocation.
     pub(super) fn is_freed(self) -> bool {
         self != AllocationKind::Registered && !self.is_mapping()
     }
@@ -75,30 +75,30 @@ impl AllocationKind {
 /// A live allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
-    /// First byte.
+    /// First address.
     pub address: u64,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub size: u64,
-    /// Bytes taken from the reserved range.
+    /// Bytes of the reserved range.
     pub reserved: u64,
-    /// Who asked.
+    /// Owner.
     pub kind: AllocationKind,
-    /// Counts allocations from 1.
+    /// Serial number of the allocation, from 1.
     pub serial: u64,
-    /// Counts allocations of its kind from 1: of a kind that calls of the program ask for, the same in each run that makes the same
-    /// calls, wherever it lies.
+    /// Number among the allocations of its kind, from 1. For kinds that API calls allocate, the number is
+    /// equal in every run with the same calls.
     pub number: u64,
-    /// It takes no room at present and holds nothing, though its addresses are taken.
+    /// True if the allocation keeps its addresses but has no contents and does not count.
     pub idle: bool,
 }
 
 impl Allocation {
-    /// The byte after the last one.
+    /// End address.
     pub fn end(&self) -> u64 {
         self.address + self.size
     }
 
-    /// Bytes of the device that it takes.
+    /// Bytes that count as device memory.
     pub(super) fn charged(&self) -> u64 {
         if self.kind.is_device() && !self.idle { self.size } else { 0 }
     }
@@ -115,7 +115,7 @@ impl FreeList {
         FreeList { stretches: BTreeMap::from([(start, length)]) }
     }
 
-    /// Takes the first stretch that holds `size` bytes at the alignment.
+    /// Takes the first stretch with `size` bytes at the alignment.
     pub(super) fn take(&mut self, size: u64, align: u64) -> Option<u64> {
         let (start, length, address) = self.stretches.iter().find_map(|(&start, &length)| {
             let address = start.checked_next_multiple_of(align)?;
@@ -126,7 +126,7 @@ impl FreeList {
         Some(address)
     }
 
-    /// Takes the end of the last stretch that holds `size` bytes at the alignment, a power of two, in a range.
+    /// Takes the last `size` bytes in a range at the alignment, a power of two.
     pub(super) fn take_last(&mut self, within: &Range<u64>, size: u64, align: u64) -> Option<u64> {
         let reaching = self.stretches.range(..within.end).rev();
         let mut reaching = reaching.take_while(|(start, length)| **start + **length > within.start);
@@ -139,7 +139,7 @@ impl FreeList {
         Some(address)
     }
 
-    /// Takes the stretch at an address, if all of it is free.
+    /// Takes the stretch at an address, if it is entirely free.
     pub(super) fn take_at(&mut self, address: u64, size: u64) -> bool {
         let Some((start, end)) = self.around(address) else { return false };
         if size > end - address {
@@ -160,7 +160,7 @@ impl FreeList {
         }
     }
 
-    /// Gives a stretch back, joined with its free neighbours.
+    /// Frees a stretch and merges it with free neighbours.
     pub(super) fn give(&mut self, address: u64, size: u64) {
         let mut start = address;
         let mut length = size;
@@ -177,7 +177,7 @@ impl FreeList {
         self.stretches.insert(start, length);
     }
 
-    /// The free stretch that holds `address`: (start, end).
+    /// Free stretch that contains `address`: (start, end).
     pub(super) fn around(&self, address: u64) -> Option<(u64, u64)> {
         let (&start, &length) = self.stretches.range(..=address).next_back()?;
         (address < start + length).then_some((start, start + length))

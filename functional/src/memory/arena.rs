@@ -1,22 +1,22 @@
-//! The reserved range of host addresses.
+//! Reserved range of host addresses.
 //!
-//! The host gives pages when they are first touched; they go back, to read as zero, when no allocation touches them
-//! any more.
+//! The host allocates pages at first touch. A page that no allocation uses any more is returned and then
+//! reads as zero.
 
 use std::io;
 
 use super::allocator::FreeList;
 
-/// Where the range is asked for: far from where Linux puts programs, heaps and libraries, so that the same program
-/// gets the same device addresses in every run.
+/// Preferred address of the range. It is far from where Linux places programs, heaps and libraries, so that
+/// a program gets equal device addresses in every run.
 const PREFERRED_BASE: usize = 0x2000_0000_0000;
 
-/// The host's pages.
+/// Size of host pages in bytes.
 pub(super) const PAGE: u64 = 4096;
-/// The host's large pages, and the alignment of allocations of at least this size, as CUDA has it.
+/// Size of large host pages, and alignment of allocations of at least this size, as in CUDA.
 pub(super) const LARGE_PAGE: u64 = 2 << 20;
 
-/// Less than this is of no use.
+/// Minimum useful size in bytes.
 const MINIMUM: u64 = 1 << 32;
 
 /// A reserved range.
@@ -40,7 +40,7 @@ impl Arena {
     fn reserve_exactly(length: u64) -> io::Result<Arena> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let map = |hint: usize, extra: i32| {
-            // SAFETY: a fresh anonymous mapping; MAP_FIXED_NOREPLACE never replaces an existing one.
+            // SAFETY: a fresh anonymous mapping; MAP_FIXED_NOREPLACE never replaces an existing mapping.
             unsafe {
                 libc::mmap(
                     hint as *mut _,
@@ -76,15 +76,15 @@ impl Arena {
         self.length
     }
 
-    /// Asks for large pages for an allocation that consists of them: scattered accesses spend much of their time on
-    /// address translation otherwise.
+    /// Requests large pages for a large allocation. Scattered accesses otherwise spend much time on address
+    /// translation.
     pub(super) fn prefer_large_pages(&self, address: u64, length: u64) {
-        // SAFETY: the pages lie in the reserved range; the advice changes nothing that a program can see, and a host
-        // that does not know it goes on with small pages.
+        // SAFETY: the pages lie in the reserved range. The advice has no visible effect, and a host without
+        // large pages ignores it.
         unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_HUGEPAGE) };
     }
 
-    /// Gives back the pages of a freed range that no allocation shares; shared parts are zeroed.
+    /// Returns the pages of a freed range that no allocation shares, and zeroes the shared parts.
     pub(super) fn decommit(&self, free: &mut FreeList, address: u64, length: u64) -> io::Result<()> {
         let Some((free_start, free_end)) = free.around(address) else { return Ok(()) };
         let end = address + length;
@@ -99,20 +99,20 @@ impl Arena {
         self.discard(first, last - first)
     }
 
-    /// Gives back the pages of a range that consists of whole ones, which read as zero then.
+    /// Returns a range of whole pages, which then read as zero.
     pub(super) fn discard(&self, address: u64, length: u64) -> io::Result<()> {
-        // SAFETY: the pages lie in the reserved range, and whoever they belong to wants none of what they hold.
+        // SAFETY: the pages lie in the reserved range, and their owner has dropped the contents.
         if unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_DONTNEED) } != 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(())
     }
 
-    /// Puts fresh pages of its own, which read as zero, where others were mapped.
+    /// Replaces foreign mappings by fresh pages of the arena, which read as zero.
     pub(super) fn clear(&self, address: u64, length: u64) -> io::Result<()> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the pages lie in the reserved range, and what was mapped there is gone.
+        // SAFETY: the pages lie in the reserved range, and the old mapping is unused.
         let at = unsafe { libc::mmap(address as *mut _, length as usize, access, flags, -1, 0) };
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -130,7 +130,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by `reserve`, and nothing refers to it once its `Memory` is gone.
+        // SAFETY: `reserve` mapped the range, and nothing refers to it after its `Memory` is gone.
         unsafe { libc::munmap(self.base as *mut _, self.length as usize) };
     }
 }

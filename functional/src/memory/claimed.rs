@@ -1,12 +1,12 @@
-//! Memory that lies where it lay in another process: whole stretches of addresses, of which kernels may be left those ranges alone
-//! that were allocated there.
+//! Claimed memory: address ranges of another process, restored at their addresses. Kernels may be limited
+//! to the parts that were allocated there.
 
 use super::allocator::{Allocation, AllocationKind};
 use super::{Memory, State};
 
 impl Memory {
-    /// Takes addresses for memory that lay there in another process. It takes no room on the device and holds zeros; what is written
-    /// there stays. `false` if some of it is taken.
+    /// Claims addresses for memory of another process. The memory is zeroed, counts nothing, and keeps what
+    /// is written there. Returns `false` if part of it is taken.
     pub fn claim(&self, address: u64, size: u64) -> bool {
         let is_claimed = self.allocate_again(address, size, AllocationKind::Mapped);
         if is_claimed {
@@ -15,8 +15,8 @@ impl Memory {
         is_claimed
     }
 
-    /// Makes these ranges, address and bytes each, all that is allocated of the addresses that were claimed; without ranges, all of
-    /// them are one allocation each. Ranges elsewhere count for nothing. Nothing runs meanwhile.
+    /// Limits the allocations in claimed memory to these ranges (address, bytes); without ranges, each
+    /// claim is one allocation. Ranges elsewhere are ignored. No kernel may run meanwhile.
     pub fn narrow(&self, ranges: Option<&[(u64, u64)]>) {
         let state = &mut *self.state.write();
         let claimed = state.claimed.clone();
@@ -43,7 +43,7 @@ impl Memory {
 }
 
 impl State {
-    /// Adds an allocation that no call has asked for.
+    /// Adds an allocation that no call requested.
     fn set_claimed(&mut self, address: u64, size: u64, kind: AllocationKind) {
         let serial = self.next_serial;
         self.next_serial += 1;
@@ -58,7 +58,7 @@ mod tests {
 
     const BLOCK: u64 = 2 << 20;
 
-    /// Memory of which a stretch is claimed, with where that begins.
+    /// Memory with one claim, and the claim's address.
     fn claimed() -> (Memory, u64) {
         let memory = Memory::new(BLOCK).unwrap();
         let address = memory.allocate(8 * BLOCK, 1, AllocationKind::Host).unwrap();
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn of_narrowed_memory_the_ranges_are_allocated_to_the_byte_and_nothing_beside_them() {
+    fn narrowed_claims_allocate_exactly_their_ranges() {
         let (memory, address) = claimed();
         memory.narrow(Some(&[(address + 256, 1000), (address + BLOCK, 2 * BLOCK)]));
         assert!(memory.check_range(address + 256, 1000).is_ok());
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_side_by_side_are_not_one() {
+    fn adjacent_ranges_stay_separate() {
         let (memory, address) = claimed();
         memory.narrow(Some(&[(address, 4096), (address + 4096, 4096)]));
         assert!(memory.check_range(address + 4090, 6).is_ok());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_claimed_keeps_its_contents_whichever_ranges_are_left_of_it() {
+    fn narrowing_keeps_contents_of_claimed_memory() {
         let (memory, address) = claimed();
         memory.write(address + BLOCK - 2, b"volta").unwrap();
         memory.narrow(Some(&[(address, 16)]));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_are_taken_are_not_claimed_and_ranges_there_stay_as_they_are() {
+    fn taken_addresses_cannot_be_claimed() {
         let (memory, address) = claimed();
         assert!(!memory.claim(address + 3 * BLOCK, 2 * BLOCK));
         let other = memory.allocate(100, 1, AllocationKind::Device).unwrap();

@@ -1,8 +1,8 @@
-//! Addresses and memory apart: reserved ranges of addresses, and pages mapped into them (CUDA driver API, "Virtual Memory
-//! Management"), or lent to and taken from other processes ("interprocess communication").
+//! Separation of addresses and memory: reserved addresses with mapped pages (CUDA driver API, "Virtual
+//! Memory Management"), and pages shared with other processes ("interprocess communication").
 //!
-//! Only a mapping that has access is a live allocation, so that a kernel's access to any other part of a reservation
-//! is a fault like any other.
+//! A mapping is a live allocation only while it has access. A kernel's access to any other part of a
+//! reservation faults as usual.
 
 use std::io;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::{Memory, MemoryError, State};
 /// Pages mapped at an address.
 #[derive(Debug, Clone)]
 pub struct Mapping {
-    /// First byte.
+    /// First address.
     pub address: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What is mapped.
+    /// Mapped pages.
     pub pages: Arc<Pages>,
-    /// Where in the pages the mapping starts, bytes.
+    /// Byte offset of the mapping in the pages.
     pub offset: u64,
 }
 
@@ -45,13 +45,13 @@ fn uncounted_pages(size: u64) -> Result<Pages, MemoryError> {
 }
 
 impl State {
-    /// The mapping that holds an address.
+    /// Mapping that contains an address.
     pub(super) fn mapping_at(&self, address: u64) -> Option<&Mapping> {
         let (_, mapping) = self.mappings.range(..=address).next_back()?;
         (address < mapping.end()).then_some(mapping)
     }
 
-    /// The mappings that make up a range, which begins and ends with a mapping and has no gap.
+    /// Mappings that exactly cover a range.
     fn mappings_of(&self, start: u64, size: u64) -> Result<Vec<Mapping>, MemoryError> {
         let end = start.checked_add(size).ok_or(beyond(start, size))?;
         let mut found = Vec::new();
@@ -65,14 +65,14 @@ impl State {
         Ok(found)
     }
 
-    /// The reservation that holds a range.
+    /// True if a reservation contains the range.
     fn is_reserved(&self, start: u64, size: u64) -> bool {
         let Some(end) = start.checked_add(size) else { return false };
         let reservation = self.reservations.range(..=start).next_back();
         reservation.is_some_and(|(&address, &length)| end <= address + length)
     }
 
-    /// Adds an allocation, which has room in the reserved range already.
+    /// Adds an allocation, whose addresses were already taken.
     pub(super) fn set_live(&mut self, address: u64, size: u64, reserved: u64, kind: AllocationKind) {
         let serial = self.next_serial;
         self.next_serial += 1;
@@ -86,7 +86,7 @@ impl State {
 
 /// Pages.
 impl Memory {
-    /// Makes pages that count as memory of the device; the size is rounded up to whole pages.
+    /// Creates pages that count as device memory; the size is rounded up to whole pages.
     pub fn create_pages(&self, size: u64) -> Result<Arc<Pages>, MemoryError> {
         let free = self.capacity.saturating_sub(self.used());
         let full = MemoryError::OutOfMemory { requested: size, free, total: self.capacity };
@@ -97,18 +97,18 @@ impl Memory {
         Ok(Arc::new(Pages::anonymous(size).map_err(host)?.charged_to(Arc::clone(&self.used))))
     }
 
-    /// Makes pages of the host's memory, which do not count.
+    /// Creates pages of host memory, which do not count.
     pub fn create_host_pages(&self, size: u64) -> Result<Arc<Pages>, MemoryError> {
         Ok(Arc::new(uncounted_pages(size)?.of_host()))
     }
 
-    /// Makes pages that nobody touches, which do not count.
+    /// Creates pages that stay untouched and do not count.
     pub fn create_untouched_pages(&self, size: u64) -> Result<Arc<Pages>, MemoryError> {
         uncounted_pages(size).map(Arc::new)
     }
 
-    /// The pages of a live allocation of whole pages, so that another process can map them too. What is private to this
-    /// process becomes shareable; nobody may write to the allocation meanwhile.
+    /// Pages of a live allocation of whole pages, for mapping by another process. Private pages become
+    /// shareable; no thread may write to them meanwhile.
     pub fn share(&self, address: u64) -> Result<Mapping, MemoryError> {
         let mut state = self.state.write();
         if let Some(mapping) = state.mapping_at(address) {
@@ -122,18 +122,18 @@ impl Memory {
             return Err(MemoryError::NotAllocated(address));
         }
         let pages = Arc::new(Pages::anonymous(size).map_err(host)?);
-        // SAFETY: the bytes of a live allocation, which stays one while the lock is held.
+        // SAFETY: the bytes belong to an allocation that stays live while the lock is held.
         let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, size as usize) };
         pages.write(bytes).map_err(host)?;
-        // SAFETY: what lay there has been copied.
+        // SAFETY: the old contents have been copied.
         unsafe { pages.show_at(address, 0, size) }.map_err(host)?;
         let mapping = Mapping { address, size, pages, offset: 0 };
         state.mappings.insert(address, mapping.clone());
         Ok(mapping)
     }
 
-    /// Maps all of somebody else's pages at an address of their own, of which `size` bytes from `offset` on are an
-    /// allocation of the kind; gives the allocation's address. [`Memory::free`] takes it back.
+    /// Maps foreign pages at new addresses, with the `size` bytes from `offset` on as an allocation of this
+    /// kind, and returns its address. [`Memory::free`] undoes the mapping.
     pub fn attach(
         &self,
         pages: &Arc<Pages>,
@@ -147,7 +147,7 @@ impl Memory {
         let length = (offset - first + size).next_multiple_of(PAGE);
         let mut state = self.state.write();
         let base = state.free.take(length, super::LARGE_PAGE).ok_or(beyond(offset, size))?;
-        // SAFETY: a free stretch holds nothing.
+        // SAFETY: a free stretch has no contents.
         if let Err(error) = unsafe { pages.show_at(base, first, length) } {
             state.free.give(base, length);
             return Err(host(error));
@@ -155,7 +155,7 @@ impl Memory {
         let mapping = Mapping { address: base, size: length, pages: Arc::clone(pages), offset: first };
         state.mappings.insert(base, mapping);
         let address = base + (offset - first);
-        // The stretch taken starts with the mapping, not with the allocation.
+        // The stretch starts at the mapping, not at the allocation.
         state.set_live(address, size, length, kind);
         Ok(address)
     }
@@ -163,7 +163,7 @@ impl Memory {
 
 /// Reservations.
 impl Memory {
-    /// Reserves addresses with nothing behind them, at the wanted address if that is free.
+    /// Reserves addresses without memory, at the wanted address if that is free.
     pub fn reserve(&self, size: u64, align: u64, wanted: u64) -> Result<u64, MemoryError> {
         if !align.is_power_of_two() {
             return Err(MemoryError::Alignment(align));
@@ -176,7 +176,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Gives reserved addresses back, into which nothing is mapped.
+    /// Frees reserved addresses without mappings.
     pub fn give_back(&self, address: u64, size: u64) -> Result<(), MemoryError> {
         let mut state = self.state.write();
         if state.reservations.get(&address) != Some(&size) {
@@ -190,7 +190,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Maps pages into a reservation, where nothing is mapped yet. Nobody has access.
+    /// Maps pages into an unmapped part of a reservation, without access.
     pub fn map(&self, address: u64, pages: &Arc<Pages>, offset: u64, size: u64) -> Result<(), MemoryError> {
         let end = offset.checked_add(size).filter(|end| size > 0 && *end <= pages.size());
         end.ok_or(beyond(offset, size))?;
@@ -201,14 +201,14 @@ impl Memory {
         if state.mappings.range(..address + size).next_back().is_some_and(|(_, last)| last.end() > address) {
             return Err(MemoryError::StillMapped(address));
         }
-        // SAFETY: a reservation in which nothing is mapped holds nothing.
+        // SAFETY: a reservation without mappings has no contents.
         unsafe { pages.show_at(address, offset, size) }.map_err(host)?;
         let mapping = Mapping { address, size, pages: Arc::clone(pages), offset };
         state.mappings.insert(address, mapping);
         Ok(())
     }
 
-    /// Undoes [`Memory::map`] for the mappings that make up the range, and gives them.
+    /// Removes the mappings that exactly cover the range and returns them.
     pub fn unmap(&self, address: u64, size: u64) -> Result<Vec<Mapping>, MemoryError> {
         let mut state = self.state.write();
         if !state.is_reserved(address, size) {
@@ -223,7 +223,7 @@ impl Memory {
         Ok(mappings)
     }
 
-    /// Lets the mappings that make up the range be accessed, or not.
+    /// Allows or forbids access to the mappings that exactly cover the range.
     pub fn set_access(&self, address: u64, size: u64, access: bool) -> Result<(), MemoryError> {
         let mut state = self.state.write();
         if !state.is_reserved(address, size) {
@@ -241,19 +241,19 @@ impl Memory {
         Ok(())
     }
 
-    /// Refuses a range that mappings do not make up.
+    /// Checks that mappings exactly cover the range.
     pub fn check_mapped(&self, address: u64, size: u64) -> Result<(), MemoryError> {
         self.state.read().mappings_of(address, size).map(|_| ())
     }
 
-    /// The mapping in a reservation that holds an address.
+    /// Mapping in a reservation that contains an address.
     pub fn mapping_of(&self, address: u64) -> Option<Mapping> {
         let state = self.state.read();
         let mapping = state.mapping_at(address)?;
         state.is_reserved(mapping.address, mapping.size).then(|| mapping.clone())
     }
 
-    /// Takes every mapping out of its reservation and gives all reservations back.
+    /// Removes all mappings and frees all reservations.
     pub fn give_back_everything(&self) -> Result<(), MemoryError> {
         let reservations: Vec<(u64, u64)> =
             self.state.read().reservations.iter().map(|(&address, &size)| (address, size)).collect();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_accessible_where_it_is_mapped_with_access_and_nowhere_else() {
+    fn only_mapped_ranges_with_access_are_accessible() {
         let memory = memory();
         let range = memory.reserve(4 * UNIT, UNIT, 0).unwrap();
         let pages = memory.create_pages(UNIT).unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_the_host_are_seen_by_it_wherever_they_are_mapped() {
+    fn mapped_host_pages_are_visible_to_the_host() {
         let memory = memory();
         let range = memory.reserve(2 * UNIT, UNIT, 0).unwrap();
         memory.map(range, &memory.create_pages(UNIT).unwrap(), 0, UNIT).unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings_side_by_side_are_one_range() {
+    fn adjacent_mappings_form_one_range() {
         let memory = memory();
         let range = memory.reserve(2 * UNIT, UNIT, 0).unwrap();
         for at in [range, range + UNIT] {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_through_one_mapping_is_read_through_the_other() {
+    fn mappings_of_the_same_pages_alias() {
         let memory = memory();
         let range = memory.reserve(2 * UNIT, UNIT, 0).unwrap();
         let pages = memory.create_pages(UNIT).unwrap();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_mapping_cannot_be_unmapped_nor_a_mapped_reservation_given_back() {
+    fn partial_unmap_and_mapped_reservation_free_fail() {
         let memory = memory();
         let range = memory.reserve(UNIT, UNIT, 0).unwrap();
         memory.map(range, &memory.create_pages(UNIT).unwrap(), 0, UNIT).unwrap();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_allocation_keeps_its_contents_and_is_private_again_when_it_is_taken_anew() {
+    fn shared_allocations_keep_contents_and_free_to_private() {
         let memory = memory();
         let address = memory.allocate(5000, 1, AllocationKind::Device).unwrap();
         memory.write(address, &[7; 5000]).unwrap();

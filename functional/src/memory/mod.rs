@@ -1,7 +1,7 @@
-//! Device memory: one reserved range of host addresses in which a device address *is* the host address.
+//! Device memory: one reserved range of host addresses, in which a device address *is* the host address.
 //!
-//! Every access by a kernel is checked against the live allocations, byte by byte exact; the check is a range
-//! comparison against an allocation that the warp has remembered, so it costs next to nothing when it succeeds.
+//! Every access of a kernel is checked exactly against the live allocations. The check compares with the
+//! range of a cached allocation, so a valid access costs next to nothing.
 
 mod allocator;
 mod arena;
@@ -33,69 +33,70 @@ use allocator::FreeList;
 use arena::{Arena, LARGE_PAGE, PAGE};
 use retired::Retired;
 
-/// Alignment that `cudaMalloc` promises (CUDA programming guide, device memory accesses).
+/// Alignment guaranteed by `cudaMalloc` (CUDA programming guide, device memory accesses).
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
 
-/// Size of the address windows of local memory, of a CTA's shared memory and of code, bytes.
+/// Bytes of the address windows of local memory, of a CTA's shared memory, and of code.
 pub const WINDOW_SIZE: u64 = 1 << 24;
 
-/// Windows that a cluster's shared memory takes: that of the CTA itself, and one for each CTA of the cluster.
+/// Windows of a cluster's shared memory: the CTA's own, and one for each CTA of the cluster.
 pub const CLUSTER_WINDOWS: u64 = 1 + 16;
 
-/// The windows lie one behind the other from the second on, and memory behind them.
+/// Windows follow each other from the second on, and memory follows the windows.
 const LOCAL_WINDOW: u64 = 1;
 const CODE_WINDOW: u64 = 2;
 const SHARED_WINDOW: u64 = 3;
 const FIRST_OF_MEMORY: u64 = SHARED_WINDOW + CLUSTER_WINDOWS;
 
-/// Address space reserved, bytes.
+/// Bytes of reserved address space.
 const RESERVED: u64 = 1 << 40;
 
-/// Areas at the end of the reserved range, from which SMs of timed launches take memory: their number, and bytes of each, at most.
+/// Areas at the end of the reserved range for the SMs of timed launches: maximum number, and maximum bytes
+/// of each.
 const AREAS: u64 = 256;
 const AREA: u64 = 1 << 30;
 
-/// Why device memory could not serve a request.
+/// Reason for which device memory could not serve a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// The device is full.
-    #[error("out of device memory: {requested} bytes wanted, {free} of {total} free")]
+    #[error("out of device memory: {requested} bytes requested, {free} of {total} free")]
     OutOfMemory {
-        /// Bytes wanted.
+        /// Requested bytes.
         requested: u64,
-        /// Bytes free.
+        /// Free bytes.
         free: u64,
-        /// Bytes the device has.
+        /// Bytes of the device.
         total: u64,
     },
-    /// An alignment that is no power of two.
+    /// Alignment that is no power of two.
     #[error("alignment {0} is not a power of two")]
     Alignment(u64),
-    /// Not the start of a live allocation.
+    /// Address that is not the start of a live allocation.
     #[error("{0:#x} is not the start of an allocation")]
     NotAllocated(u64),
-    /// Some byte of the range is outside every allocation.
+    /// Range with a byte outside of every allocation.
     #[error("{address:#x} (of {length} bytes from {start:#x}) is outside every allocation")]
     OutOfRange {
-        /// The first bad byte.
+        /// First invalid address.
         address: u64,
-        /// Where the range starts.
+        /// Start of the range.
         start: u64,
-        /// How long it is.
+        /// Length of the range in bytes.
         length: u64,
     },
-    /// A host range that overlaps one already registered.
-    #[error("{0:#x} is registered already")]
+    /// Host range that overlaps a registered one.
+    #[error("host memory at {0:#x} is already registered")]
     AlreadyRegistered(u64),
-    /// A range into which memory is mapped.
+    /// Range that contains mapped memory.
     #[error("memory is mapped at {0:#x}")]
     StillMapped(u64),
-    /// The host gave no address space or pages.
+    /// The host provided no address space or pages.
     #[error("the host refused memory: {0}")]
     Host(String),
 }
 
-/// The memory of one device.
+/// Memory of one device.
 #[derive(Debug)]
 pub struct Memory {
     arena: Arena,
@@ -105,22 +106,22 @@ pub struct Memory {
     state: RwLock<State>,
     elsewhere: OnceLock<Elsewhere>,
     multicast: OnceLock<multicast::Multicast>,
-    /// Addresses of freed allocations are given again late.
+    /// True to delay the reuse of freed addresses.
     keeps_freed: AtomicBool,
 }
 
-/// Memory of another device that kernels of this one may access.
+/// Accessible memory of another device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// First address.
     pub start: u64,
-    /// Behind the last address.
+    /// End address.
     pub end: u64,
-    /// The memory is the program's own, registered with that device.
+    /// True for memory of the program that is registered with the other device.
     pub is_registered: bool,
 }
 
-/// Finds memory of other devices that kernels of this one may access.
+/// Looks up accessible memory of other devices.
 pub type FindElsewhere = Box<dyn Fn(u64) -> Option<Found> + Send + Sync>;
 
 struct Elsewhere(FindElsewhere);
@@ -136,20 +137,20 @@ struct State {
     free: FreeList,
     live: BTreeMap<u64, Allocation>,
     next_serial: u64,
-    /// Allocations so far, by kind.
+    /// Number of allocations so far, by kind.
     numbers: BTreeMap<AllocationKind, u64>,
     requests: Requests,
-    /// Reserved ranges of addresses: start and size.
+    /// Reserved address ranges: start and size.
     reservations: BTreeMap<u64, u64>,
-    /// Where the arena shows pages that are not its own, by address.
+    /// Foreign pages mapped into the arena, by address.
     mappings: BTreeMap<u64, Mapping>,
-    /// Addresses of freed allocations that are not given again yet.
+    /// Freed addresses that are not reused yet.
     retired: Retired,
-    /// Registered memory of the program's own: start and size.
+    /// Registered memory of the program: start and size.
     registered: BTreeMap<u64, u64>,
     /// Registered memory that the program has unmapped: start and size.
     unmapped: BTreeMap<u64, u64>,
-    /// Addresses taken for memory that lay there in another process.
+    /// Addresses claimed for memory of another process.
     claimed: Vec<Range<u64>>,
 }
 
@@ -184,7 +185,7 @@ impl Memory {
         })
     }
 
-    /// Accesses to addresses that are not allocated here may be found elsewhere; set once.
+    /// Sets the lookup for addresses that are not allocated here; callable once.
     pub fn look_elsewhere(&self, find: FindElsewhere) {
         let _ = self.elsewhere.set(Elsewhere(find));
     }
@@ -193,7 +194,7 @@ impl Memory {
         self.elsewhere.get().and_then(|elsewhere| (elsewhere.0)(address))
     }
 
-    /// Generic address of the first byte of shared memory: the CTA's own window, and behind it those of its cluster.
+    /// Generic address of the first byte of shared memory: the CTA's own window, followed by its cluster's.
     pub fn shared_window(&self) -> u64 {
         self.window(SHARED_WINDOW)
     }
@@ -203,7 +204,7 @@ impl Memory {
         self.window(LOCAL_WINDOW)
     }
 
-    /// Does an address lie in a window, and so in no allocation?
+    /// True for an address in a window, which no allocation contains.
     #[inline(always)]
     pub(crate) fn is_in_window(&self, address: u64) -> bool {
         address.wrapping_sub(self.local_window()) < (FIRST_OF_MEMORY - LOCAL_WINDOW) * WINDOW_SIZE
@@ -213,34 +214,34 @@ impl Memory {
         self.arena.base() + number * WINDOW_SIZE
     }
 
-    /// An address for a function's pointers: inside the reserved range, outside every allocation, never given twice.
+    /// Allocates a function address: inside the reserved range, outside of every allocation, unique.
     pub fn next_code_address(&self) -> u64 {
         let number = self.functions.fetch_add(1, Ordering::Relaxed);
         self.window(CODE_WINDOW) + 16 * (number % (WINDOW_SIZE / 16))
     }
 
-    /// Can the address be one of [`Memory::next_code_address`]?
+    /// True for addresses that [`Memory::next_code_address`] may return.
     pub fn is_code_address(&self, address: u64) -> bool {
         address.wrapping_sub(self.window(CODE_WINDOW)) < WINDOW_SIZE && address.is_multiple_of(16)
     }
 
-    /// Bytes the device has.
+    /// Bytes of the device.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Bytes allocated on the device (host memory excluded).
+    /// Allocated bytes on the device, without host memory.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Allocates `size` bytes aligned to `align`; contents are zero.
+    /// Allocates `size` zero bytes aligned to `align`.
     pub fn allocate(&self, size: u64, align: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
         self.allocate_on(None, size, align, kind)
     }
 
-    /// The same for a kernel on an SM, if it is known: addresses do not depend on what other SMs allocate then, as long as the SM's area
-    /// has room and no other SM frees what is in it.
+    /// [`Memory::allocate`] for a kernel on SM `sm`, if known. Addresses are independent of other SMs while
+    /// the SM's area has room and no other SM frees memory in it.
     pub(crate) fn allocate_on(
         &self,
         sm: Option<u32>,
@@ -277,15 +278,15 @@ impl Memory {
         Ok(address)
     }
 
-    /// From where an SM of a timed launch takes memory.
+    /// Area of an SM in timed launches.
     fn area(&self, sm: u32) -> Range<u64> {
         let size = AREA.min(self.arena.length() / 2 / AREAS);
         let end = self.arena.base() + self.arena.length() - u64::from(sm) % AREAS * size;
         end - size..end
     }
 
-    /// Allocates `size` bytes at an address that an allocation of this kind, which takes no room on the device, has had;
-    /// contents are zero. `false` if some of it is taken.
+    /// Allocates `size` zero bytes at a former address of this kind, which does not count as device memory.
+    /// Returns `false` if part of it is taken.
     pub(crate) fn allocate_again(&self, address: u64, size: u64, kind: AllocationKind) -> bool {
         let unit = unit(size, kind);
         let Some(reserved) = size.max(1).checked_next_multiple_of(unit) else { return false };
@@ -318,8 +319,8 @@ impl Memory {
         Ok(allocation)
     }
 
-    /// Takes room from an allocation of [`AllocationKind::Device`], with what it holds, or gives it room again. Its
-    /// addresses stay taken.
+    /// Makes an allocation of [`AllocationKind::Device`] idle, which drops its contents and its charge but
+    /// keeps its addresses, or active again.
     pub fn set_idle(&self, address: u64, idle: bool) -> Result<(), MemoryError> {
         let mut state = self.state.write();
         let free = self.capacity.saturating_sub(self.used());
@@ -343,7 +344,7 @@ impl Memory {
         cleared.map_err(|error| MemoryError::Host(error.to_string()))
     }
 
-    /// The live allocation that holds the byte at `address`.
+    /// Live allocation that contains `address`.
     pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
         let state = self.state.read();
         let (_, allocation) = state.live.range(..=address).next_back()?;
@@ -351,7 +352,7 @@ impl Memory {
             .then_some(*allocation)
     }
 
-    /// What calls of the program have asked for so far.
+    /// Allocations requested by API calls so far.
     pub fn requests(&self) -> Requests {
         self.state.read().requests.clone()
     }
@@ -361,8 +362,8 @@ impl Memory {
         self.state.read().live.values().copied().collect()
     }
 
-    /// The addresses around one in a live allocation that may be accessed too: the allocation, and if it is a mapping,
-    /// those that follow it without a gap. The memory may be another device's.
+    /// Accessible range around an address in a live allocation: the allocation, with adjacent mappings if
+    /// it is one. The memory may belong to another device.
     pub fn accessible_around(&self, address: u64) -> Option<(u64, u64)> {
         let Some(allocation) = self.allocation_of(address) else {
             return self.elsewhere(address).map(|found| (found.start, found.end));
@@ -377,7 +378,7 @@ impl Memory {
         Some((allocation.address, end))
     }
 
-    /// Checks that every byte of the range is allocated (in one allocation, or in mappings without a gap).
+    /// Checks that the whole range is allocated, in one allocation or in adjacent mappings.
     pub fn check_range(&self, start: u64, length: u64) -> Result<(), MemoryError> {
         if length == 0 {
             return Ok(());
@@ -391,20 +392,20 @@ impl Memory {
         }
     }
 
-    /// Is the address inside the reserved range (so never a pointer of the program's own)?
+    /// True for an address in the reserved range, which is never a host pointer of the program.
     pub fn owns(&self, address: u64) -> bool {
         address.wrapping_sub(self.arena.base()) < self.arena.length()
     }
 
-    /// Copies `bytes` into device memory at `address`.
+    /// Copies `bytes` to device memory at `address`.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         self.check_range(address, bytes.len() as u64)?;
-        // SAFETY: the range was just found inside one live allocation, inside the mapped range.
+        // SAFETY: the range lies in one live allocation, inside the mapped range.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         Ok(())
     }
 
-    /// Copies device memory at `address` into `bytes`.
+    /// Copies device memory at `address` to `bytes`.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
         self.check_range(address, bytes.len() as u64)?;
         // SAFETY: as in `write`; the destination is an exclusive slice.
@@ -413,11 +414,11 @@ impl Memory {
     }
 }
 
-/// What an allocation is aligned to, at least, and takes whole ones of. Bytes.
+/// Granularity and minimum alignment of an allocation, bytes.
 fn unit(size: u64, kind: AllocationKind) -> u64 {
     match kind {
         _ if size >= LARGE_PAGE => LARGE_PAGE,
-        // Another process may map it, and pages are what is mapped.
+        // Another process may map the allocation, page by page.
         AllocationKind::Device => PAGE,
         _ => ALLOCATION_ALIGNMENT,
     }
@@ -432,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn where_an_sm_allocates_does_not_depend_on_what_others_allocate() {
+    fn sm_allocations_are_independent_of_other_sms() {
         let sizes = [(3, 100), (5, 5 << 20), (3, 300), (0, 1), (5, 70)];
         let addresses = |order: [usize; 5]| {
             let memory = memory();
@@ -448,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn an_sm_whose_area_is_full_allocates_elsewhere() {
+    fn sm_with_full_area_allocates_elsewhere() {
         let memory = memory();
         let [first, second] =
             [(); 2].map(|()| memory.allocate_on(Some(2), AREA / 4 * 3, 16, AllocationKind::Heap).unwrap());
@@ -457,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_allocation_keeps_its_addresses_and_neither_room_nor_contents() {
+    fn idle_allocations_keep_only_their_addresses() {
         let memory = Memory::new(1 << 20).unwrap();
         let address = memory.allocate(1 << 19, 1, AllocationKind::Device).unwrap();
         memory.write(address, &[7]).unwrap();
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn allocations_of_a_kind_are_counted_whatever_others_there_are() {
+    fn allocations_are_numbered_per_kind() {
         let memory = memory();
         let number = |address| memory.allocation_of(address).map(|found| found.number);
         let first = memory.allocate(100, 1, AllocationKind::Device).unwrap();
@@ -489,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn memory_returns_written_bytes() {
         let memory = memory();
         let address = memory.allocate(1000, 1, AllocationKind::Device).unwrap();
         assert_eq!(address % ALLOCATION_ALIGNMENT, 0);
@@ -500,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_beyond_the_end_is_out_of_range() {
+    fn one_byte_past_the_end_is_out_of_range() {
         let memory = memory();
         let address = memory.allocate(1000, 1, AllocationKind::Device).unwrap();
         assert!(memory.check_range(address, 1000).is_ok());
@@ -511,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn freed_memory_is_out_of_range_and_counted_free() {
+    fn freed_memory_is_invalid_and_available() {
         let memory = memory();
         let address = memory.allocate(1 << 20, 1, AllocationKind::Device).unwrap();
         assert_eq!(memory.used(), 1 << 20);
@@ -535,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_device_has_is_refused_and_nothing_is_lost() {
+    fn oversized_request_fails_without_side_effect() {
         let memory = memory();
         assert!(matches!(
             memory.allocate(2 << 30, 1, AllocationKind::Device),

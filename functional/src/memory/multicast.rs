@@ -1,12 +1,12 @@
-//! Addresses that stand for memory of several devices at once (CUDA driver API, "Multicast Object Management"). They are
-//! no memory of their own, so that only the `multimem` instructions reach anything there.
+//! Multicast addresses, which stand for memory of several devices at once (CUDA driver API, "Multicast
+//! Object Management"). Only `multimem` instructions can access them.
 
 use std::fmt;
 
 use super::Memory;
 
-/// Finds the places that bytes from an address on stand for: the address of the first byte in each device's memory.
-/// Nothing where the address is no such address, or the bytes are not in memory everywhere.
+/// Looks up the replicas of `bytes` bytes at a multicast address: one address per device. Empty for other
+/// addresses, or if a replica is not allocated.
 pub type FindReplicas = Box<dyn Fn(u64, u32) -> Vec<u64> + Send + Sync>;
 
 pub(super) struct Multicast(FindReplicas);
@@ -18,13 +18,13 @@ impl fmt::Debug for Multicast {
 }
 
 impl Memory {
-    /// Says what addresses stand for several devices' memory; set once. What is found must stay in memory while kernels
+    /// Sets the lookup of multicast addresses; callable once. Replicas must stay allocated while kernels
     /// run.
     pub fn find_replicas_by(&self, find: FindReplicas) {
         let _ = self.multicast.set(Multicast(find));
     }
 
-    /// The places that bytes from an address on stand for; none if it is an ordinary address.
+    /// Addresses of the replicas of `bytes` bytes at `address`; empty for an ordinary address.
     pub(crate) fn replicas(&self, address: u64, bytes: u32) -> Vec<u64> {
         self.multicast.get().map_or_else(Vec::new, |multicast| (multicast.0)(address, bytes))
     }

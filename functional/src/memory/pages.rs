@@ -1,7 +1,7 @@
-//! Memory of its own, without an address: what `cuMemCreate` makes, and what processes share.
+//! Memory without an address, as `cuMemCreate` makes it and processes share it.
 //!
-//! The pages belong to an anonymous file (memfd_create(2)), so that they can be mapped at several addresses and in several
-//! processes, and go when the last of these has let go.
+//! The pages belong to an anonymous file (memfd_create(2)). They can be mapped at several addresses and in
+//! several processes, and are freed by the last user.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Pages of the host that can be mapped.
+/// Mappable host pages.
 #[derive(Debug)]
 pub struct Pages {
     file: File,
@@ -19,7 +19,7 @@ pub struct Pages {
     of_host: bool,
 }
 
-/// What tells a file from all others of the host: the device it lies on and its number there.
+/// Identity of a file on the host: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileIdentity {
     /// `st_dev`.
@@ -29,50 +29,50 @@ pub struct FileIdentity {
 }
 
 impl Pages {
-    /// New pages of the host's memory, zero; the size is a whole number of pages.
+    /// Creates zeroed host pages; `size` is a whole number of pages.
     pub fn anonymous(size: u64) -> io::Result<Pages> {
         // SAFETY: the name is a C string, and the result is checked.
         let descriptor = unsafe { libc::memfd_create(c"voltsim-memory".as_ptr(), libc::MFD_CLOEXEC) };
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a descriptor just made, which nobody else owns.
+        // SAFETY: a fresh descriptor without another owner.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
         file.set_len(size)?;
         Ok(Pages { file, size, charged: None, of_host: false })
     }
 
-    /// The pages are counted in `used` as long as they live.
+    /// Counts the pages in `used` as long as they live.
     pub(super) fn charged_to(mut self, used: Arc<AtomicU64>) -> Pages {
         used.fetch_add(self.size, Ordering::Relaxed);
         self.charged = Some(used);
         self
     }
 
-    /// The program's own code reaches them too.
+    /// Marks the pages as accessible to the program's host code.
     pub(super) fn of_host(mut self) -> Pages {
         self.of_host = true;
         self
     }
 
-    /// Pages that another process, or another part of this one, has made. The caller hands the descriptor over.
+    /// Takes over pages of another process, or of another part of this one.
     pub fn from_descriptor(descriptor: OwnedFd) -> io::Result<Pages> {
         let file = File::from(descriptor);
         let size = file.metadata()?.len();
         Ok(Pages { file, size, charged: None, of_host: false })
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether they were made for the program's own code too.
+    /// True if the program's host code can access the pages.
     pub(super) fn is_of_host(&self) -> bool {
         self.of_host
     }
 
-    /// The file behind the pages.
+    /// File of the pages.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -82,19 +82,19 @@ impl Pages {
         self.file.write_all_at(bytes, 0)
     }
 
-    /// Which file that is.
+    /// Identity of the file.
     pub fn identity(&self) -> io::Result<FileIdentity> {
         let data = self.file.metadata()?;
         Ok(FileIdentity { device: data.dev(), inode: data.ino() })
     }
 
-    /// Shows the pages from `offset` on at an address.
+    /// Maps `length` bytes of the pages from `offset` on at an address.
     ///
     /// # Safety
-    /// Nothing else lies in the `length` bytes at `address`, or it has been copied.
+    /// Nothing lives in the `length` bytes at `address`, or it has been copied.
     pub(super) unsafe fn show_at(&self, address: u64, offset: u64, length: u64) -> io::Result<()> {
         let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-        // SAFETY: as the caller promises; the kernel checks the file and the offset.
+        // SAFETY: guaranteed by the caller; the kernel checks file and offset.
         let at = unsafe {
             libc::mmap(
                 address as *mut _,

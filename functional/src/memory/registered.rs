@@ -1,22 +1,20 @@
-//! The program's own memory, registered for kernels (`cudaHostRegister`). The program may unmap it
-//! without a word.
+//! Host memory of the program, registered for kernels (`cudaHostRegister`). The program may unmap such
+//! memory without a call.
 
 use super::allocator::{Allocation, AllocationKind};
 use super::arena::PAGE;
 use super::{Memory, MemoryError};
 
-/// Every page of a range is mapped, with whatever access.
+/// True if every page of a range is mapped, with any access rights.
 fn is_mapped(address: u64, size: u64) -> bool {
     let start = address / PAGE * PAGE;
     let length = address.saturating_add(size.max(1)) - start;
-    // SAFETY: with this flag the call reads and writes no page: it walks the mappings and fails
-    // where there is none.
+    // SAFETY: with this flag the call accesses no page. It walks the mappings and fails at a gap.
     unsafe { libc::msync(start as *mut _, length as usize, libc::MS_ASYNC) == 0 }
 }
 
 impl Memory {
-    /// Makes `size` bytes of the program's own memory at `address` visible to kernels
-    /// (`cudaHostRegister`).
+    /// Makes `size` bytes of the program's memory at `address` accessible to kernels (`cudaHostRegister`).
     pub fn register_host(&self, address: u64, size: u64) -> Result<(), MemoryError> {
         let mut state = self.state.write();
         let end = address.checked_add(size).ok_or(MemoryError::OutOfRange {
@@ -34,7 +32,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Undoes [`Memory::register_host`], also for memory whose registration has ended by itself.
+    /// Undoes [`Memory::register_host`], even for memory that the program unmapped.
     pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
         let mut state = self.state.write();
         if state.unmapped.remove(&address).is_some() {
@@ -50,8 +48,7 @@ impl Memory {
         }
     }
 
-    /// Ends the registrations of memory that the program has unmapped, in part or as a whole, and
-    /// returns them.
+    /// Ends and returns the registrations of memory that the program unmapped at least in part.
     pub fn end_unmapped(&self) -> Vec<Allocation> {
         let gone: Vec<u64> = {
             let state = self.state.read();
@@ -64,7 +61,7 @@ impl Memory {
         let mut state = self.state.write();
         let mut ended = Vec::new();
         for address in gone {
-            // Another thread may have ended it meanwhile.
+            // Another thread may have ended the registration meanwhile.
             if state.registered.remove(&address).is_none() {
                 continue;
             }
@@ -76,14 +73,14 @@ impl Memory {
         ended
     }
 
-    /// The address is in memory whose registration [`Memory::end_unmapped`] has ended.
+    /// True for addresses whose registration [`Memory::end_unmapped`] has ended.
     pub fn was_unmapped(&self, address: u64) -> bool {
         let state = self.state.read();
         state.unmapped.range(..=address).next_back().is_some_and(|(start, size)| address - start < *size)
     }
 
-    /// The address is in registered memory, of this device or of another one that it
-    /// reaches.
+    /// True for addresses in registered memory of this device, or of another device that this one can
+    /// access.
     pub fn is_registered(&self, address: u64) -> bool {
         match self.allocation_of(address) {
             Some(allocation) => allocation.kind == AllocationKind::Registered,
@@ -105,7 +102,7 @@ mod tests {
     }
 
     fn unmap(address: u64, length: usize) {
-        // SAFETY: part of a mapping that `map` has made and nothing else uses.
+        // SAFETY: part of a mapping of `map` without other users.
         assert_eq!(unsafe { libc::munmap(address as *mut _, length) }, 0);
     }
 

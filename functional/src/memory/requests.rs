@@ -1,4 +1,4 @@
-//! How much memory calls of a program have asked for, one after the other, freed since or not.
+//! Record of the memory that a program's calls have requested, including freed memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,27 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use super::allocator::AllocationKind;
 
-/// Sizes of allocations by kind, in the order of their numbers. What the program registers and what kernels take is not in them.
+/// Sizes of allocations per kind, in the order of their numbers, except registered memory and allocations
+/// of kernels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
     kinds: BTreeMap<AllocationKind, Vec<Alike>>,
 }
 
-/// Allocations of the same size, one after the other.
+/// A run of allocations of equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Alike {
     size: u64,
     count: u64,
 }
 
-/// An allocation that was asked for otherwise.
+/// An allocation that differs between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherRequest {
-    /// Who asked.
+    /// Owner.
     pub kind: AllocationKind,
-    /// Counts allocations of the kind, from 1.
+    /// Number among the allocations of the kind, from 1.
     pub number: u64,
-    /// Bytes in the first run, and in the second; `None` where it was not made.
+    /// Bytes in the first and the second run; `None` if missing.
     pub sizes: [Option<u64>; 2],
 }
 
@@ -43,17 +44,17 @@ impl Requests {
         }
     }
 
-    /// The first allocation of some kind that is not the same in another run.
+    /// First allocation of some kind that differs in another run.
     pub fn first_difference(&self, other: &Requests) -> Option<OtherRequest> {
         self.differences(other).next()
     }
 
-    /// The same, where the other run may not have come as far.
+    /// [`Requests::first_difference`] for another run that may be incomplete.
     pub fn first_difference_so_far(&self, other: &Requests) -> Option<OtherRequest> {
         self.differences(other).find(|difference| difference.sizes[1].is_some())
     }
 
-    /// The first difference of each kind.
+    /// First difference of each kind.
     fn differences<'a>(&'a self, other: &'a Requests) -> impl Iterator<Item = OtherRequest> + 'a {
         let kinds: BTreeSet<AllocationKind> = self.kinds.keys().chain(other.kinds.keys()).copied().collect();
         kinds.into_iter().filter_map(|kind| {
@@ -77,7 +78,7 @@ impl fmt::Display for OtherRequest {
         let OtherRequest { kind, number, sizes } = self;
         let [was, is] =
             sizes.map(|size| size.map_or("not made".to_owned(), |size| format!("of {size} bytes")));
-        write!(f, "{kind:?} allocation {number} was {was}, and is {is}")
+        write!(f, "{kind:?} allocation {number} was {was}, now {is}")
     }
 }
 
@@ -93,17 +94,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_allocation_of_another_size_is_told_by_kind_and_number() {
+    fn first_size_difference_names_kind_and_number() {
         let one = requests(&[(Device, 8), (Host, 3), (Device, 8), (Device, 8), (Device, 9)]);
         let other = requests(&[(Host, 3), (Device, 8), (Device, 8), (Device, 16), (Device, 9)]);
         let found = one.first_difference(&other).unwrap();
         assert_eq!(found, OtherRequest { kind: Device, number: 3, sizes: [Some(8), Some(16)] });
-        assert_eq!(found.to_string(), "Device allocation 3 was of 8 bytes, and is of 16 bytes");
+        assert_eq!(found.to_string(), "Device allocation 3 was of 8 bytes, now of 16 bytes");
         assert_eq!(one.first_difference(&one.clone()), None);
     }
 
     #[test]
-    fn an_allocation_too_many_differs_at_once_and_one_too_few_at_the_end() {
+    fn extra_allocation_differs_at_once_missing_at_the_end() {
         let (few, more) = (requests(&[(Device, 8)]), requests(&[(Device, 8), (Device, 8), (Host, 1)]));
         let sizes =
             |one: &Requests, other| one.first_difference(other).map(|found| (found.number, found.sizes));
@@ -114,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn what_kernels_take_and_what_is_registered_is_not_asked_for() {
+    fn kernel_and_registered_memory_are_no_requests() {
         assert_eq!(requests(&[(Heap, 8), (Registered, 8)]), Requests::default());
     }
 
     #[test]
-    fn allocations_of_one_size_take_no_more_room_than_one() {
+    fn equal_allocations_share_one_entry() {
         assert_eq!(requests(&[(Device, 8); 1000]).kinds.get(&Device).map(Vec::len), Some(1));
     }
 }

@@ -1,5 +1,5 @@
-//! Addresses of freed allocations. With [`Memory::keep_freed`] they are given again late, so that
-//! an access to freed memory meets no other allocation, be it that of a module.
+//! Retired addresses of freed allocations. With [`Memory::keep_freed`], their reuse is delayed, so that an
+//! access to freed memory hits no other allocation.
 
 use super::arena::PAGE;
 use super::{Memory, State};
@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// Freed allocations whose addresses are kept, at most.
+/// Maximum retired allocations.
 const KEPT: usize = 4096;
 
-/// Bytes of addresses that are kept, at most: an eighth of what is reserved.
+/// Maximum bytes of retired addresses: an eighth of the reserved range.
 const KEPT_BYTES: u64 = 1 << 37;
 
-/// Stretches of addresses, the one freed first at the front.
+/// Retired stretches, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Retired {
     stretches: VecDeque<(u64, u64)>,
@@ -26,7 +26,7 @@ impl Retired {
         self.bytes += length;
     }
 
-    /// The oldest stretch, while too many are kept.
+    /// Oldest stretch, while too many are retired.
     fn pop(&mut self) -> Option<(u64, u64)> {
         if self.stretches.len() <= KEPT && self.bytes <= KEPT_BYTES {
             return None;
@@ -38,13 +38,12 @@ impl Retired {
 }
 
 impl Memory {
-    /// From now on gives the addresses of freed allocations again as late as can be.
+    /// Delays the reuse of freed addresses from now on as long as possible.
     pub fn keep_freed(&self) {
         self.keeps_freed.store(true, Ordering::Relaxed);
     }
 
-    /// Lets later allocations have the addresses of a freed one, whose pages go back to the host at
-    /// once.
+    /// Retires the addresses of a freed allocation; its pages return to the host at once.
     pub(super) fn give_addresses(&self, state: &mut State, start: u64, length: u64) -> io::Result<()> {
         if !self.keeps_freed.load(Ordering::Relaxed) {
             state.free.give(start, length);
@@ -69,7 +68,7 @@ mod tests {
     use crate::memory::AllocationKind::{Device, Module};
 
     #[test]
-    fn addresses_of_freed_memory_are_given_again_late() {
+    fn freed_addresses_are_reused_late() {
         let memory = Memory::new(1 << 30).unwrap();
         memory.keep_freed();
         let first = memory.allocate(5000, 1, Device).unwrap();

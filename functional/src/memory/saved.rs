@@ -1,5 +1,4 @@
-//! A device's memory as a checkpoint has it: which allocations there are, which of their pages were ever touched, and the way
-//! back.
+//! Saving and restoring a device's memory: live allocations and their touched pages.
 
 use std::fs::File;
 use std::io;
@@ -12,86 +11,87 @@ use serde::{Deserialize, Serialize};
 use super::arena::PAGE;
 use super::{Allocation, AllocationKind, Memory, MemoryError};
 
-/// Bits of an entry of /proc/self/pagemap: the page is in memory, or swapped out (proc_pid_pagemap(5)).
+/// Bits of an entry in /proc/self/pagemap: page present, page swapped out (proc_pid_pagemap(5)).
 const PRESENT: u64 = 1 << 63;
 const SWAPPED: u64 = 1 << 62;
 
-/// Entries of the page map that are read at once.
+/// Page-map entries per read.
 const ENTRIES: u64 = 1 << 15;
 
-/// What a device's memory is but for the bytes in it.
+/// State of device memory, without its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryState {
-    /// Live allocations whose bytes a checkpoint has, by address.
+    /// Live allocations whose bytes are saved, by address.
     pub allocations: Vec<Allocation>,
-    /// Addresses that functions were given.
+    /// Number of allocated function addresses.
     functions: u64,
 }
 
-/// Why memory cannot become what a checkpoint says.
+/// Reason for which memory cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
-    /// An allocation of the checkpoint has not been made.
+    /// An allocation of the checkpoint is missing.
     #[error("the {size} bytes at {address:#x} ({kind:?}) are not allocated")]
     Missing {
-        /// First byte.
+        /// First address.
         address: u64,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
-        /// Who asked for them.
+        /// Owner.
         kind: AllocationKind,
     },
-    /// There is an allocation that the checkpoint has not.
-    #[error("{size} bytes are allocated at {address:#x} ({kind:?})")]
+    /// An allocation is not in the checkpoint.
+    #[error("{size} bytes at {address:#x} ({kind:?}) are allocated, but not in the checkpoint")]
     Unexpected {
-        /// First byte.
+        /// First address.
         address: u64,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
-        /// Who asked for them.
+        /// Owner.
         kind: AllocationKind,
     },
-    /// There is another one in its place.
-    #[error("the {} bytes at {address:#x} ({:?}) are {} bytes ({:?}) now", was.0, was.1, is.0, is.1)]
+    /// An allocation differs from the checkpoint.
+    #[error("{address:#x} held {} bytes ({:?}), now {} bytes ({:?})", was.0, was.1, is.0, is.1)]
     Other {
-        /// First byte.
+        /// First address.
         address: u64,
-        /// Bytes in the checkpoint, and who asked for them.
+        /// Bytes and owner in the checkpoint.
         was: (u64, AllocationKind),
-        /// Bytes that are there, and who asked for them.
+        /// Bytes and owner now.
         is: (u64, AllocationKind),
     },
-    /// The host refused.
+    /// The host failed to provide memory.
     #[error("the host refused memory: {0}")]
     Host(String),
 }
 
 impl Allocation {
-    /// Has a checkpoint its bytes? What the program's own code writes is there again when the program runs again.
+    /// True if a checkpoint holds the bytes. Memory that host code writes is written again when the program
+    /// runs again.
     fn is_saved(&self) -> bool {
         !self.kind.is_seen_by_host() && self.kind != AllocationKind::Parameters
     }
 
-    /// What does not depend on how often memory was allocated before.
+    /// Properties that are independent of earlier allocations.
     fn identity(&self) -> (u64, u64, AllocationKind, bool) {
         (self.address, self.size, self.kind, self.idle)
     }
 
-    /// Its pages.
+    /// Pages of the allocation.
     fn pages(&self) -> Range<u64> {
         self.address / PAGE * PAGE..self.end().next_multiple_of(PAGE)
     }
 }
 
 impl Memory {
-    /// What the memory is but for the bytes in it.
+    /// State of the memory, without its bytes.
     pub fn state(&self) -> MemoryState {
         let allocations = self.allocations().into_iter().filter(Allocation::is_saved).collect();
         MemoryState { allocations, functions: self.functions.load(Ordering::Relaxed) }
     }
 
-    /// Ranges of whole pages that hold all that is not zero of the allocations, by address. Pages that others show here
-    /// too, and all of them where the host does not tell, are among them.
+    /// Ranges of whole pages with all nonzero bytes of the allocations, by address. Includes pages from
+    /// elsewhere, and all pages if the host has no page map.
     pub fn touched(&self, allocations: &[Allocation]) -> Vec<Range<u64>> {
         let map = File::open("/proc/self/pagemap").ok();
         let mut touched: Vec<Range<u64>> = Vec::new();
@@ -112,7 +112,7 @@ impl Memory {
         })
     }
 
-    /// The pages of allocations, those that are side by side together: their own ones, and those that others show too.
+    /// Pages of allocations, with adjacent ones merged: own pages, and pages mapped from elsewhere.
     fn pages_of(&self, allocations: &[Allocation]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
         let state = self.state.read();
         let (mut own, mut shared) = (Vec::new(), Vec::new());
@@ -123,7 +123,7 @@ impl Memory {
         (own, shared)
     }
 
-    /// Copies what stands in whole pages that [`Memory::touched`] gives, allocated or not.
+    /// Copies whole pages that [`Memory::touched`] returned, allocated or not.
     pub fn read_pages(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
         let length = bytes.len() as u64;
         let inside = address.wrapping_sub(self.arena.base());
@@ -135,7 +135,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Puts bytes of whole pages back, where they belong to allocations that a checkpoint has.
+    /// Restores bytes of whole pages, where they belong to saved allocations.
     pub fn fill_saved(&self, address: u64, bytes: &[u8]) {
         let end = address.saturating_add(bytes.len() as u64);
         let state = self.state.read();
@@ -145,14 +145,14 @@ impl Memory {
             let until = allocation.end().min(end);
             if from < until {
                 let part = &bytes[(from - address) as usize..(until - address) as usize];
-                // SAFETY: inside a live allocation, which stays one while the lock is held.
+                // SAFETY: inside an allocation that stays live while the lock is held.
                 unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), from as *mut u8, part.len()) };
             }
         }
     }
 
-    /// Makes the allocations be those of a checkpoint, all zero. Those that calls have made must be there; those of kernels
-    /// are made.
+    /// Restores the allocations of a checkpoint, all zero. Allocations of calls must already exist; those
+    /// of kernels are created.
     pub fn restore(&self, saved: &MemoryState) -> Result<(), RestoreError> {
         self.take_places_of_kernels(saved)?;
         let now = self.state().allocations;
@@ -184,7 +184,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Allocates what kernels have allocated, at the same addresses.
+    /// Re-allocates the memory of kernels at its addresses.
     fn take_places_of_kernels(&self, saved: &MemoryState) -> Result<(), RestoreError> {
         for wanted in saved.allocations.iter().filter(|allocation| allocation.kind.is_of_kernels()) {
             let Allocation { address, size, kind, .. } = *wanted;
@@ -195,7 +195,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes all bytes of an allocation zero. Its last page may be another's too.
+    /// Zeroes an allocation, whose last page may be shared with another.
     fn clear(&self, allocation: &Allocation) -> io::Result<()> {
         let whole = allocation.address.next_multiple_of(PAGE)..allocation.end() / PAGE * PAGE;
         if self.state.read().mapping_at(allocation.address).is_some() || whole.is_empty() {
@@ -213,7 +213,7 @@ fn unexpected(found: &Allocation) -> RestoreError {
     RestoreError::Unexpected { address, size, kind }
 }
 
-/// Adds a range to others, to the last of them if it begins in it or where it ends.
+/// Adds a range, merged with the last one if they overlap or touch.
 fn join(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
     match ranges.last_mut() {
         Some(last) if (last.start..=last.end).contains(&range.start) => last.end = last.end.max(range.end),
@@ -221,7 +221,7 @@ fn join(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
     }
 }
 
-/// The pages of a range that the host keeps something for.
+/// Pages of a range that are present on the host.
 fn present(map: &File, pages: Range<u64>, add: &mut impl FnMut(Range<u64>)) -> io::Result<()> {
     let mut entries = vec![0_u8; (ENTRIES * 8) as usize];
     let (mut number, last) = (pages.start / PAGE, pages.end / PAGE);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_that_something_was_written_to_are_touched() {
+    fn only_written_pages_are_touched() {
         let memory = memory();
         let address = memory.allocate(64 << 20, 1, AllocationKind::Device).unwrap();
         let at = address + (40 << 20);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn restored_memory_is_zero_and_has_the_allocations_of_kernels() {
+    fn restored_memory_is_zero_with_kernels_allocations() {
         let memory = memory();
         let address = memory.allocate(3 << 20, 1, AllocationKind::Device).unwrap();
         let heap = memory.allocate(100, 1, AllocationKind::Heap).unwrap();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocation_too_few_or_too_many_or_of_another_size_is_named() {
+    fn allocation_differences_are_named() {
         let memory = memory();
         let first = memory.allocate(5000, 1, AllocationKind::Device).unwrap();
         let saved = memory.state();
@@ -298,12 +298,12 @@ mod tests {
         assert_eq!(memory.restore(&saved).unwrap_err(), other);
         assert_eq!(
             other.to_string(),
-            format!("the 5000 bytes at {first:#x} (Device) are 6000 bytes (Device) now")
+            format!("{first:#x} held 5000 bytes (Device), now 6000 bytes (Device)")
         );
     }
 
     #[test]
-    fn what_the_host_sees_is_not_part_of_the_state() {
+    fn host_visible_memory_is_not_saved() {
         let memory = memory();
         memory.allocate(100, 1, AllocationKind::Host).unwrap();
         memory.allocate(100, 1, AllocationKind::Managed).unwrap();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kernels_allocate_leaves_the_addresses_of_the_programs_allocations_alone() {
+    fn kernel_allocations_do_not_move_program_addresses() {
         let memory = memory();
         let first = memory.allocate(100, 1, AllocationKind::Device).unwrap();
         memory.free(first).unwrap();

@@ -1,25 +1,26 @@
-//! Exact arithmetic on finite numbers, by integers: the slow path of directed roundings and the definition of `cvt`.
+//! Exact integer arithmetic on finite numbers: the slow path of directed roundings and the definition of
+//! `cvt`.
 
 use std::cmp::Ordering;
 
 use super::{Format, Round};
 
-/// The number ± significand × 2^exponent. Where a result does not fit, its lowest bit is set instead of all that
-/// was cut off ("sticky"); there are then always more than enough bits above it for a correct rounding.
+/// The number ± significand × 2^exponent. If a result does not fit, its lowest bit is the OR of the bits
+/// that were cut off ("sticky"). Enough bits always remain above it for correct rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Finite {
-    /// Below zero, or -0.
+    /// True below zero, and for -0.
     pub(crate) negative: bool,
-    /// Of the significand's lowest bit.
+    /// Exponent of the significand's lowest bit.
     pub(crate) exponent: i32,
-    /// Magnitude.
+    /// Magnitude without exponent.
     pub(crate) significand: u128,
 }
 
-/// Highest bit of a significand brought to full length: two bits of room for the carry of a sum.
+/// Highest bit of a normalised significand, with two spare bits for the carry of a sum.
 const TOP: u32 = 125;
 
-/// `x` shifted right, bits cut off gathered in the lowest.
+/// `x` shifted right, with a sticky lowest bit.
 fn shift_right_sticky(x: u128, by: u32) -> u128 {
     match x.checked_shr(by) {
         Some(kept) => kept | u128::from(kept << by != x),
@@ -28,12 +29,12 @@ fn shift_right_sticky(x: u128, by: u32) -> u128 {
 }
 
 impl Finite {
-    /// An integer's magnitude and sign.
+    /// Number for an integer's sign and magnitude.
     pub(crate) fn integer(negative: bool, magnitude: u64) -> Finite {
         Finite { negative, exponent: 0, significand: u128::from(magnitude) }
     }
 
-    /// The number that `bits` stand for in `format`; `None` for infinities and NaN.
+    /// Number encoded by `bits` in `format`; `None` for infinities and NaN.
     pub(crate) fn decode(bits: u64, format: Format) -> Option<Finite> {
         let field = ((bits & format.infinity()) >> format.fraction) as i32;
         if field == (1 << format.exponent) - 1 {
@@ -48,8 +49,8 @@ impl Finite {
         })
     }
 
-    /// The nearest number of `format` in the direction of `round`, as bits: overflow gives infinity or the largest
-    /// number, as IEEE 754 has it.
+    /// Rounds to `format` in the direction of `round` and encodes the result. Overflow gives infinity or
+    /// the largest number, as in IEEE 754.
     pub(crate) fn encode(self, format: Format, round: Round) -> u64 {
         let length = 128 - self.significand.leading_zeros() as i32;
         let precision = format.fraction as i32 + 1;
@@ -75,8 +76,8 @@ impl Finite {
         sign | (format.infinity() - u64::from(!to_infinity))
     }
 
-    /// The magnitude as a multiple of 2^unit, rounded. A unit below the number's own exponent must leave the result
-    /// room in 128 bits.
+    /// The magnitude as a multiple of 2^unit, rounded. If `unit` is below the number's own exponent, the
+    /// result must fit into 128 bits.
     pub(crate) fn round_to(self, unit: i32, round: Round) -> u128 {
         let cut = unit - self.exponent;
         if cut <= 0 {
@@ -89,7 +90,7 @@ impl Finite {
         kept + u128::from(round.rounds_up(self.negative, kept & 1 == 1, half, rest != 0))
     }
 
-    /// The same number with its highest bit at [`TOP`].
+    /// The number with its highest bit at [`TOP`].
     fn full_length(self) -> Finite {
         let shift = self.significand.leading_zeros() as i32 - (127 - TOP as i32);
         if self.significand == 0 || shift <= 0 {
@@ -103,7 +104,8 @@ impl Finite {
         Finite { negative: !self.negative, ..self }
     }
 
-    /// self + other, for significands of at most 106 bits. An exact zero has the sign IEEE 754 gives it under `round`.
+    /// self + other, for significands of at most 106 bits. An exact zero has the sign of IEEE 754 under
+    /// `round`.
     pub(crate) fn add(self, other: Finite, round: Round) -> Finite {
         if self.significand == 0 && other.significand == 0 {
             let negative = if round == Round::Down {
@@ -140,7 +142,7 @@ impl Finite {
         }
     }
 
-    /// self ÷ other, for significands of at most 53 bits and a divisor that is not 0.
+    /// self ÷ other, for significands of at most 53 bits and a nonzero divisor.
     pub(crate) fn divide(self, other: Finite) -> Finite {
         let dividend = self.full_length();
         let quotient = dividend.significand / other.significand;
@@ -152,7 +154,7 @@ impl Finite {
         }
     }
 
-    /// √self, for a significand of at most 53 bits and a number not below zero.
+    /// √self, for a nonnegative number with a significand of at most 53 bits.
     pub(crate) fn square_root(self) -> Finite {
         let full = self.full_length();
         let odd = full.exponent & 1;

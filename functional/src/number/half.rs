@@ -1,14 +1,14 @@
-//! The two half-precision formats and single precision: conversions without branches, which the compiler vectorises.
+//! Branch-free conversions between the half-precision formats and single precision, for vectorisation.
 
 use super::{Format, NAN_16};
 
-/// A format of 16 bits, all of whose numbers single precision has too.
+/// A 16-bit format whose numbers are exact in single precision.
 pub(crate) trait HalfFormat: 'static {
-    /// Its fields.
+    /// Fields of the format.
     const FORMAT: Format;
-    /// The same number in single precision. NaN keeps its payload.
+    /// Exact conversion to single precision. NaN keeps its payload.
     fn widen(bits: u16) -> f32;
-    /// The nearest half, ties to even; NaN becomes the canonical one.
+    /// Nearest half, ties to even; NaN becomes canonical.
     fn narrow(x: f32) -> u16;
 }
 
@@ -22,11 +22,11 @@ impl HalfFormat for F16 {
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
-        /// What the bias of single precision's exponent is larger by, as a factor: 2^112.
+        /// Factor 2^112 for the difference of the exponent biases.
         const SCALE: f32 = f32::from_bits((127 + 112) << 23);
         let magnitude = u32::from(bits & 0x7fff);
         let sign = u32::from(bits & 0x8000) << 16;
-        // Read as a single the magnitude is 2^112 times too small, also for subnormal halves.
+        // Read as a single, the magnitude is 2^112 times too small, even for subnormal halves.
         let finite = (f32::from_bits(magnitude << 13) * SCALE).to_bits();
         let special = (magnitude << 13) | 0x7f80_0000;
         f32::from_bits(sign | if magnitude >= 0x7c00 { special } else { finite })
@@ -45,7 +45,7 @@ impl HalfFormat for F16 {
         let sign = (bits >> 16) & 0x8000;
         let rebias = magnitude.wrapping_sub(NORMAL - (1 << 23));
         let normal = rebias.wrapping_add(0xfff + ((magnitude >> 13) & 1)) >> 13;
-        // The addition does the rounding.
+        // The addition rounds.
         let subnormal = (f32::from_bits(magnitude) + f32::from_bits(HALF)).to_bits().wrapping_sub(HALF);
         let finite = if magnitude < NORMAL { subnormal } else { normal };
         let number = sign | if magnitude >= OVERFLOW { 0x7c00 } else { finite };
@@ -69,13 +69,13 @@ impl HalfFormat for Bf16 {
     }
 }
 
-/// Zero of the same sign for a subnormal half, anything else as it is (`.ftz`).
+/// Flushes a subnormal half to zero of the same sign (`.ftz`).
 #[inline(always)]
 pub(crate) fn flush<F: HalfFormat>(bits: u16) -> u16 {
     if bits & F::FORMAT.infinity() as u16 == 0 { bits & 0x8000 } else { bits }
 }
 
-/// Clamped to [+0, 1], NaN to +0 (`.sat`).
+/// Clamps to [+0, 1]; NaN gives +0 (`.sat`).
 #[inline(always)]
 pub(crate) fn saturate<F: HalfFormat>(bits: u16) -> u16 {
     let one = F::FORMAT.one() as u16;
@@ -84,7 +84,7 @@ pub(crate) fn saturate<F: HalfFormat>(bits: u16) -> u16 {
     if is_nan || bits & 0x8000 != 0 { 0 } else { clamped }
 }
 
-/// +0 for numbers below zero and -0, the canonical NaN for NaN (`.relu`).
+/// Maps negative numbers and -0 to +0 and NaN to the canonical NaN (`.relu`).
 #[inline(always)]
 pub(crate) fn rectify<F: HalfFormat>(bits: u16) -> u16 {
     let positive = if bits & 0x8000 != 0 { 0 } else { bits };

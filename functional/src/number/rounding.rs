@@ -1,10 +1,10 @@
-//! Directed roundings made from the host's rounding to nearest.
+//! Directed roundings built on the host's rounding to nearest.
 //!
-//! The result to nearest `r` of an exact value x is one of the two neighbours of x, or x itself. When the sign of
-//! r - x is known, one step in the last place at most leads to the neighbour that a directed rounding wants. Bits of
-//! a number's magnitude count up through subnormals, binades and to infinity, so that step is ±1 on the bits.
+//! The rounded result `r` of an exact value x is x or one of its two neighbours. Given the sign of r - x,
+//! at most one step in the last place leads to the directed result. Bits of a magnitude count up through
+//! subnormals and binades to infinity, so the step is ±1 on the bits.
 
-/// A rounding (manual section 9.4.5).
+/// A rounding (PTX manual 9.4.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Round {
@@ -21,12 +21,12 @@ pub(crate) enum Round {
 }
 
 impl Round {
-    /// Every rounding, each at its discriminant.
+    /// Every rounding, indexed by its discriminant.
     pub(crate) const ALL: [Round; 5] =
         [Round::Nearest, Round::NearestAway, Round::Zero, Round::Down, Round::Up];
 
-    /// Does the magnitude `kept + rest/2^n`, 0 <= rest/2^n < 1, round up to `kept + 1`? `half` tells how the rest
-    /// compares with one half, `inexact` whether it is not zero.
+    /// True if the magnitude `kept + rest/2^n` rounds up to `kept + 1`, for 0 <= rest/2^n < 1. `half`
+    /// compares the rest with one half; `inexact` says that the rest is nonzero.
     pub(crate) fn rounds_up(
         self,
         negative: bool,
@@ -44,9 +44,9 @@ impl Round {
     }
 }
 
-/// A rounding as a type, so that each gets its own warp-wide function.
+/// A rounding as a type, for a warp-wide function of its own.
 pub(crate) trait Rounding: 'static {
-    /// Which.
+    /// The rounding.
     const ROUND: Round;
 }
 
@@ -72,8 +72,8 @@ impl Rounding for Up {
     const ROUND: Round = Round::Up;
 }
 
-/// From the result to nearest to the one rounded as `R` says. `excess` has the sign of r - x; it is NaN when r is not
-/// the rounding of a number.
+/// Converts the result to nearest into the result of `R`. `excess` has the sign of r - x, and is NaN if r
+/// is no rounding of a number.
 #[inline(always)]
 pub(crate) fn redirect<R: Rounding>(r: f32, excess: f64) -> f32 {
     let negative = r.is_sign_negative();
@@ -87,8 +87,8 @@ pub(crate) fn redirect<R: Rounding>(r: f32, excess: f64) -> f32 {
     f32::from_bits(r.to_bits().wrapping_add(if wanted { step as u32 } else { 0 }))
 }
 
-/// From the result to nearest to the neighbour with an odd last bit, if the result is not exact: rounding that again
-/// to a format at least two bits shorter gives what rounding the exact value would have.
+/// Moves an inexact result to the neighbour with an odd last bit. Rounding that to a format at least two
+/// bits shorter equals rounding the exact value.
 #[inline(always)]
 pub(crate) fn make_odd(r: f32, excess: f64) -> f32 {
     let bits = r.to_bits();

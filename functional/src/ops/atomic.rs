@@ -1,8 +1,8 @@
 //! Atomic operations on memory (PTX manual 9.7.13.5, 9.7.13.6).
 //!
-//! The lanes of a warp take their turns from the lowest up, after the addresses of all of them were checked. Shared
-//! memory belongs to a cluster, which one thread executes, and needs no atomics of the host; global memory does, unless
-//! the device has one worker.
+//! All addresses are checked first; then the lanes operate in ascending order. Shared memory belongs to a
+//! cluster, which one thread executes, and needs no host atomics. Global memory needs them unless the
+//! device has one worker.
 
 mod asynchronous;
 mod bulk;
@@ -38,21 +38,21 @@ use crate::engine::running::Running;
 use crate::fault::FaultKind;
 use warp_stream::host_cache;
 
-/// Where the lanes of an atomic op access memory.
+/// Host addresses of an atomic op's lanes.
 struct Places {
-    /// Host addresses, of the executing lanes.
+    /// Host addresses of the executing lanes.
     at: [u64; WARP],
-    /// All lanes execute, at one place.
+    /// True if all lanes execute, on one address.
     uniform: bool,
-    /// In shared memory.
+    /// True for shared memory.
     shared: bool,
-    /// Nobody else accesses it meanwhile.
+    /// True if no other thread accesses the memory.
     private: bool,
 }
 
 impl Places {
-    /// Asks the host's caches for the lines of all these lanes at once: an indivisible access waits for its own line before
-    /// the next one starts.
+    /// Prefetches the lines of these lanes together: each atomic access would otherwise wait for its own
+    /// line.
     #[inline(always)]
     fn fetch(&self, mask: u32) {
         for lane in lanes_of(mask) {
@@ -61,16 +61,16 @@ impl Places {
     }
 }
 
-/// The space of an atomic op, and how wide its addresses are, as a field of the op.
+/// Space and address width of an atomic op, as a field of the op.
 const SHARED: u32 = 0;
 const SHARED_WIDE: u32 = 1;
 const GLOBAL: u32 = 2;
 const GENERIC: u32 = 3;
 const GLOBAL_NARROW: u32 = 4;
-/// Added if the host's own threads may take part (`.sys`).
+/// Flag for atomics in which the host's own threads may take part (`.sys`).
 const SYSTEM: u32 = 8;
 
-/// Finds and checks the places of all executing lanes; `e` is the space.
+/// Translates and checks the addresses of all executing lanes; `e` is the space.
 struct Locate;
 
 impl Outlined for Locate {
@@ -79,7 +79,7 @@ impl Outlined for Locate {
 
     #[inline(always)]
     unsafe fn run<I: Isa>(w: &mut Running<'_>, op: &Op, width: u32) -> Result<Places, FaultKind> {
-        // SAFETY: the binder has given a row as wide as the space's addresses.
+        // SAFETY: the binder allocated a row as wide as the space's addresses.
         unsafe {
             match op.e & !SYSTEM {
                 SHARED => locate::<I, Shared<u32>>(w, op, width, Some(true)),
@@ -92,7 +92,7 @@ impl Outlined for Locate {
     }
 }
 
-/// The places in one space; `shared` says whether it is shared memory, if that is known of all its addresses.
+/// Translates addresses of one space; `shared` is set if all of them are known to be or not to be shared.
 ///
 /// # Safety
 /// As for [`Run`]: `a` is a row of the space's addresses.
@@ -103,7 +103,7 @@ unsafe fn locate<I: Isa, S: Space>(
     width: u32,
     shared: Option<bool>,
 ) -> Result<Places, FaultKind> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (mut at, regular) = unsafe { (addresses::<S>(w, op), regular::<I, S>(w, op, width)) };
     let mut uniform = false;
     match regular {
@@ -132,11 +132,11 @@ unsafe fn locate<I: Isa, S: Space>(
     Ok(Places { at, uniform, shared, private })
 }
 
-/// Replaces the value at the address by its update with `b`; d = the old value if `A` wants it.
+/// Updates the value at the address with `b`; `d` receives the old value if `A` keeps it.
 #[inline(always)]
 unsafe fn update_body<I: Isa, U: Update, A: Answer>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: rows as the binder gave them; places were checked, for each executing lane, to be aligned and inside
-    // an allocation or the CTA's shared memory.
+    // SAFETY: the binder allocated the rows. The addresses of executing lanes were checked to be aligned
+    // and inside an allocation or the CTA's shared memory.
     unsafe {
         let b = w.read_row::<<U::Value as Lane>::Bits>(op.b);
         let places = match I::outlined::<Locate>(w, op, size_of::<U::Value>() as u32) {
@@ -191,11 +191,11 @@ unsafe fn update_body<I: Isa, U: Update, A: Answer>(w: &mut Running<'_>, op: &Op
     Flow::Next
 }
 
-/// What becomes of the old value.
+/// Use of the old value.
 trait Answer: 'static {
-    /// It goes to `d`.
+    /// True if `d` receives the old value.
     const WANTED: bool;
-    /// Code that waits for a lock may wait for it to change.
+    /// True for code that may spin on the value of a lock.
     const SPINS: bool;
 }
 struct Dropped;
@@ -218,7 +218,7 @@ per_level! {
     fn update<U: Update, A: Answer> = update_body
 }
 
-/// Replaces the value at the address by c if it is b; d = the old value if `A` wants it.
+/// Replaces the value at the address by `c` if it equals `b`; `d` receives the old value if `A` keeps it.
 #[inline(always)]
 unsafe fn compare_and_swap_body<I: Isa, T: Cell, A: Answer>(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: as in `update_body`.
@@ -260,20 +260,20 @@ per_level! {
     fn compare_and_swap<T: Cell, A: Answer> = compare_and_swap_body
 }
 
-/// The function of a compare-and-swap whose old value is awaited or dropped.
+/// Function of a compare-and-swap with an awaited or dropped old value.
 fn compare_and_swap_function<T: Cell>(wanted: bool) -> Run {
     if wanted { compare_and_swap::<T, Awaited>() } else { compare_and_swap::<T, Dropped>() }
 }
 
-/// The function of an update whose old value goes to `d` or is dropped.
+/// Function of an update with a kept or dropped old value.
 fn update_function<U: Update>(wanted: bool) -> Run {
     if wanted { update::<U, Kept>() } else { update::<U, Dropped>() }
 }
 
-/// The field that says where an atomic op's addresses lie, their row, and their offset.
+/// Space field, row and offset of an atomic op's addresses.
 fn target(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<(u32, u32, i64), BindError> {
     let Place::Rows { space, row, wide, offset } = place(b, i, operand)? else {
-        return Err(b.error("the kernel's parameters cannot be updated"));
+        return Err(b.error("atomic operations on kernel parameters are not allowed"));
     };
     let code = match (space, wide) {
         (AccessSpace::Shared, false) => SHARED,
@@ -281,12 +281,12 @@ fn target(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<
         (AccessSpace::Global, true) => GLOBAL,
         (AccessSpace::Generic, true) => GENERIC,
         (AccessSpace::Global | AccessSpace::Generic, false) => GLOBAL_NARROW,
-        (AccessSpace::Local, _) => return Err(b.error("atomic operations do not reach local memory")),
+        (AccessSpace::Local, _) => return Err(b.error("atomic operations on local memory are not allowed")),
     };
     Ok((if i.has(Modifier::Sys) { code | SYSTEM } else { code }, row, offset))
 }
 
-/// Binds an update of the value at operand `address` with the operand behind it.
+/// Binds an update of the value at operand `address` with the operand after it.
 fn bind_update(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, run: Run) -> Bound {
     let ty = b.last_type(i)?;
     let (e, a, offset) = target(b, i, &i.operands[address])?;
@@ -300,7 +300,7 @@ fn bind_update(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, run: Run
     Ok(())
 }
 
-/// The update that a bitwise form names.
+/// Update of a bitwise form.
 fn bits_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<Run, BindError> {
     let wide = b.last_type(i)?.bits() == 64;
     let how =
@@ -316,11 +316,11 @@ fn bits_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<Ru
         (Some(_), true) if wanted => update::<Exchange<u64>, Awaited>(),
         (Some(_), false) => update::<Exchange<u32>, Dropped>(),
         (Some(_), true) => update::<Exchange<u64>, Dropped>(),
-        (None, _) => return Err(b.error("no operation is named")),
+        (None, _) => return Err(b.error("the instruction names no operation")),
     })
 }
 
-/// The update that an integer form names.
+/// Update of an integer form.
 fn integer_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<Run, BindError> {
     let ty = b.last_type(i)?;
     let how = i.modifiers().find(|m| matches!(m, Modifier::Add | Modifier::Min | Modifier::Max));
@@ -335,7 +335,7 @@ fn integer_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result
         (Some(_), ScalarType::S32) => update_function::<Max<i32>>(wanted),
         (Some(_), ScalarType::U64) => update_function::<Max<u64>>(wanted),
         (Some(_), _) => update_function::<Max<i64>>(wanted),
-        (None, _) => return Err(b.error("no operation is named")),
+        (None, _) => return Err(b.error("the instruction names no operation")),
     })
 }
 
@@ -413,7 +413,7 @@ pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         16 => compare_and_swap_function::<u16>(wanted),
         32 => compare_and_swap_function::<u32>(wanted),
         64 => compare_and_swap_function::<u64>(wanted),
-        width => return Err(b.error(format!("atom.cas of {width} bits has a form of its own"))),
+        width => return Err(b.error(format!("atom.cas.b{width} belongs to another form"))),
     };
     let (e, a, offset) = target(b, i, &i.operands[1])?;
     let second = b.source(&i.operands[2], ty)?;

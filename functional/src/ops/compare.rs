@@ -1,7 +1,8 @@
 //! Comparison and selection (PTX manual 9.7.6, 9.7.7).
 //!
-//! The common `setp`, one result and nothing to combine it with, has a function for each comparison and type. All
-//! others have one for each type: it finds which of the relations less, equal, greater hold and picks from them.
+//! The common `setp`, with one result and no combination, has a function for each comparison and type.
+//! Other forms share one function per type, which computes the relations less, equal and greater and
+//! selects from them.
 
 use std::marker::PhantomData;
 
@@ -19,11 +20,11 @@ use crate::engine::shapes::{
     CHUNK, Predicate, lane_masks, predicate, read_chunk, ternary, test_lanes, write_chunk,
 };
 
-/// A type whose values can be compared.
+/// Comparable type.
 trait Compared: Lane + PartialOrd {}
 impl<T: Lane + PartialOrd> Compared for T {}
 
-/// A type of half precision, whose values come one or two to a register.
+/// Half-precision type, with one or two values per register.
 trait Half: Lane<Bits = u32> + PartialOrd {}
 impl<T: Lane<Bits = u32> + PartialOrd> Half for T {}
 
@@ -55,14 +56,14 @@ comparisons! {
     SomeNan = |a, b| a != a || b != b;
 }
 
-/// A set of relations between two numbers: bits of [`LESS`], [`EQUAL`], [`GREATER`], [`UNORDERED`].
+/// Set of relations between two numbers: [`LESS`], [`EQUAL`], [`GREATER`], [`UNORDERED`].
 type Relations = u32;
 const LESS: Relations = 1;
 const EQUAL: Relations = 2;
 const GREATER: Relations = 4;
 const UNORDERED: Relations = 8;
 
-/// The relations for which a comparison is true (manual 9.3.1).
+/// Relations for which a comparison is true (PTX manual 9.3.1).
 fn relations(how: Modifier) -> Option<Relations> {
     Some(match how {
         Modifier::Eq => EQUAL,
@@ -83,7 +84,7 @@ fn relations(how: Modifier) -> Option<Relations> {
     })
 }
 
-/// `setp` of a comparison that no NaN can make true in place of another, for each modifier; integers have no others.
+/// Plain `setp` of an ordered comparison, by modifier; integers have no others.
 fn plain_ordered<T: Compared>(how: Modifier) -> Option<Run> {
     Some(match how {
         Modifier::Eq => predicate::<Equal<T>>(),
@@ -114,13 +115,13 @@ fn plain_float<T: Compared>(how: Modifier) -> Option<Run> {
     })
 }
 
-/// The lanes for which a relation of `wanted` holds between the operands.
+/// Lanes whose operands have one of the relations `wanted`.
 ///
 /// # Safety
 /// As for [`Run`]: `a` and `b` are rows of `T`.
 #[inline(always)]
 unsafe fn related<I: Isa, T: Compared>(w: &Running<'_>, op: &Op, wanted: Relations) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (less, equal, greater) = unsafe {
         (
             test_lanes::<I, Less<T>>(w, op),
@@ -135,24 +136,24 @@ unsafe fn related<I: Isa, T: Compared>(w: &Running<'_>, op: &Op, wanted: Relatio
         | pick(UNORDERED, !(less | equal | greater))
 }
 
-/// How a comparison's truth is combined with the predicate `c`.
+/// Combination of the comparison's result with the predicate `c`.
 const ALONE: u32 = 0;
 const COMBINE_AND: u32 = 1;
 const COMBINE_OR: u32 = 2;
 const COMBINE_XOR: u32 = 3;
 
-/// The field in which an op keeps what it compares and how it combines.
+/// Op field with the relations and the combination.
 fn encode(wanted: Relations, combination: u32) -> u32 {
     wanted | combination << 8
 }
 
-/// The `truth` of a comparison combined with the op's predicate `c`.
+/// The comparison's result `truth`, combined with the op's predicate `c`.
 ///
 /// # Safety
 /// As for [`Run`]: `c` is a predicate source.
 #[inline(always)]
 unsafe fn combined(w: &Running<'_>, op: &Op, truth: u32) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let c = unsafe { w.predicate(PredicateSource::decode(op.c)) };
     match op.slot >> 8 {
         COMBINE_AND => truth & c,
@@ -205,7 +206,7 @@ unsafe fn set_body<I: Isa, T: Compared>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// The halves of d = the immediate where the truth of the halves, combined with c, holds, else 0.
+/// Halves of d = halves of the immediate where the halves' truth, combined with c, holds, else 0.
 #[inline(always)]
 unsafe fn set_pair_body<I: Isa, T: Half>(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: as in `set_body`.
@@ -236,15 +237,15 @@ per_level! {
     fn set_of_pair<T: Half> = set_pair_body
 }
 
-/// The value in a register's low half.
+/// Value in a register's low half.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
 struct Low<T>(T);
 
-/// The value in a register's high half.
+/// Value in a register's high half.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
 struct High<T>(T);
 
-/// A floating-point number of which a subnormal is read as zero (`.ftz`).
+/// Floating-point number whose subnormals read as zero (`.ftz`).
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
 struct Flushed<T>(T);
 
@@ -272,11 +273,11 @@ impl<T: Half> Lane for High<T> {
     }
 }
 
-/// A type that has subnormals.
+/// Type with subnormals.
 trait Subnormal: Lane<Bits = u32> + PartialOrd {
-    /// The sign bit.
+    /// Sign bit.
     const SIGN: u32;
-    /// The bits of the exponent.
+    /// Bits of the exponent field.
     const EXPONENT: u32;
 }
 impl Subnormal for f32 {
@@ -304,11 +305,11 @@ impl<T: Subnormal> Lane for Flushed<T> {
     }
 }
 
-/// What an instruction compares and how it combines the truth: modifiers of `setp` and `set`.
+/// Comparison and combination of `setp` and `set`, from the modifiers.
 fn comparison(b: &Binder<'_, '_>, i: &Instruction) -> Result<(Modifier, u32, u32), BindError> {
     let how = i.modifiers().next();
     let Some((how, wanted)) = how.and_then(|how| Some((how, relations(how)?))) else {
-        return Err(b.error("no comparison is named"));
+        return Err(b.error("the instruction names no comparison"));
     };
     let combination = i
         .modifiers()
@@ -322,12 +323,12 @@ fn comparison(b: &Binder<'_, '_>, i: &Instruction) -> Result<(Modifier, u32, u32
     Ok((how, wanted, combination))
 }
 
-/// Does the comparison read integers of this type as signed?
+/// True if the comparison reads integers of this type as signed.
 fn is_signed(how: Modifier, ty: ScalarType) -> bool {
     ty.is_signed() && !matches!(how, Modifier::Lo | Modifier::Ls | Modifier::Hi | Modifier::Hs)
 }
 
-/// `$run::<T>($argument)` for the integer type that a comparison reads.
+/// Evaluates `$run::<T>($argument)` for the integer type that a comparison reads.
 macro_rules! by_compared_integer {
     ($how:expr, $ty:expr, $run:ident($($argument:expr)?)) => {
         match ($ty.bits(), is_signed($how, $ty)) {
@@ -341,7 +342,7 @@ macro_rules! by_compared_integer {
     };
 }
 
-/// `$run::<T>()` for a half-precision type.
+/// Evaluates `$run::<T>()` for a half-precision type.
 macro_rules! by_half {
     ($b:expr, $ty:expr, $flush:expr, $run:ident()) => {
         match ($ty, $flush) {
@@ -354,7 +355,8 @@ macro_rules! by_half {
     };
 }
 
-/// Binds p|q = a ? b combined with c: by `plain` where there is nothing but p, else by `general`.
+/// Binds p|q = a ? b combined with c. `plain` serves instructions with only p and no c, `general` all
+/// others.
 fn bind_setp(b: &mut Binder<'_, '_>, i: &Instruction, plain: Option<Run>, general: Run) -> Bound {
     let ty = b.last_type(i)?;
     let (_, wanted, combination) = comparison(b, i)?;
@@ -412,7 +414,7 @@ pub fn setp_half_pair(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_setp(b, i, None, general)
 }
 
-/// Binds d = a ? b combined with c, where true is `on`.
+/// Binds d = a ? b combined with c, where `on` stands for true.
 fn bind_set(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, on: u32) -> Bound {
     let (_, wanted, combination) = comparison(b, i)?;
     let ty = b.last_type(i)?;
@@ -426,12 +428,12 @@ fn bind_set(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, on: u32) -> Bound
     Ok(())
 }
 
-/// The first of the instruction's types.
+/// First type of the instruction.
 fn result_type(b: &Binder<'_, '_>, i: &Instruction) -> Result<ScalarType, BindError> {
     i.ty(0).ok_or_else(|| b.error("the instruction has no type"))
 }
 
-/// What `set` writes for true into a result of this type.
+/// Value that `set` writes for true into a result of this type.
 fn true_value(ty: ScalarType) -> u32 {
     match ty {
         ScalarType::F32 => 1f32.to_bits(),
@@ -469,7 +471,7 @@ pub fn set_half(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_set(b, i, run, on)
 }
 
-/// `set.f16x2`, `set.bf16x2`: each half of the result is one of half the width.
+/// `set.f16x2`, `set.bf16x2`: each half of the result has half the width.
 pub fn set_half_pair(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = by_half!(b, b.last_type(i)?, i.has(Modifier::Ftz), set_of_pair());
     let on = true_value(result_type(b, i)?) & 0xffff;
@@ -509,9 +511,9 @@ pub fn selp(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// A number that `slct` tests: not negative, and not NaN.
+/// Number that `slct` tests for being neither negative nor NaN.
 pub(crate) trait Signed: Lane + PartialOrd {
-    /// At least 0?
+    /// True for numbers from 0 up.
     #[inline(always)]
     fn is_at_least_zero(self) -> bool {
         self >= Self::default()
@@ -522,9 +524,9 @@ impl Signed for f32 {}
 impl Signed for Flushed<f32> {}
 
 lane_functions! {
-    /// a if c is not negative, else b; words.
+    /// a if c is not negative, else b; 32 bits.
     Slct<C: Signed> = |a: u32, b: u32, c: C| -> u32 { if c.is_at_least_zero() { a } else { b } }
-    /// a if c is not negative, else b; double words.
+    /// a if c is not negative, else b; 64 bits.
     SlctWide<C: Signed> = |a: u64, b: u64, c: C| -> u64 { if c.is_at_least_zero() { a } else { b } }
 }
 

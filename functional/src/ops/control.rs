@@ -1,4 +1,4 @@
-//! Control flow (PTX manual 9.7.12), and the small ops that the binder makes itself.
+//! Control flow (PTX manual 9.7.12), and helper ops of the binder.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{ScalarType, SpecialRegister};
@@ -11,7 +11,7 @@ use crate::engine::running::Running;
 use crate::engine::special;
 use crate::fault::FaultKind;
 
-/// Goes to the low half of the immediate; lanes that part meet at the high half.
+/// Branches to the low half of the immediate; diverging lanes meet at the high half.
 fn branch(w: &mut Running<'_>, op: &Op) -> Flow {
     let target = op.immediate as u32;
     if w.mask == w.active {
@@ -33,9 +33,9 @@ pub fn bra(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     }
 }
 
-/// Goes to the entry of the list `b` that `a` gives, one entry after the other where lanes differ.
+/// Branches to entry `a` of list `b`, one entry after another if lanes differ.
 fn branch_indexed(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `a` is a row of words.
+    // SAFETY: `a` is a 32-bit row.
     let indices = unsafe { w.read_row::<u32>(op.a) };
     let targets = &w.grid.program.branch_targets[op.b as usize];
     let first = w.mask.trailing_zeros() as usize;
@@ -52,8 +52,8 @@ fn branch_indexed(w: &mut Running<'_>, op: &Op) -> Flow {
         w.pc = target;
         return w.spend_fuel();
     }
-    // The others, and lanes that the guard leaves out, come to this op again or go on; the guard of lanes that have
-    // branched no longer matters.
+    // Other lanes, and lanes excluded by the guard, execute this op again or continue. The guard no longer
+    // matters for lanes that have branched.
     let next = if same == w.mask { w.pc + 1 } else { w.pc };
     w.diverge(same, target, next, (op.immediate >> 32) as u32)
 }
@@ -72,7 +72,7 @@ pub fn brx_idx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     }
 }
 
-/// Returns from a function; in a kernel the lanes exit.
+/// Returns from a function; in a kernel, the lanes exit.
 pub(crate) fn leave(w: &mut Running<'_>, _: &Op) -> Flow {
     crate::engine::call::return_values(w);
     w.leave()
@@ -109,7 +109,7 @@ pub fn trap(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     Ok(())
 }
 
-/// `brkpt`: there is no debugger, so a fault.
+/// `brkpt`: faults, because no debugger is attached.
 pub fn brkpt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     trap(b, i)
 }
@@ -120,7 +120,7 @@ fn sleep(w: &mut Running<'_>, _: &Op) -> Flow {
     w.yield_slice()
 }
 
-/// `nanosleep`: lets others run.
+/// `nanosleep`: yields to other warps.
 pub fn nanosleep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if b.is_timed() {
         let time = b.source(&i.operands[0], ScalarType::U32)?;
@@ -135,34 +135,34 @@ fn nothing(_: &mut Running<'_>, _: &Op) -> Flow {
     Flow::Next
 }
 
-/// An op of a machine instruction with which nothing takes effect.
+/// Op of a machine instruction without any effect of its own.
 pub(crate) fn uncounted_nothing(w: &mut Running<'_>, _: &Op) -> Flow {
     uncounted(w)
 }
 
-/// Appends an op that counts as an instruction and does nothing.
+/// Appends a no-op that counts as an instruction.
 pub(crate) fn bind_nothing(b: &mut Binder<'_, '_>) -> Bound {
     let op = b.op(nothing);
     b.push(op);
     Ok(())
 }
 
-/// `pmevent`: there are no performance monitors to trigger.
+/// `pmevent`: no effect without performance monitors.
 pub fn pmevent(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
-/// `pmevent.mask`: there are no performance monitors to trigger.
+/// `pmevent.mask`: no effect without performance monitors.
 pub fn pmevent_mask(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
-/// `griddepcontrol`: grids that depend on each other do not overlap.
+/// `griddepcontrol`: no effect, because dependent grids do not overlap.
 pub fn griddepcontrol(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
-/// `setmaxnreg`: registers are not short.
+/// `setmaxnreg`: no effect, because registers are never short.
 pub fn setmaxnreg(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
@@ -176,47 +176,47 @@ fn clock_register(op: &Op) -> SpecialRegister {
     SpecialRegister::ALL.get(op.immediate as usize).copied().unwrap_or(SpecialRegister::Clock64)
 }
 
-/// d = a 32-bit clock, named by its number in the immediate.
+/// d = a 32-bit clock; the immediate is its number.
 pub(crate) fn clock_32(w: &mut Running<'_>, op: &Op) -> Flow {
     let now = special::clock(clock_register(op), w.grid, w.cta) as u32;
-    // SAFETY: `d` is a row of words.
+    // SAFETY: `d` is a 32-bit row.
     unsafe { w.write_row(op.d, &[now; 32]) };
     uncounted(w)
 }
 
-/// d = a 64-bit clock, named by its number in the immediate.
+/// d = a 64-bit clock; the immediate is its number.
 pub(crate) fn clock_64(w: &mut Running<'_>, op: &Op) -> Flow {
     let now = special::clock(clock_register(op), w.grid, w.cta);
-    // SAFETY: `d` is a row of double words.
+    // SAFETY: `d` is a 64-bit row.
     unsafe { w.write_row(op.d, &[now; 32]) };
     uncounted(w)
 }
 
-/// d = address, within local memory, of the immediate's place in this frame.
+/// d = address in local memory of offset `immediate` in this frame.
 pub(crate) fn local_address_64(w: &mut Running<'_>, op: &Op) -> Flow {
     let address = op.immediate.wrapping_add(u64::from(w.local_base));
-    // SAFETY: `d` is a row of double words.
+    // SAFETY: `d` is a 64-bit row.
     unsafe { w.write_row(op.d, &[address; 32]) };
     uncounted(w)
 }
 
-/// As [`local_address_64`], for 32-bit addresses.
+/// [`local_address_64`] for 32-bit addresses.
 pub(crate) fn local_address_32(w: &mut Running<'_>, op: &Op) -> Flow {
     let address = (op.immediate as u32).wrapping_add(w.local_base);
-    // SAFETY: `d` is a row of words.
+    // SAFETY: `d` is a 32-bit row.
     unsafe { w.write_row(op.d, &[address; 32]) };
     uncounted(w)
 }
 
-/// d = generic address of the immediate's place in the kernel's parameters.
+/// d = generic address of offset `immediate` in the kernel's parameters.
 pub(crate) fn parameter_address(w: &mut Running<'_>, op: &Op) -> Flow {
     let address = w.grid.parameter_address.wrapping_add(op.immediate);
-    // SAFETY: `d` is a row of double words.
+    // SAFETY: `d` is a 64-bit row.
     unsafe { w.write_row(op.d, &[address; 32]) };
     uncounted(w)
 }
 
-/// An op that the binder added does not count as an instruction.
+/// Excludes an op of the binder from the instruction count.
 pub(crate) fn uncounted(w: &mut Running<'_>) -> Flow {
     w.discount();
     Flow::Next

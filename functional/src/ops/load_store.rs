@@ -1,4 +1,4 @@
-//! Warp-wide loads and stores of one element per lane, and of vectors.
+//! Warp-wide loads and stores of scalars and vectors.
 
 use std::marker::PhantomData;
 
@@ -11,17 +11,17 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 
-/// A value in memory and the register that takes it.
+/// Conversion of a memory value into a register.
 pub(crate) trait Loaded: 'static {
-    /// In memory.
+    /// Type in memory.
     type Memory: Copy + Default;
-    /// In the register, extended.
+    /// Type in the register.
     type Register: Lane;
-    /// Extends.
+    /// Extends the value.
     fn extend(value: Self::Memory) -> Self::Register;
 }
 
-/// A value `M` in memory, extended to `R` in the register.
+/// A memory value `M`, extended to `R` in the register.
 pub(crate) struct As<M, R>(PhantomData<(M, R)>);
 
 macro_rules! loaded {
@@ -44,13 +44,13 @@ loaded! {
     u64 => u64;
 }
 
-/// A register's value cut to what memory takes.
+/// Conversion of a register into a memory value.
 pub(crate) trait Stored: 'static {
-    /// In the register.
+    /// Type in the register.
     type Register: Lane;
-    /// In memory.
+    /// Type in memory.
     type Memory: Copy + Default;
-    /// Cuts.
+    /// Truncates the value.
     fn cut(value: Self::Register) -> Self::Memory;
 }
 
@@ -72,8 +72,8 @@ stored! {
 #[inline(always)]
 unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
     let value = |memory: L::Memory| L::extend(memory).to_bits();
-    // SAFETY: rows as the binder gave them; the pointers were checked for the whole warp. Memory is shared with other
-    // threads and with the program: it is only touched through raw pointers.
+    // SAFETY: the binder allocated the rows, and the pointers were checked for the whole warp. Other
+    // threads and the program share the memory, so only raw pointers access it.
     unsafe {
         let words = match regular::<I, S>(w, op, size_of::<L::Memory>() as u32) {
             Some(Regular::Strided(first)) => {
@@ -112,7 +112,7 @@ unsafe fn load_tiled_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: 
 }
 
 per_level! {
-    /// As [`load`], where the addresses are regular at most tile by tile.
+    /// [`load`] for addresses that are regular at most per tile.
     fn load_tiled<S: Space, L: Loaded> = load_tiled_body
 }
 
@@ -143,7 +143,7 @@ unsafe fn load_scattered<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &
 fn load_lanes<S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op, at: &[u64; WARP]) -> Flow {
     for lane in lanes_of(w.mask) {
         match resolve_aligned::<S>(w, op.slot, lane, at[lane], size_of::<L::Memory>() as u32) {
-            // SAFETY: the place was checked for this lane; `d` is a row of the register's width.
+            // SAFETY: the address was checked for this lane, and `d` is a row of the register's width.
             Ok(place) => unsafe {
                 w.write_lane(op.d, lane, L::extend(place.cast::<L::Memory>().read()).to_bits());
             },
@@ -195,7 +195,7 @@ unsafe fn store_tiled_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op:
 }
 
 per_level! {
-    /// As [`store`], where the addresses are regular at most tile by tile.
+    /// [`store`] for addresses that are regular at most per tile.
     fn store_tiled<S: Space, T: Stored> = store_tiled_body
 }
 
@@ -223,15 +223,15 @@ per_level! {
     pub(crate) fn store<S: Space, T: Stored> = store_body
 }
 
-/// Elements of a vector access that one op handles.
+/// Maximum elements of a vector access per op.
 pub(crate) const VECTOR: usize = 4;
 
-/// Rows of a vector op's elements: `d`, `b`, `c`, `e`; how many of them are meant stands in the high bits of `slot`.
+/// Rows of a vector op's elements (`d`, `b`, `c`, `e`), and their number, from the high bits of `slot`.
 fn elements(op: &Op) -> ([u32; VECTOR], usize) {
     ([op.d, op.b, op.c, op.e], (op.slot >> 16) as usize)
 }
 
-/// The slot field of an op on `count` elements.
+/// Slot field of an op on `count` elements.
 pub(crate) fn vector_slot(slot: u32, count: usize) -> u32 {
     slot | (count as u32) << 16
 }
@@ -241,7 +241,7 @@ unsafe fn load_vector_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op:
     let value = |memory: L::Memory| L::extend(memory).to_bits();
     let (rows, count) = elements(op);
     let width = (size_of::<L::Memory>() * count) as u32;
-    // SAFETY: as in `load_body`; all elements of a lane lie in the checked stretch.
+    // SAFETY: as in `load_body`; all elements of a lane lie in the checked range.
     unsafe {
         if let Some(Regular::Uniform(place)) = regular::<I, S>(w, op, width) {
             let place = place.cast::<L::Memory>();
@@ -324,10 +324,9 @@ fn place_in<S: Space>(
     }
 }
 
-/// The place of an aligned vector load that begins within an allocation and ends behind it. The
-/// vendor's compiler (NVRTC 12.9 and later) makes one such load of several narrower ones, since
-/// memory is handed out in larger units. In registered memory the bytes behind are the program's
-/// own.
+/// Address of an aligned vector load that starts in an allocation and ends after it. The vendor's compiler
+/// (NVRTC 12.9 and later) merges narrower loads into such a load, because hardware allocates larger units.
+/// In registered memory, the bytes after the end belong to the program.
 #[cold]
 fn overhanging<S: Space>(
     w: &mut Running<'_>,
@@ -343,11 +342,11 @@ fn overhanging<S: Space>(
     }
 }
 
-/// d = the kernel parameter at the immediate's offset, the same for all lanes.
+/// d = kernel parameter at offset `immediate`, equal for all lanes.
 pub(crate) unsafe fn load_parameter<L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
     let at = op.immediate as usize;
     let bytes = &w.grid.parameters[at..at + size_of::<L::Memory>()];
-    // SAFETY: the slice is as long as the value; `d` is a row of the register's width.
+    // SAFETY: the slice is as long as the value, and `d` is a row of the register's width.
     unsafe {
         let value = L::extend(bytes.as_ptr().cast::<L::Memory>().read_unaligned()).to_bits();
         w.write_row(op.d, &[value; WARP]);

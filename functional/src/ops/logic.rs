@@ -11,7 +11,7 @@ use crate::engine::op::{Flow, Op, PredicateSource, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{Ternary, binary, ternary, unary};
 
-/// Bits that can be combined and shifted.
+/// Type with logic and shift operations.
 pub(crate) trait Word: Lane + Ord {
     /// All ones.
     const ONES: Self;
@@ -21,11 +21,11 @@ pub(crate) trait Word: Lane + Ord {
     fn or(self, other: Self) -> Self;
     /// Bitwise exclusive or.
     fn xor(self, other: Self) -> Self;
-    /// 1 if zero, else 0.
+    /// 1 for zero, else 0.
     fn is_zero(self) -> Self;
-    /// Shifted left, 0 from the width on.
+    /// Left shift; 0 for shifts by the width or more.
     fn shift_left(self, by: u32) -> Self;
-    /// Shifted right, filled with zeros or, if signed, with the sign.
+    /// Right shift, filled with zeros, or with the sign if signed.
     fn shift_right(self, by: u32) -> Self;
 }
 
@@ -46,7 +46,7 @@ macro_rules! word {
             #[inline(always)]
             #[allow(unused_comparisons)]
             fn shift_right(self, by: u32) -> $ty {
-                // Shifts of the width or more leave the fill: all zeros, or the sign everywhere.
+                // A shift by the width or more leaves only the fill: zeros or sign bits.
                 self.checked_shr(by).unwrap_or(if self < 0 { !0 } else { 0 })
             }
         })*
@@ -83,7 +83,7 @@ lane_functions! {
     RotateRight = |a: u32, b: u32| -> u32 { a.rotate_right(b & 31) }
 }
 
-/// b:a.
+/// The pair b:a.
 #[inline(always)]
 fn pair(a: u32, b: u32) -> u64 {
     u64::from(b) << 32 | u64::from(a)
@@ -116,7 +116,7 @@ pub fn shr(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_values(b, i, run, ty, &[ty, ScalarType::U32])
 }
 
-/// `shf`; a register funnelled with itself is rotated.
+/// `shf`; a funnel shift of a register with itself is a rotation.
 pub fn shf(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     const WORD: ScalarType = ScalarType::B32;
     let left = i.has(Modifier::Left);
@@ -137,7 +137,7 @@ pub fn shf(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_values(b, i, run, WORD, &[WORD, WORD, ScalarType::U32])
 }
 
-/// A combination of two predicates, one bit per lane.
+/// Defines a combination of two predicates, one bit per lane.
 macro_rules! predicate_forms {
     ($($form:ident = |$a:ident, $b:ident| $value:expr;)*) => {
         $(
@@ -172,7 +172,7 @@ predicate_forms! {
     not_predicate = |a, b| !a & b;
 }
 
-/// A truth table with each entry spread over a word.
+/// A truth table with each entry expanded to a word.
 type SpreadTable = [u32; 8];
 
 #[inline(always)]
@@ -180,7 +180,7 @@ fn spread(table: u64) -> SpreadTable {
     std::array::from_fn(|entry| 0u32.wrapping_sub((table >> entry) as u32 & 1))
 }
 
-/// Bit by bit, the entry of the table whose number is a's bit, b's bit and c's bit, in binary.
+/// Bitwise table lookup with the index formed by the bits of a, b and c.
 #[inline(always)]
 fn look_up(table: &SpreadTable, a: u32, b: u32, c: u32) -> u32 {
     let choose = |on: u32, yes: u32, no: u32| (on & yes) | (!on & no);
@@ -189,13 +189,13 @@ fn look_up(table: &SpreadTable, a: u32, b: u32, c: u32) -> u32 {
     choose(a, by_b(4), by_b(0))
 }
 
-/// The function of a, b and c with the truth table in the immediate.
+/// Function of a, b and c with the truth table in the immediate.
 ///
 /// # Safety
-/// As for [`Run`]: a, b and c are rows of words.
+/// As for [`Run`]: a, b and c are 32-bit rows.
 #[inline(always)]
 unsafe fn lop3_rows(w: &Running<'_>, op: &Op) -> [u32; WARP] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (a, b, c) = unsafe { (w.read_row::<u32>(op.a), w.read_row::<u32>(op.b), w.read_row::<u32>(op.c)) };
     let table = spread(op.immediate);
     std::array::from_fn(|lane| look_up(&table, a[lane], b[lane], c[lane]))
@@ -211,7 +211,8 @@ unsafe fn lop3_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// As [`lop3_body`]; predicate `e` takes (d is not 0) and or or the predicate in the immediate's upper half.
+/// [`lop3_body`] with a test: predicate `e` = (d is not 0) AND or OR the predicate in the immediate's upper
+/// half.
 #[inline(always)]
 unsafe fn lop3_predicate_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: the caller keeps `Run`'s contract; `e` is a predicate word.
@@ -253,7 +254,7 @@ lane_functions! {
     OrAnd3 = |a: u32, b: u32, c: u32| -> u32 { (a & b) | c }
 }
 
-/// The function with this truth table: a vectorised one of its own where it is common.
+/// Function with this truth table, specialised for common tables.
 fn lop3_function(table: u64) -> Run {
     match table {
         0x80 => ternary::<And3>(),
@@ -272,11 +273,11 @@ fn lop3_function(table: u64) -> Run {
     }
 }
 
-/// The truth table: what the function gives for a = 0xF0, b = 0xCC, c = 0xAA (manual 9.7.8.6).
+/// Truth table: the function's value for a = 0xF0, b = 0xCC, c = 0xAA (PTX manual 9.7.8.6).
 fn truth_table(b: &Binder<'_, '_>, operand: &Operand) -> Result<u64, BindError> {
     match operand {
         Operand::Immediate(bits) => Ok(*bits & 0xff),
-        _ => Err(b.error("the truth table of lop3 is a constant")),
+        _ => Err(b.error("the truth table of lop3 must be a constant")),
     }
 }
 
@@ -311,7 +312,8 @@ pub fn lop3_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 lane_functions! {
-    /// Four bytes of b:a, by the four digits of c; the digit's high bit asks for the byte's sign instead.
+    /// Four bytes of b:a, selected by the four digits of c; a digit's high bit replicates the byte's sign
+    /// instead.
     Permute = |a: u32, b: u32, c: u32| -> u32 {
         let pick = |digit: u32| {
             let word = if digit & 4 != 0 { b } else { a };
@@ -333,15 +335,16 @@ lane_functions! {
     PermuteBackward = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &BACKWARD, c) }
     /// Byte c of a four times (`.rc8`).
     ReplicateByte = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &REPLICATE_BYTE, c) }
-    /// a, its bytes below byte c replaced by that one (`.ecl`).
+    /// a with the bytes below byte c replaced by byte c (`.ecl`).
     ClampLeft = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &CLAMP_LEFT, c) }
-    /// a, its bytes above byte c replaced by that one (`.ecr`).
+    /// a with the bytes above byte c replaced by byte c (`.ecr`).
     ClampRight = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &CLAMP_RIGHT, c) }
     /// Half c of a twice (`.rc16`).
     ReplicateHalf = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &REPLICATE_HALF, c) }
 }
 
-/// What the modes of `prmt` select for each value of c's low two bits, as the digits of [`Permute`] (manual 9.7.9.7).
+/// Selectors of the `prmt` modes for each value of c's low two bits, as digits of [`Permute`] (PTX manual
+/// 9.7.9.7).
 const FORWARD: [u32; 4] = [0x3210, 0x4321, 0x5432, 0x6543];
 const BACKWARD: [u32; 4] = [0x5670, 0x6701, 0x7012, 0x0123];
 const REPLICATE_BYTE: [u32; 4] = [0x0000, 0x1111, 0x2222, 0x3333];
@@ -354,7 +357,7 @@ fn selected(a: u32, b: u32, selectors: &[u32; 4], c: u32) -> u32 {
     Permute::apply(a, b, selectors[c as usize & 3])
 }
 
-/// `prmt`; the commonest constant selectors have functions of their own.
+/// `prmt`, specialised for the most common constant selectors.
 pub fn prmt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     const WORD: ScalarType = ScalarType::B32;
     let run = match (i.modifiers().next(), &i.operands[3]) {

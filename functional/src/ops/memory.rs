@@ -1,4 +1,4 @@
-//! Data movement (PTX manual 9.7.9): which warp-wide load, store or move an instruction comes down to.
+//! Data movement (PTX manual 9.7.9): selection of the warp-wide load, store or move for an instruction.
 
 mod address;
 mod asynchronous;
@@ -56,17 +56,17 @@ impl Unary for Widen {
     }
 }
 
-/// A row of words as a row of double words.
+/// Converts a 32-bit row to a 64-bit row.
 pub(crate) fn widen() -> Run {
     unary::<Widen>()
 }
 
-/// A row of double words as a row of their low words.
+/// Converts a 64-bit row to the row of its low words.
 pub(crate) fn narrow() -> Run {
     unary::<Field<u64, u32, 0>>()
 }
 
-/// d = field of `BITS` bits of a, number `N` from the bottom.
+/// d = field `N` (from the bottom) of `BITS` bits of a.
 struct Field<A, D, const N: u32>(PhantomData<(A, D)>);
 
 macro_rules! fields {
@@ -88,7 +88,7 @@ macro_rules! fields {
 }
 fields! { u64 => u32, u64 => u16, u64 => u8, u32 => u16, u32 => u8, u16 => u8 }
 
-/// The functions that take field `n` out of a value, and put it into one.
+/// Functions that extract field `n` from a value and insert it into one.
 fn field(whole: u32, part: u32, n: usize) -> Option<(Run, Run)> {
     macro_rules! numbered {
         ($whole:ty, $part:ty, $($number:literal)*) => {
@@ -109,7 +109,7 @@ fn field(whole: u32, part: u32, n: usize) -> Option<(Run, Run)> {
     })
 }
 
-/// `mov`: a copy, an address, or a vector packed into or unpacked from a register.
+/// `mov`: a copy, an address, or packing and unpacking of a vector.
 pub fn mov(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     match (&i.operands[0], &i.operands[1]) {
@@ -177,13 +177,13 @@ fn unpack_row(b: &mut Binder<'_, '_>, parts: &[Operand], whole: u32, ty: ScalarT
         push_copy(b, d, whole, true);
         return Ok(());
     }
-    // The whole may be overlaid by a part of the same width only if there is one part; otherwise widths differ.
+    // Only a single part can overlay the whole: otherwise the widths differ.
     for (n, operand) in parts.iter().enumerate() {
         if *operand == Operand::Discard {
             continue;
         }
         let (take, _) =
-            field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("vector of a wrong length"))?;
+            field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("the vector has a wrong length"))?;
         let d = b.result(operand, part)?;
         let op = Op { d, a: whole, ..b.op(take) };
         b.push(op);
@@ -213,7 +213,8 @@ fn pack_row(b: &mut Binder<'_, '_>, d: u32, parts: &[Operand], ty: ScalarType) -
     let mut whole = b.constant(0, wide);
     let gathered = b.scratch(wide);
     for (n, operand) in parts.iter().enumerate() {
-        let (_, put) = field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("vector of a wrong length"))?;
+        let (_, put) =
+            field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("the vector has a wrong length"))?;
         let value = b.source(operand, part)?;
         let last = n + 1 == parts.len();
         let op = Op { d: if last { d } else { gathered }, a: whole, b: value, ..b.op(put) };
@@ -223,12 +224,12 @@ fn pack_row(b: &mut Binder<'_, '_>, d: u32, parts: &[Operand], ty: ScalarType) -
     Ok(())
 }
 
-/// `mov.v2`, `mov.v4`: every element is read before the first is written.
+/// `mov.v2`, `mov.v4`: all elements are read before the first is written.
 pub fn mov_vector(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let wide = ty.bits() == 64;
     let (Operand::Vector(to), Operand::Vector(from)) = (&i.operands[0], &i.operands[1]) else {
-        return Err(b.error("a vector on each side is needed"));
+        return Err(b.error("both operands must be vectors"));
     };
     let mut rows = Vec::with_capacity(from.len());
     for element in from {
@@ -255,7 +256,7 @@ fn copy_predicate(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// p = the cluster's dimensions were named.
+/// p = true if the launch or kernel set the cluster's dimensions.
 fn clusters_are_explicit(w: &mut Running<'_>, op: &Op) -> Flow {
     let truth = if w.grid.has_explicit_clusters { u32::MAX } else { 0 };
     // SAFETY: `d` is a predicate word.
@@ -278,12 +279,12 @@ pub fn mov_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// Calls `$go!(memory type, register type)` for a load of `$ty` into a register of `$bits` bits.
+/// Evaluates `$go!(memory type, register type)` for a load of `$ty` into a register of `$bits` bits.
 macro_rules! by_load {
     ($b:expr, $ty:expr, $bits:expr, $go:ident) => {{
         let (bits, signed) = ($ty.bits(), $ty.is_signed());
         match (bits, signed, $bits) {
-            // Where the sign is not extended, a row of halves is as one of words.
+            // Without sign extension, a row of halves equals a row of words.
             (8, false, ..=32) => $go!(u8, u32),
             (8, false, 64) => $go!(u8, u64),
             (8, true, ..=16) => $go!(i8, i16),
@@ -302,7 +303,7 @@ macro_rules! by_load {
     }};
 }
 
-/// Calls `$go!(memory type, register type)` for a store of `$ty` from rows of double words or words.
+/// Evaluates `$go!(memory type, register type)` for a store of `$ty` from 64-bit or 32-bit rows.
 macro_rules! by_store {
     ($b:expr, $ty:expr, $wide:expr, $go:ident) => {
         match ($ty.bits(), $wide) {
@@ -313,12 +314,12 @@ macro_rules! by_store {
             (16, true) => $go!(u16, u64),
             (32, true) => $go!(u32, u64),
             (64, true) => $go!(u64, u64),
-            _ => return Err($b.error(format!("a .{} cannot come from a narrower register", $ty.name()))),
+            _ => return Err($b.error(format!("a .{} cannot be stored from a narrower register", $ty.name()))),
         }
     };
 }
 
-/// The elements of a vector operand, or the operand itself.
+/// Elements of a vector operand, or the operand itself.
 fn elements(operand: &Operand) -> Vec<Operand> {
     match operand {
         Operand::Vector(parts) => parts.clone(),
@@ -326,7 +327,7 @@ fn elements(operand: &Operand) -> Vec<Operand> {
     }
 }
 
-/// Register width that takes a loaded element, and its row.
+/// Register width and row that receive a loaded element.
 fn load_target(b: &mut Binder<'_, '_>, operand: &Operand, ty: ScalarType) -> Result<(u32, u32), BindError> {
     match operand {
         Operand::Register(register) => {
@@ -344,7 +345,7 @@ fn load_target(b: &mut Binder<'_, '_>, operand: &Operand, ty: ScalarType) -> Res
     }
 }
 
-/// A 128-bit element is two 64-bit ones.
+/// Splits each 128-bit element into two 64-bit elements.
 fn as_pairs(b: &Binder<'_, '_>, operands: Vec<Operand>) -> Result<Vec<u32>, BindError> {
     let mut rows = Vec::new();
     for operand in &operands {
@@ -389,7 +390,7 @@ pub fn ld(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 fn load_elements(b: &mut Binder<'_, '_>, place: &Place, targets: &[(u32, u32)], ty: ScalarType) -> Bound {
     let bits = targets.iter().map(|(bits, _)| *bits).max().unwrap_or(32);
     if targets.iter().any(|(other, _)| (*other > 32) != (bits > 32)) {
-        return Err(b.error("the elements of a vector are registers of one width"));
+        return Err(b.error("all elements of a vector must have the same width"));
     }
     match *place {
         Place::Parameter(at) => {
@@ -442,8 +443,8 @@ fn load_elements(b: &mut Binder<'_, '_>, place: &Place, targets: &[(u32, u32)], 
     Ok(())
 }
 
-/// Ops for up to [`VECTOR`] elements each, at an offset from addresses in a row, which are of double words if the access is
-/// plain. The address is kept apart when an element overlays it.
+/// Appends ops of up to [`VECTOR`] elements each, at an offset from the addresses in a row (64-bit if the
+/// access is plain). The address is copied first if an element overlays it.
 fn push_vector(
     b: &mut Binder<'_, '_>,
     run: Run,
@@ -477,12 +478,12 @@ fn push_vector(
     }
 }
 
-/// `ld.global.nc`: as `ld.global`, from memory that nobody writes.
+/// `ld.global.nc`: `ld.global` from read-only memory.
 pub fn ld_nc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     ld(b, i)
 }
 
-/// `ldu`: as `ld`.
+/// `ldu`: equivalent to `ld`.
 pub fn ldu(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     ld(b, i)
 }
@@ -520,7 +521,7 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     store_elements(b, (space, a, wide_address, offset), &rows, element, wide)
 }
 
-/// Stores the elements for which no `_` stands, one by one.
+/// Stores all elements except `_`, one by one.
 fn store_wanted(
     b: &mut Binder<'_, '_>,
     (space, a, wide_address, offset): (AccessSpace, u32, bool, i64),
@@ -536,19 +537,19 @@ fn store_wanted(
     Ok(())
 }
 
-/// `st.async`: a store, and transactions of a barrier, at once.
+/// `st.async`: a store that also completes transactions of a barrier.
 pub fn st_async(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let bytes = b.last_type(i)?.bytes() * i.vector_length() as u32;
     st(b, i)?;
     bind_transactions(b, i, &i.operands[2], bytes)
 }
 
-/// `st.async.release`: a store, as all earlier accesses are done.
+/// `st.async.release`: a plain store, because earlier accesses are already done.
 pub fn st_async_release(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     st(b, i)
 }
 
-/// Stores rows of words or double words next to each other, from an address in a row of a space.
+/// Stores 32-bit or 64-bit rows to consecutive elements, from an address in a row of a space.
 fn store_elements(
     b: &mut Binder<'_, '_>,
     (space, a, wide_address, offset): (AccessSpace, u32, bool, i64),
@@ -582,7 +583,7 @@ fn store_elements(
     Ok(())
 }
 
-/// The type in which an immediate is stored from rows of this width.
+/// Type in which an immediate is stored from rows of this width.
 fn widened(ty: ScalarType, wide: bool) -> ScalarType {
     if wide {
         ScalarType::B64

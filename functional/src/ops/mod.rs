@@ -1,4 +1,4 @@
-//! Semantics: for each form of the op table, the function that binds it and the one-lane function it comes down to.
+//! Semantics: the binding function of each form of the op table, and its one-lane function.
 
 pub mod atomic;
 pub mod compare;
@@ -23,8 +23,8 @@ use ptx_frontend::isa::ScalarType;
 use crate::bind::{BindError, Binder};
 use crate::engine::op::{Op, Run};
 
-/// One-lane functions as types that the shapes of [`crate::engine::shapes`] run over a warp; the number of arguments
-/// says which shape: `Sub<T: Integer> = |a: T, b: T| -> T { a.wrapping_sub(b) }` is a `Binary`.
+/// Defines one-lane functions as types for the shapes of [`crate::engine::shapes`]. The number of arguments
+/// selects the shape: `Sub<T: Integer> = |a: T, b: T| -> T { a.wrapping_sub(b) }` is a `Binary`.
 macro_rules! lane_functions {
     (@shape $name:tt $header:tt $names:tt |$a:ident: $ta:ty| -> $d:ty $body:block) => {
         $crate::ops::lane_functions! { @impl Unary $name $header $names [A = $ta] $d, ($a: $ta) $body }
@@ -68,8 +68,8 @@ macro_rules! lane_functions {
 }
 pub(crate) use lane_functions;
 
-/// Forms of the op table that one function binds, as they differ in what it reads off the instruction alone:
-/// `forms! { bind_load: ld_a ld_b; }`.
+/// Defines forms of the op table with a common binding function, which distinguishes them by the
+/// instruction: `forms! { bind_load: ld_a ld_b; }`.
 macro_rules! forms {
     ($($bind:ident: $($form:ident)*;)*) => {
         $($(
@@ -85,7 +85,8 @@ macro_rules! forms {
 }
 pub(crate) use forms;
 
-/// The warp-wide function of `$op<T>` for the Rust type of a PTX type: `by_type!(b, ty, binary, Add, U32 => u32, …)`.
+/// Warp-wide function of `$op<T>` for the Rust type of a PTX type: `by_type!(b, ty, binary, Add, U32 =>
+/// u32, …)`.
 macro_rules! by_type {
     ($b:expr, $ty:expr, $shape:ident, $op:ident, $($scalar:ident => $rust:ty),* $(,)?) => {
         match $ty {
@@ -96,7 +97,7 @@ macro_rules! by_type {
 }
 pub(crate) use by_type;
 
-/// [`by_type`] for all integers, signed and unsigned ones told apart.
+/// [`by_type`] for all signed and unsigned integers.
 macro_rules! by_integer {
     ($b:expr, $ty:expr, $shape:ident, $op:ident) => {
         $crate::ops::by_type!(
@@ -106,7 +107,7 @@ macro_rules! by_integer {
 }
 pub(crate) use by_integer;
 
-/// [`by_type`] where only the width matters: the unsigned integer as wide as the PTX type.
+/// [`by_type`] by width alone, with the unsigned integer as wide as the PTX type.
 macro_rules! by_width {
     ($b:expr, $ty:expr, $shape:ident, $op:ident) => {
         match $ty.bits() {
@@ -119,7 +120,7 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// The function of a form with one type.
+/// Function of a form with a single type.
 macro_rules! only {
     ($b:expr, $ty:expr, $shape:ident, $op:ident) => {
         $crate::engine::shapes::$shape::<$op>()
@@ -127,7 +128,8 @@ macro_rules! only {
 }
 pub(crate) use only;
 
-/// Forms whose operands and result all have the instruction's type: `sub = by_width!(binary, Sub);`.
+/// Defines forms whose operands and result all have the instruction's type: `sub = by_width!(binary,
+/// Sub);`.
 macro_rules! uniform_forms {
     ($($form:ident = $by:ident!($shape:ident, $op:ident $($types:tt)*);)*) => {
         $(
@@ -145,10 +147,10 @@ macro_rules! uniform_forms {
 }
 pub(crate) use uniform_forms;
 
-/// What binding an instruction comes to.
+/// Result of binding an instruction.
 pub type Bound = Result<(), BindError>;
 
-/// Binds d = f(a, b, c, e) for up to four operands of these types, which stand behind the result.
+/// Binds d = f(a, b, c, e) for up to four operands of these types, which follow the result.
 pub(crate) fn bind_values(
     b: &mut Binder<'_, '_>,
     i: &Instruction,

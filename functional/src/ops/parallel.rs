@@ -1,7 +1,7 @@
-//! Barriers, fences, votes, and exchange between the lanes of a warp (PTX manual 9.7.13, 9.7.9.5, 9.7.9.6).
+//! Barriers, fences, votes, and exchange between lanes (PTX manual 9.7.13, 9.7.9.5, 9.7.9.6).
 
-/// Brings together the members that the executing lanes name in a row of their op, or leaves the op with the flow of a
-/// waiting warp.
+/// Gathers the members that the executing lanes name in a row of their op, or returns the flow of a waiting
+/// warp.
 macro_rules! gather {
     ($w:ident, $op:ident, $members:expr) => {
         match $w.gather($op, $members) {
@@ -36,7 +36,7 @@ use crate::engine::op::{Flow, Op, PredicateSource};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 
-/// What a thread takes away from a barrier.
+/// Result of a barrier for a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Nothing,
@@ -45,9 +45,9 @@ enum Answer {
     Or,
 }
 
-/// `a` is the barrier's number, `b` the number of threads (0: all), `c` the predicate, `d` the result.
+/// Operands: `a` barrier number, `b` number of threads (0: all), `c` predicate, `d` result.
 unsafe fn barrier_wait<const ANSWER: u8>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: rows and predicates as the binder gave them.
+    // SAFETY: the binder allocated the rows and predicates.
     let (id, wanted, holding) = unsafe {
         let lane = w.mask.trailing_zeros() as usize;
         let predicate = w.predicate(PredicateSource::decode(op.c));
@@ -68,7 +68,7 @@ unsafe fn barrier_wait<const ANSWER: u8>(w: &mut Running<'_>, op: &Op) -> Flow {
         return Flow::Next;
     }
     if w.mask != w.active {
-        // Lanes that the guard leaves out go on by themselves.
+        // Lanes excluded by the guard continue alone.
         let (arrived, next) = (w.mask, w.pc + 1);
         return w.wait_apart(id, arrived, next);
     }
@@ -76,7 +76,7 @@ unsafe fn barrier_wait<const ANSWER: u8>(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 unsafe fn take_answer<const ANSWER: u8>(w: &mut Running<'_>, op: &Op, barrier: Barrier) {
-    // SAFETY: `d` is a row of words for a count, a predicate word for a truth.
+    // SAFETY: `d` is a 32-bit row for a count, a predicate word for a truth.
     unsafe {
         match ANSWER {
             POPC => w.write_row(op.d, &[barrier.popc(); 32]),
@@ -92,9 +92,9 @@ const POPC: u8 = 1;
 const AND: u8 = 2;
 const OR: u8 = 3;
 
-/// Arrives at barrier `a` of `b` threads without waiting.
+/// Arrives at barrier `a` of `b` threads without a wait.
 fn barrier_arrive_only(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: rows as the binder gave them.
+    // SAFETY: the binder allocated the rows.
     let (id, wanted) = unsafe {
         let lane = w.mask.trailing_zeros() as usize;
         (w.read_lane::<u32>(op.a, lane), w.read_lane::<u32>(op.b, lane))
@@ -183,7 +183,7 @@ pub fn barrier_red(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bar_red(b, i)
 }
 
-/// Gives the lanes a value.
+/// Sets `lanes` of a row to a value.
 fn fill(row: &mut [u32; WARP], lanes: u32, value: u32) {
     for (lane, slot) in row.iter_mut().enumerate() {
         *slot = if lanes >> lane & 1 != 0 { value } else { *slot };

@@ -1,4 +1,4 @@
-//! Address operands: which space an access goes to, and which row its addresses stand in.
+//! Address operands: memory space and address row of an access.
 
 use ptx_frontend::ir::{AddressBase, Instruction, Operand};
 use ptx_frontend::isa::Modifier;
@@ -9,28 +9,28 @@ use crate::engine::running::Running;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 use crate::ops::control;
 
-/// Where an instruction's address operand points.
+/// Location named by an address operand.
 pub(crate) enum Place {
-    /// `row` + `offset` in a space; the row's words are 64 bits wide or not.
+    /// Addresses `row` + `offset` in a space; `wide` rows are 64-bit.
     Rows { space: AccessSpace, row: u32, wide: bool, offset: i64 },
-    /// The kernel's parameters at an offset.
+    /// Offset in the kernel's parameters.
     Parameter(u32),
 }
 
-/// Where a memory access goes, as far as it is known when the kernel is bound.
+/// Memory space of an access, as far as known at binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessSpace {
     /// Device memory.
     Global,
-    /// The CTA's block.
+    /// Shared memory of the CTA.
     Shared,
-    /// The thread's own memory.
+    /// Local memory of the thread.
     Local,
-    /// The address says.
+    /// Determined by the address.
     Generic,
 }
 
-/// The state space that the instruction names.
+/// State space named by the instruction.
 pub(crate) fn named_space(i: &Instruction) -> Option<AccessSpace> {
     i.modifiers().find_map(|modifier| match modifier {
         Modifier::Global | Modifier::Const => Some(AccessSpace::Global),
@@ -41,7 +41,7 @@ pub(crate) fn named_space(i: &Instruction) -> Option<AccessSpace> {
     })
 }
 
-/// Is the first state space that the instruction names the shared memory of the cluster?
+/// True if the first state space that the instruction names is the cluster's shared memory.
 pub(crate) fn names_cluster(i: &Instruction) -> bool {
     let spaces = |m: &Modifier| {
         matches!(m, Modifier::Global | Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster)
@@ -57,7 +57,7 @@ pub(crate) fn place(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) 
     place_in(b, named_space(i).unwrap_or(AccessSpace::Generic), operand)
 }
 
-/// Accesses to a cluster's shared memory are those to generic addresses, which need no ops of their own.
+/// Converts addresses of a cluster's shared memory to generic addresses, which need no ops of their own.
 fn cluster_place(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<Place, BindError> {
     let a = wide_address(b, operand)?;
     let row = b.scratch(true);
@@ -69,8 +69,8 @@ fn cluster_place(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<Place, Bin
     Ok(place)
 }
 
-/// d = generic address of the address `a` in the cluster's window, which begins at the immediate; behind the window one
-/// that is never valid.
+/// d = generic address of address `a` in the cluster's window, which starts at the immediate; an always
+/// invalid address beyond the window.
 unsafe fn generic_of_cluster(w: &mut Running<'_>, op: &Op) -> Flow {
     let generic = |address: u64| {
         if address < CLUSTER_WINDOWS * WINDOW_SIZE { op.immediate + address } else { address | 1 << 63 }
@@ -83,7 +83,7 @@ unsafe fn generic_of_cluster(w: &mut Running<'_>, op: &Op) -> Flow {
     control::uncounted(w)
 }
 
-/// Row of double words with the address, offset and all, that an operand stands for.
+/// 64-bit row with the address of an operand, including its offset.
 pub(crate) fn wide_address(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<u32, BindError> {
     let Operand::Address { base, offset } = operand else {
         return Err(b.error(format!("{operand:?} is not an address")));
@@ -100,7 +100,7 @@ pub(crate) fn wide_address(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<
     }
 }
 
-/// Resolves an address operand that points into this space if the address does not say another.
+/// Resolves an address operand in `space`, unless the address selects another space.
 pub(crate) fn place_in(
     b: &mut Binder<'_, '_>,
     space: AccessSpace,
@@ -129,7 +129,7 @@ pub(crate) fn place_in(
             match b.frame_place(base)? {
                 FramePlace::KernelParameter(at) => match u32::try_from(i64::from(at) + offset) {
                     Ok(at) => Place::Parameter(at),
-                    Err(_) => return Err(b.error("address before the kernel's parameters")),
+                    Err(_) => return Err(b.error("the address is before the kernel's parameters")),
                 },
                 FramePlace::Local(_) => {
                     let row = b.address_value(base, offset, false)?;
@@ -148,7 +148,7 @@ pub(crate) fn place_in(
     Ok(place)
 }
 
-/// `$function::<Space, $rest>` for a run-time space.
+/// Evaluates `$function::<Space, $rest>` for a run-time space.
 macro_rules! by_space {
     ($space:expr, $wide:expr, |$s:ident| $run:expr) => {
         match ($space, $wide) {

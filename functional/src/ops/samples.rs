@@ -1,6 +1,7 @@
-//! Operands for tests of one-lane functions: every combination of edge values, then random ones, always the same.
+//! Operands for tests of one-lane functions: every combination of edge values, followed by reproducible
+//! random values.
 
-/// Values at which integer instructions change what they do, for all widths.
+/// Values at which integer instructions change behaviour, for all widths.
 const EDGES: [u64; 28] = [
     0,
     1,
@@ -32,10 +33,10 @@ const EDGES: [u64; 28] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// Random combinations after those of the edges.
+/// Number of random combinations.
 const RANDOM: usize = 20_000;
 
-/// A generator of the same numbers on every run (xorshift64*).
+/// Reproducible random generator (xorshift64*).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -50,7 +51,8 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number with a random number of significant bits, so that small ones are as common as large ones.
+    /// Random number with a random number of significant bits, so that small and large numbers are equally
+    /// likely.
     pub(crate) fn any_size(&mut self) -> u64 {
         let shift = self.next() % 64;
         let value = self.next() >> shift;
@@ -58,7 +60,7 @@ impl Random {
     }
 }
 
-/// Calls `check` with combinations of `N` operands, to be cut to the width under test.
+/// Calls `check` with combinations of `N` operands, which the caller truncates to its width.
 pub(crate) fn operands<const N: usize>(mut check: impl FnMut([u64; N])) {
     if N <= 3 {
         for number in 0..EDGES.len().pow(N as u32) {

@@ -1,108 +1,109 @@
-//! Why a launch cannot be stopped at a point, or cannot go on from one.
+//! Errors of suspending and resuming a launch.
 
 use warp_stream::kernel_name::signature;
 
 use super::UnfinishedLaunch;
 use crate::launch::LaunchError;
 
-/// Why a launch cannot be stopped where it is wanted.
+/// Reason for which a launch cannot be suspended at a point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The window begins behind the last CTA.
-    #[error("the window begins with CTA {first}, and the launch has {ctas}")]
+    /// The window starts after the last CTA.
+    #[error("the window starts at CTA {first}, but the launch has {ctas} CTAs")]
     BeyondEnd {
         /// First CTA of the window.
         first: u64,
         /// CTAs of the launch.
         ctas: u64,
     },
-    /// All CTAs of the window are under way at the same time.
-    #[error("{ctas} CTAs are more than can be under way at once, which are {most}")]
+    /// All CTAs of the window must be resident at once.
+    #[error("a window of {ctas} CTAs exceeds the {most} CTAs that can be resident at once")]
     TooMany {
         /// CTAs of the window.
         ctas: u64,
-        /// CTAs that the device can hold, or for which the host has memory.
+        /// Maximum CTAs that the device can hold, or for which the host has memory.
         most: u64,
     },
     /// CTAs of a cooperative launch end together.
-    #[error("its CTAs wait for each other (cooperative launch): the window has to begin with CTA 0")]
+    #[error("CTAs of a cooperative launch wait for each other; start the window at CTA 0")]
     Cooperative,
-    /// CTAs before the window do not end before others start.
-    #[error("CTA {cta:?} waits for CTAs from the window on, and cannot end before they start")]
+    /// CTAs before the window wait for CTAs of the window.
+    #[error("CTA {cta:?} before the window waits for CTAs of the window")]
     Waits {
-        /// One that waits, or the first of its cluster.
+        /// A waiting CTA, or the first of its cluster.
         cta: [u32; 3],
     },
-    /// Its instructions cannot be executed one by one.
-    #[error("a window of instructions needs a kernel bound in the order of its machine code")]
+    /// The kernel was not bound for stepped execution.
+    #[error("a window of instructions requires a kernel bound for a timing model")]
     NotStepped,
-    /// What checkers know of the launch cannot be saved.
-    #[error("it is being checked")]
+    /// Sanitizer state cannot be saved.
+    #[error("launches under the sanitizer (--check) cannot be suspended")]
     Checked,
-    /// Whoever executes its warps has not given them back.
-    #[error("its warps are being executed")]
+    /// The executor of its warps has not returned them.
+    #[error("its warps are still executing")]
     Executing,
-    /// Its own memory cannot be read.
-    #[error("its own memory is gone: {reason}")]
+    /// The launch's own memory cannot be read.
+    #[error("the memory of its parameters cannot be read: {reason}")]
     NoMemory {
-        /// Why.
+        /// Cause.
         reason: String,
     },
-    /// It has launches, copies or fills of its own under way, or has streams, events or errors of the device's runtime.
-    #[error("it has called the runtime for launches or other work of its own")]
+    /// The launch has unfinished launches, copies or fills, or streams, events or errors of the device
+    /// runtime.
+    #[error("it has used the device runtime for launches or other work")]
     AsksForWork,
 }
 
-/// Why a launch was not stopped.
+/// Reason for which a launch was not suspended.
 #[derive(Debug, thiserror::Error)]
 pub enum SuspendError<'d> {
-    /// It cannot be launched, or a lane has faulted before the point.
+    /// The launch is invalid, or a lane faulted before the point.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It cannot be stopped there.
-    #[error("{} cannot be stopped there: {refusal}", signature(.kernel))]
+    /// The launch cannot be suspended at this point.
+    #[error("{} cannot be suspended at this point: {refusal}", signature(.kernel))]
     Refused {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
-        /// Why.
+        /// Cause.
         refusal: Refusal,
-        /// The launch, if it has begun: it can go on.
+        /// The unfinished launch, if it has begun: it can continue.
         rest: Option<Box<UnfinishedLaunch<'d>>>,
     },
 }
 
-/// Why a launch did not go on to its end.
+/// Reason for which a launch could not be resumed to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// It cannot be launched, or a lane has faulted.
+    /// The launch is invalid, or a lane faulted.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The state is one of another launch.
-    #[error("{} cannot go on from this state: {reason}", signature(.kernel))]
+    /// The state belongs to another launch.
+    #[error("{} cannot be resumed from this state: {reason}", signature(.kernel))]
     Foreign {
-        /// Kernel that was to go on.
+        /// Kernel to resume.
         kernel: String,
-        /// What is different.
+        /// Difference.
         reason: String,
     },
-    /// No launch can be in this state.
-    #[error("{} cannot go on, for its state is damaged: {reason}", signature(.kernel))]
+    /// The state is inconsistent.
+    #[error("{} cannot be resumed, its state is damaged: {reason}", signature(.kernel))]
     Damaged {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
-        /// What is wrong.
+        /// Inconsistency.
         reason: &'static str,
     },
-    /// It was stopped while a model timed it, and none does now.
-    #[error("{} was stopped while a model timed it, and can go on under that model only", signature(.kernel))]
+    /// The launch was suspended under a timing model, which is absent now.
+    #[error("{} was suspended under a timing model; resume it under the same model", signature(.kernel))]
     Timed {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
     },
-    /// The addresses of the launch's own memory are taken.
-    #[error("{} cannot go on: the addresses of its parameters or its workspace are taken", signature(.kernel))]
+    /// The addresses of the launch's own memory are occupied.
+    #[error("{} cannot be resumed: the addresses of its parameters or workspace are occupied", signature(.kernel))]
     Taken {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Tells bound programs apart: program counters and rows of one mean nothing in another.
+//! Fingerprints of bound programs: program counters and rows of one are meaningless in another.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,7 +7,8 @@ use rustc_hash::FxHasher;
 use crate::engine::op::Op;
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 
-/// A number that is the same for programs bound alike: ops, rows, constants (addresses of variables among them) and calls.
+/// Hash that is equal for equally bound programs: ops, rows, constants (including addresses of variables),
+/// and calls.
 pub(super) fn fingerprint(program: &Program) -> u64 {
     let mut hasher = FxHasher::default();
     program.code.len().hash(&mut hasher);
@@ -28,7 +29,7 @@ pub(super) fn fingerprint(program: &Program) -> u64 {
 }
 
 fn add_op(op: &Op, hasher: &mut FxHasher) {
-    // Which function runs depends on the host; the instruction stands for it.
+    // The function depends on the host, so the instruction stands for it.
     let Op { run: _, guard, d, a, b, c, e, immediate, slot, instruction } = *op;
     (guard.encode(), d, a, b, c, e, immediate, slot, instruction).hash(hasher);
 }

@@ -1,12 +1,13 @@
-//! A launch that is stopped in its midst, as data that can go on in another process (Lew et al., ISPASS 2019, III-F).
+//! Suspension of a launch in mid-execution, as data that another process can resume (Lew et al., ISPASS
+//! 2019, III-F).
 //!
-//! CTAs are executed in order up to a window, those of the window for so many instructions each, by one thread, warps in
-//! turn. [`SuspendedLaunch`] then has all that belongs to the launch: registers, local and shared memory, where lanes
-//! stand, barriers, its own blocks of device memory. Device memory itself, printed text and the heap's account are the
-//! caller's, who puts them back before the launch goes on.
+//! One thread executes all CTAs before a window, then a number of instructions of each CTA in the window,
+//! with warps in turn. [`SuspendedLaunch`] then holds the launch's state: registers, local and shared
+//! memory, lanes, barriers, and the launch's own device memory. The caller saves and restores other device
+//! memory, printed text and the heap's account.
 //!
-//! What comes from outside is checked against the bound program before it is used: a state of another program, or a
-//! damaged one, is an error.
+//! Untrusted data is checked against the bound program before use: damaged state, or state of another
+//! program, is an error.
 
 mod error;
 mod fingerprint;
@@ -24,22 +25,22 @@ use crate::launch::{LaunchConfig, LaunchError, LaunchStatistics, Prepared, check
 pub use error::{Refusal, ResumeError, SuspendError};
 pub use state::SuspendedLaunch;
 
-/// Where a launch is stopped. CTAs are counted x fastest; in a launch with clusters they are counted cluster after
-/// cluster, and the window is made wider so that it has whole clusters. All CTAs of a cooperative launch wait for each
-/// other, so all are in its window, which has to begin with the first.
+/// Suspension point of a launch. CTAs are counted x fastest. In a launch with clusters, CTAs are counted
+/// cluster by cluster, and the window is widened to whole clusters. CTAs of a cooperative launch wait for
+/// each other, so its window contains all CTAs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// CTAs before this one are executed to their end.
+    /// First CTA of the window; earlier CTAs are executed to their end.
     pub first: u64,
-    /// CTAs from it on that are begun.
+    /// Number of CTAs in the window.
     pub ctas: u64,
-    /// Instructions that each of these executes, unless it ends before: machine instructions of warps, which may have executed some
-    /// more ahead.
+    /// Machine instructions of warps that each CTA of the window executes, unless it ends before. Warps may
+    /// have executed more of them ahead.
     pub instructions: u64,
 }
 
 impl Window {
-    /// The first cluster of the window, and the first behind it.
+    /// First cluster of the window, and first cluster after it.
     fn clusters(&self, grid: &Grid<'_>) -> (u64, u64) {
         let per_cluster = u64::from(grid.ctas_per_cluster());
         let first = self.first / per_cluster;
@@ -54,7 +55,7 @@ impl Window {
     }
 }
 
-/// A launch whose point was refused when it was under way.
+/// An unfinished launch whose suspension was refused.
 pub struct UnfinishedLaunch<'d> {
     prepared: Prepared<'d>,
     executed: Executed,
@@ -68,10 +69,10 @@ impl std::fmt::Debug for UnfinishedLaunch<'_> {
 }
 
 impl UnfinishedLaunch<'_> {
-    /// Executes what is left; statistics are of the whole launch, but for the time.
+    /// Executes the remaining work. Statistics cover the whole launch, except the time.
     ///
     /// # Errors
-    /// As of [`crate::launch::launch`].
+    /// As for [`crate::launch::launch`].
     pub fn finish(self) -> Result<LaunchStatistics, LaunchError> {
         let workers = self.prepared.grid.owner.worker_count();
         self.prepared.run(self.executed, self.rest, workers)
@@ -81,7 +82,8 @@ impl UnfinishedLaunch<'_> {
 /// Executes a launch up to a window, and the window.
 ///
 /// # Errors
-/// The launch's own, or why it cannot be stopped there. Then it has not begun, or can go on in this process.
+/// The launch's own error, or a refusal. After a refusal, the launch has not begun or can continue in this
+/// process.
 pub fn launch_until<'d>(
     device: &'d Device,
     program: &Arc<Program>,
@@ -125,8 +127,8 @@ pub fn launch_until<'d>(
     saved.map_err(|error| SuspendError::Launch(error.into()))
 }
 
-/// Why a launch cannot be stopped in the window, as far as that is known before; the machine side of its program, if the
-/// window has instructions.
+/// Refusal of the window, as far as it is known beforehand; otherwise the machine code of the program, for
+/// a window with instructions.
 fn refusal<'p>(
     grid: &Grid<'_>,
     program: &'p Program,
@@ -155,12 +157,11 @@ fn refusal<'p>(
     }
 }
 
-/// Executes what is left of a suspended launch: first the CTAs that have started, from where they stood. The launch is
-/// that of the same kernel with the same sizes and parameters, and device memory is as it was. Statistics are of the whole
-/// launch, but for the time.
+/// Executes the remaining work of a suspended launch, started CTAs first. Kernel, sizes, parameters and
+/// device memory are as before. Statistics cover the whole launch, except the time.
 ///
 /// # Errors
-/// The launch's own, or that the state is not one of this launch.
+/// The launch's own error, or a state of another launch.
 pub fn launch_from(
     device: &Device,
     program: &Arc<Program>,

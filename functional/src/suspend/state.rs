@@ -1,4 +1,4 @@
-//! A suspended launch: what it is, and what is left of it.
+//! Saved state of a suspended launch: its identity and remaining work.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::launch::{LaunchConfig, OwnMemory, Prepared};
 use crate::memory::MemoryError;
 use crate::timed::SavedSm;
 
-/// A launch that was stopped in its midst, as data. Device memory is no part of it.
+/// Saved state of a suspended launch, without device memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuspendedLaunch {
     launch: Identity,
-    /// Tells how the program was bound.
+    /// Fingerprint of the bound program.
     program: u64,
     own: OwnMemory,
     executed: Executed,
-    /// Clusters that have started, where a model has not taken them.
+    /// Started clusters that no timing model has taken.
     started: Vec<SavedCluster>,
-    /// The first cluster that has not started, or had not when a model began.
+    /// First cluster that has not started, or had not when a timing model took over.
     next: u64,
-    /// What the SMs of a model have that was executing it.
+    /// Saved SMs of the timing model that executed the launch.
     sms: Option<Vec<SavedSm>>,
 }
 
-/// What must be the same when a launch goes on.
+/// Properties that must be equal at resumption.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Identity {
     kernel: String,
@@ -61,13 +61,13 @@ impl Identity {
         }
     }
 
-    /// What the launch has that goes on, and this had not.
+    /// Difference between the saved launch and the current one.
     fn difference(&self, now: &Identity) -> Option<String> {
         let differ = |what: &str, saved: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug| {
-            Some(format!("it has {now:?} {what}, and had {saved:?}"))
+            Some(format!("it had {saved:?} {what}, now {now:?}"))
         };
         if self.kernel != now.kernel {
-            return Some(format!("it is one of {}", self.kernel));
+            return Some(format!("the state belongs to {}", self.kernel));
         }
         if self.ctas != now.ctas {
             return differ("CTAs", &self.ctas, &now.ctas);
@@ -76,7 +76,7 @@ impl Identity {
             return differ("CTAs in a cluster", &self.cluster, &now.cluster);
         }
         if self.threads != now.threads {
-            return differ("threads in a CTA", &self.threads, &now.threads);
+            return differ("threads per CTA", &self.threads, &now.threads);
         }
         if self.shared_bytes != now.shared_bytes {
             return differ("bytes of shared memory", &self.shared_bytes, &now.shared_bytes);
@@ -89,17 +89,17 @@ impl Identity {
         }
         let same = self.parameters.iter().zip(&now.parameters).take_while(|(a, b)| a == b).count();
         let differs = self.parameters != now.parameters;
-        differs.then(|| format!("its parameters differ from byte {same} on"))
+        differs.then(|| format!("its parameters differ at byte {same}"))
     }
 }
 
 impl SuspendedLaunch {
-    /// Its parameter block.
+    /// Parameter block of the launch.
     pub fn parameters(&self) -> &[u8] {
         &self.launch.parameters
     }
 
-    /// The launch, stopped with this left to execute.
+    /// Saved state of a launch with this remaining work.
     pub(super) fn of(
         prepared: &Prepared<'_>,
         mut executed: Executed,
@@ -123,7 +123,7 @@ impl SuspendedLaunch {
         })
     }
 
-    /// The launch that a model was executing, from its beginning or from where it had begun before.
+    /// Saved state of a launch that a timing model executed, from the start or from an earlier suspension.
     pub(crate) fn timed(
         prepared: &Prepared<'_>,
         begun: Option<&SuspendedLaunch>,
@@ -141,12 +141,12 @@ impl SuspendedLaunch {
         })
     }
 
-    /// Was it stopped while a model timed it? Then only that model can go on with it.
+    /// True if a timing model executed the launch, so that only that model can resume it.
     pub fn is_timed(&self) -> bool {
         self.sms.is_some()
     }
 
-    /// What the SMs of the model had that was executing it.
+    /// Saved SMs of the timing model that executed the launch.
     pub(crate) fn sms(&self) -> &[SavedSm] {
         self.sms.as_deref().unwrap_or_default()
     }
@@ -161,17 +161,17 @@ impl SuspendedLaunch {
         self.launch.number
     }
 
-    /// CTAs that have started and not ended; of clusters all are counted.
+    /// Number of started, unfinished CTAs; an unfinished cluster counts with all of its CTAs.
     pub fn ctas_started(&self) -> u64 {
         self.started.len() as u64 * u64::from(self.launch.cluster.iter().product::<u32>())
     }
 
-    /// What it had executed.
+    /// Work executed before the suspension.
     pub fn executed(&self) -> Executed {
         self.executed
     }
 
-    /// The launch with its memory, if the state is one of this launch.
+    /// Prepares the launch with its memory, if the state belongs to it.
     pub(crate) fn prepare<'d>(
         &self,
         device: &'d Device,
@@ -180,16 +180,16 @@ impl SuspendedLaunch {
     ) -> Result<Prepared<'d>, ResumeError> {
         let kernel = || program.kernel().name.clone();
         if device.checker().is_some() {
-            let reason = "launches that are checked cannot go on from a state".to_owned();
+            let reason = "launches under the sanitizer (--check) cannot be resumed".to_owned();
             return Err(ResumeError::Foreign { kernel: kernel(), reason });
         }
         let grid = Grid::new(Arc::clone(program), device, config, self.launch.number);
         if let Some(reason) = self.launch.difference(&Identity::of(&grid)) {
             return Err(ResumeError::Foreign { kernel: kernel(), reason });
         }
-        // Where no CTA is under way, the program may have been bound otherwise.
+        // Without started CTAs, the program may be bound differently.
         if (!self.started.is_empty() || self.is_timed()) && self.program != fingerprint(program) {
-            let reason = "it was bound otherwise, or has other code or addresses".to_owned();
+            let reason = "its code, addresses or binding differ".to_owned();
             return Err(ResumeError::Foreign { kernel: kernel(), reason });
         }
         self.check(&grid).map_err(|reason| ResumeError::Damaged { kernel: kernel(), reason })?;
@@ -199,15 +199,15 @@ impl SuspendedLaunch {
         Ok(prepared)
     }
 
-    /// The clusters that have started, and the first that has not.
+    /// Started clusters, and the first one not started.
     pub(crate) fn left(&self) -> (&[SavedCluster], u64) {
         (&self.started, self.next)
     }
 
-    /// Checks what engines do not look at again.
+    /// Checks properties that the engine does not check later.
     fn check(&self, grid: &Grid<'_>) -> Result<(), &'static str> {
         if !self.own.fits(grid) {
-            return Err("its own memory is that of another launch");
+            return Err("device memory of another launch");
         }
         if self.next > grid.cluster_count() {
             return Err("more CTAs than the launch has");
@@ -215,16 +215,16 @@ impl SuspendedLaunch {
         let mut numbers: Vec<u64> = self.started.iter().map(|cluster| cluster.index).collect();
         numbers.sort_unstable();
         if numbers.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err("a CTA that is under way twice");
+            return Err("a CTA that is resident twice");
         }
         if numbers.last().is_some_and(|&last| last >= self.next) {
-            return Err("a CTA that is under way and has not started");
+            return Err("a resident CTA that has not started");
         }
         self.started.iter().try_for_each(|cluster| cluster.check(grid, Between::Turns))?;
         self.sms.as_deref().map_or(Ok(()), |sms| SavedSm::check_all(sms, grid))
     }
 
-    /// What is left to execute, of the launch that [`SuspendedLaunch::prepare`] has made.
+    /// Remaining work of the launch from [`SuspendedLaunch::prepare`].
     pub(crate) fn rest(&self, grid: &Grid<'_>) -> Rest {
         let restore = |saved: &SavedCluster| {
             let mut cluster = Cluster::new(grid);

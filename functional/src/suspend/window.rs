@@ -1,4 +1,4 @@
-//! The CTAs of a window, each executed for so many instructions.
+//! Execution of the CTAs of a window, for a number of instructions each.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
 use crate::fault::Fault;
 
-/// Clusters that have begun, those left out that have ended.
+/// Started clusters, without ended ones.
 pub(super) struct Begun {
     pub(super) clusters: VecDeque<Cluster>,
     pub(super) executed: Executed,
 }
 
-/// A cluster with the instructions that its CTAs have left.
+/// A cluster with the remaining instructions of its CTAs.
 struct Stepped {
     cluster: SteppedCluster,
     left: Vec<u64>,
 }
 
-/// Executes `instructions` machine instructions of each CTA of these clusters, in turn one of each warp.
+/// Executes `instructions` machine instructions of each CTA of these clusters, one per warp in turn.
 pub(super) fn begin(
     grid: &Grid<'_>,
     machine: &Machine,
@@ -65,7 +65,7 @@ pub(super) fn begin(
 }
 
 impl Stepped {
-    /// Executes an instruction of each warp that can go on and whose CTA has some left; is there one?
+    /// Executes an instruction of each ready warp whose CTA has some left; returns whether there was one.
     fn turn(&mut self, engine: &mut Engine<'_>, execution: &mut Execution) -> Result<bool, Box<Fault>> {
         let warps = engine.grid.warps_per_cta() as usize;
         let mut moved = false;

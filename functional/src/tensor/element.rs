@@ -1,25 +1,25 @@
-//! Types of a tensor's elements, and what a copy makes of them on the way to shared memory (PTX manual 5.5.1).
+//! Element types of a tensor, and their conversion by copies to shared memory (PTX manual 5.5.1).
 
 use ptx_frontend::isa::ScalarType;
 
 macro_rules! elements {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $scalar:expr;)*) => {
-        /// A type of elements.
+        /// Element type.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Element { $($(#[$doc])* $name,)* }
 
         impl Element {
-            /// The number that `tensormap.replace` has for it.
+            /// Number of the type for `tensormap.replace`.
             pub fn code(self) -> u64 {
                 match self { $(Element::$name => $code,)* }
             }
 
-            /// The type with this number.
+            /// Type with this number.
             pub fn from_code(code: u64) -> Option<Element> {
                 match code { $($code => Some(Element::$name),)* _ => None }
             }
 
-            /// The scalar type of one element; `None` where several are packed.
+            /// Scalar type of one element; `None` for packed elements.
             pub fn scalar(self) -> Option<ScalarType> {
                 match self { $(Element::$name => $scalar,)* }
             }
@@ -44,26 +44,26 @@ elements! {
     F16 = 6, Some(ScalarType::F16);
     /// Single precision.
     F32 = 7, Some(ScalarType::F32);
-    /// Single precision, subnormals become zeros.
+    /// Single precision; subnormals become zero.
     F32Ftz = 8, Some(ScalarType::F32);
     /// Double precision.
     F64 = 9, Some(ScalarType::F64);
-    /// The upper half of single precision.
+    /// Upper half of single precision.
     Bf16 = 10, Some(ScalarType::Bf16);
-    /// Single precision rounded to 10 bits behind the point.
+    /// Single precision rounded to 10 fraction bits.
     Tf32 = 11, Some(ScalarType::F32);
-    /// The same, subnormals become zeros.
+    /// Single precision rounded to 10 fraction bits; subnormals become zero.
     Tf32Ftz = 12, Some(ScalarType::F32);
-    /// Sixteen of 4 bits in 8 bytes.
+    /// Sixteen 4-bit elements in 8 bytes.
     B4x16 = 13, None;
-    /// Sixteen of 4 bits in 8 bytes, and a gap of 8 bytes in shared memory.
+    /// Sixteen 4-bit elements in 8 bytes, with a gap of 8 bytes in shared memory.
     B4x16P64 = 14, None;
-    /// Sixteen of 6 bits in 12 bytes, and a gap of 4 bytes in shared memory.
+    /// Sixteen 6-bit elements in 12 bytes, with a gap of 4 bytes in shared memory.
     B6x16P32 = 15, None;
 }
 
 impl Element {
-    /// Elements that stand together.
+    /// Number of elements packed together.
     pub fn packed(self) -> u64 {
         if self.scalar().is_some() { 1 } else { 16 }
     }
@@ -85,13 +85,13 @@ impl Element {
         }
     }
 
-    /// A floating-point type, whose NaNs can stand for what is outside?
+    /// True for a floating-point type, whose NaN can fill elements outside of the tensor.
     pub fn is_float(self) -> bool {
         use Element::{Bf16, F16, F32, F32Ftz, F64, Tf32, Tf32Ftz};
         matches!(self, F16 | F32 | F32Ftz | F64 | Bf16 | Tf32 | Tf32Ftz)
     }
 
-    /// What a copy to shared memory makes of a row of elements.
+    /// Converts a row of elements for shared memory.
     pub fn convert(self, row: &mut [u8]) {
         let flushes = matches!(self, Element::F32Ftz | Element::Tf32Ftz);
         let rounds = matches!(self, Element::Tf32 | Element::Tf32Ftz);
@@ -111,7 +111,7 @@ impl Element {
     }
 }
 
-/// A single rounded to ten bits behind the point, ties to even; the low 13 bits are zero.
+/// A single rounded to 10 fraction bits, ties to even; the low 13 bits are zero.
 fn nearest_tf32(word: u32) -> u32 {
     if word & 0x7fff_ffff > 0x7f80_0000 {
         return (word | 0x0040_0000) & !0x1fff;

@@ -1,20 +1,21 @@
-//! Tensor maps: what copies by coordinates know of a tensor in device memory (PTX manual 5.5, 9.7.9.26.5;
-//! `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
+//! Tensor maps: descriptions of tensors in device memory for copies by coordinates (PTX manual 5.5,
+//! 9.7.9.26.5; `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
 //!
-//! A map is 128 opaque bytes, which programs pass on and change by `tensormap.replace` alone. Here they are, little-endian:
+//! A map is 128 opaque bytes, which programs pass on and change only by `tensormap.replace`. The format
+//! here is little-endian:
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 0 | address of the tensor |
-//! | 8 | bytes from one index to the next along dimensions 1 to 4, eight each |
-//! | 40 | elements along dimensions 0 to 4, four each |
-//! | 60 | elements of the box along dimensions 0 to 4, four each; of a column: channels and pixels |
-//! | 80 | steps along dimensions 0 to 4, four each |
-//! | 100 | rank less 1, element type, interleave, swizzle, atomicity of the swizzle, fill, all as `tensormap.replace` counts |
+//! | 8 | stride in bytes of dimensions 1 to 4, eight bytes each |
+//! | 40 | elements along dimensions 0 to 4, four bytes each |
+//! | 60 | elements of the box along dimensions 0 to 4, four bytes each; of a column: channels and pixels |
+//! | 80 | steps along dimensions 0 to 4, four bytes each |
+//! | 100 | rank - 1, element type, interleave, swizzle, swizzle atomicity, fill, with the numbers of `tensormap.replace` |
 //! | 106 | mode |
 //! | 108 | corners of a column's pixel box: lower and upper, two bytes for each of W, H and D |
 //!
-//! Zeros are a map of nothing: programs make maps on the device by setting each field of 128 zeros.
+//! All zeros are an invalid map: programs build maps on the device by setting each field of 128 zeros.
 
 mod element;
 mod traverse;
@@ -22,17 +23,17 @@ mod traverse;
 pub use element::Element;
 pub use traverse::{Row, Walk};
 
-/// Bytes of a map.
+/// Bytes per map.
 pub const BYTES: usize = 128;
-/// Most dimensions.
+/// Maximum number of dimensions.
 pub const MAXIMUM_RANK: usize = 5;
 
-/// Where a field of a map lies, and its bytes.
+/// Position of a field in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// First byte.
+    /// Offset in bytes.
     pub offset: usize,
-    /// Bytes.
+    /// Width in bytes.
     pub width: usize,
 }
 
@@ -43,15 +44,15 @@ const fn field(offset: usize, width: usize) -> Field {
 impl Field {
     /// Address of the tensor.
     pub const ADDRESS: Field = field(0, 8);
-    /// Stride of dimension 1; the others follow.
+    /// Stride of dimension 1, followed by the others.
     pub const STRIDE: Field = field(8, 8);
-    /// Size of dimension 0; the others follow.
+    /// Size of dimension 0, followed by the others.
     pub const SIZE: Field = field(40, 4);
-    /// Extent of the box along dimension 0; the others follow.
+    /// Extent of the box along dimension 0, followed by the others.
     pub const EXTENT: Field = field(60, 4);
-    /// Step along dimension 0; the others follow.
+    /// Step along dimension 0, followed by the others.
     pub const STEP: Field = field(80, 4);
-    /// Rank less 1.
+    /// Rank - 1.
     pub const RANK: Field = field(100, 1);
     /// Element type.
     pub const ELEMENT: Field = field(101, 1);
@@ -59,15 +60,15 @@ impl Field {
     pub const INTERLEAVE: Field = field(102, 1);
     /// Swizzle.
     pub const SWIZZLE: Field = field(103, 1);
-    /// What the swizzle keeps together.
+    /// Atomicity of the swizzle.
     pub const ATOMICITY: Field = field(104, 1);
-    /// Fill of what lies outside.
+    /// Fill value of elements outside of the tensor.
     pub const FILL: Field = field(105, 1);
     const MODE: Field = field(106, 1);
     const LOWER: Field = field(108, 2);
     const UPPER: Field = field(114, 2);
 
-    /// The field of the same kind for another dimension.
+    /// This field for another dimension.
     pub const fn nth(self, n: usize) -> Field {
         field(self.offset + n * self.width, self.width)
     }
@@ -84,10 +85,10 @@ impl Field {
     }
 }
 
-/// How channels lie in memory.
+/// Layout of channels in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interleave {
-    /// Next to each other.
+    /// Adjacent.
     None,
     /// In slices of 16 bytes, slice after slice.
     Bytes16,
@@ -95,27 +96,27 @@ pub enum Interleave {
     Bytes32,
 }
 
-/// In which order the chunks of shared memory stand.
+/// Permutation of chunks in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swizzle {
-    /// As they are.
+    /// No permutation.
     None,
-    /// Chunks of 16 bytes within 32.
+    /// Chunks of 16 bytes within 32 bytes.
     Span32,
-    /// Chunks of 16 bytes within 64.
+    /// Chunks of 16 bytes within 64 bytes.
     Span64,
-    /// Chunks of 16 bytes within 128.
+    /// Chunks of 16 bytes within 128 bytes.
     Span128,
-    /// Chunks of 32 bytes within 128.
+    /// Chunks of 32 bytes within 128 bytes.
     Span128Atom32,
-    /// The same, and in every other row the halves of 16 bytes change places.
+    /// Chunks of 32 bytes within 128 bytes, with exchanged 16-byte halves in every other row.
     Span128Atom32Flip8,
-    /// Chunks of 64 bytes within 128.
+    /// Chunks of 64 bytes within 128 bytes.
     Span128Atom64,
 }
 
 impl Swizzle {
-    /// Bytes within which chunks change places; 0 without.
+    /// Bytes within which chunks are permuted; 0 without a swizzle.
     pub fn span(self) -> u64 {
         match self {
             Swizzle::None => 0,
@@ -125,8 +126,8 @@ impl Swizzle {
         }
     }
 
-    /// Where the eight bytes lie that would lie at `address` without: bits of the address that count rows of 128 bytes
-    /// are added, without carry, to those that count chunks.
+    /// Swizzled address of the eight bytes at `address`: the address bits that count 128-byte rows are
+    /// XORed into the bits that count chunks.
     pub fn place(self, address: u64) -> u64 {
         match self {
             Swizzle::None => address,
@@ -139,7 +140,7 @@ impl Swizzle {
         }
     }
 
-    /// As `tensormap.replace` counts: swizzle, atomicity.
+    /// Numbers for `tensormap.replace`: swizzle, atomicity.
     fn codes(self) -> (u64, u64) {
         match self {
             Swizzle::None => (0, 0),
@@ -166,40 +167,40 @@ impl Swizzle {
     }
 }
 
-/// The part of a tensor that a copy takes.
+/// Part of a tensor that a copy selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A box.
     Tiled,
-    /// Channels of pixels one after another, within a box of pixels: corners along W, H and D.
+    /// Channels of consecutive pixels within a box of pixels, given by corners along W, H and D.
     ImageToColumn {
-        /// Offsets from the first pixel.
+        /// Offsets of the lower corner from the first pixel.
         lower: [i16; 3],
-        /// Offsets from the last pixel.
+        /// Offsets of the upper corner from the last pixel.
         upper: [i16; 3],
     },
 }
 
-/// A tensor, and the part of it that copies take. Dimension 0 is the innermost.
+/// A tensor, and the part that copies select. Dimension 0 is innermost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap {
-    /// The part.
+    /// Selected part.
     pub mode: Mode,
-    /// Dimensions, 1 to 5.
+    /// Number of dimensions, 1 to 5.
     pub rank: usize,
-    /// Type of the elements.
+    /// Element type.
     pub element: Element,
-    /// How channels lie.
+    /// Layout of channels.
     pub interleave: Interleave,
-    /// Order of chunks in shared memory.
+    /// Permutation of chunks in shared memory.
     pub swizzle: Swizzle,
-    /// Elements outside of the tensor become a NaN, not zero.
+    /// True if elements outside of the tensor become NaN instead of zero.
     pub fills_with_nan: bool,
     /// Address of the first element.
     pub address: u64,
     /// Elements along each dimension.
     pub sizes: [u32; MAXIMUM_RANK],
-    /// Bytes from one index to the next, from dimension 1 on.
+    /// Strides in bytes, from dimension 1 on.
     pub strides: [u64; MAXIMUM_RANK - 1],
     /// Elements of the box along each dimension; of a column: channels and pixels.
     pub extents: [u32; MAXIMUM_RANK],
@@ -208,7 +209,7 @@ pub struct TensorMap {
 }
 
 impl TensorMap {
-    /// The opaque bytes.
+    /// Encodes the opaque bytes.
     pub fn encode(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         let mut put = |field: Field, value: u64| field.write(&mut bytes, value);
@@ -238,7 +239,7 @@ impl TensorMap {
         bytes
     }
 
-    /// From the opaque bytes; `None` if they are no map, or one with a field that nothing is known of.
+    /// Decodes the opaque bytes; `None` for an invalid map or an unknown field value.
     pub fn decode(bytes: &[u8; BYTES]) -> Option<TensorMap> {
         let get = |field: Field| field.read(bytes);
         let word = |field: Field| get(field) as u32;
@@ -292,12 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn a_map_is_read_as_it_was_written() {
+    fn tensor_maps_round_trip() {
         assert_eq!(TensorMap::decode(&map().encode()), Some(map()));
     }
 
     #[test]
-    fn other_bytes_are_no_map() {
+    fn invalid_bytes_are_no_tensor_map() {
         assert_eq!(TensorMap::decode(&[0xff; BYTES]), None);
         let mut bytes = map().encode();
         Field::RANK.write(&mut bytes, 5);
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swizzle_permutes_the_chunks_of_each_span() {
+    fn swizzles_permute_chunks_within_spans() {
         for swizzle in [Swizzle::Span32, Swizzle::Span64, Swizzle::Span128, Swizzle::Span128Atom32] {
             let mut places: Vec<u64> = (0..128).map(|chunk| swizzle.place(chunk * 16)).collect();
             let within =
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wide_swizzle_moves_chunks_by_the_row_of_128_bytes() {
+    fn wide_swizzle_permutes_by_the_128_byte_row() {
         assert_eq!(Swizzle::Span128.place(0x80), 0x90);
         assert_eq!(Swizzle::Span128.place(0x3f0), 0x380);
         assert_eq!(Swizzle::Span32.place(0x80), 0x90);

@@ -1,18 +1,18 @@
-//! From the coordinates of a copy to the rows it takes, in the order in which they stand in shared memory (PTX manual
-//! 5.5.3 to 5.5.6).
+//! Traversal of a copy: from its coordinates to its rows, in their order in shared memory (PTX manual 5.5.3
+//! to 5.5.6).
 //!
-//! Where the manual is silent: with a swizzle each row of the box begins at a multiple of the swizzle's span; slices of
-//! interleaved channels lie one behind the other in shared memory as they do in device memory, those of each image
-//! together, and are as far apart as the last spatial dimension is long.
+//! Choices where the manual is silent: with a swizzle, each row of the box starts at a multiple of the
+//! swizzle's span. Slices of interleaved channels follow each other in shared memory as in device memory,
+//! grouped by image. Their distance is the size of the last spatial dimension.
 
 use super::{Interleave, MAXIMUM_RANK, Mode, TensorMap};
 
-/// Where a copy begins and how it goes on.
+/// Start and kind of a traversal.
 #[derive(Debug, Clone, Copy)]
 pub enum Walk {
-    /// A box from these coordinates on, or pixels from there on.
+    /// A box, or pixels, from these coordinates on.
     From([i32; MAXIMUM_RANK]),
-    /// As `From`, each pixel this far (along W, H and D) from where it is counted.
+    /// [`Walk::From`] with each pixel shifted by offsets along W, H and D.
     Shifted([i32; MAXIMUM_RANK], [u16; 3]),
     /// A column from the first coordinate on, in each of four rows.
     Rows(i32, [i32; 4]),
@@ -21,18 +21,18 @@ pub enum Walk {
 /// Consecutive elements of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Address of the element with innermost coordinate 0; `None` outside of the tensor.
+    /// Address of innermost coordinate 0; `None` outside of the tensor.
     pub address: Option<u64>,
     /// Innermost coordinate of the first element.
     pub first: i64,
-    /// Elements that the row has in the tensor, from innermost coordinate 0 on.
+    /// Size of the tensor along the innermost dimension.
     pub size: i64,
 }
 
 type Position = [i64; MAXIMUM_RANK];
 
 impl TensorMap {
-    /// Elements of one row.
+    /// Elements per row.
     pub fn row_elements(&self) -> u64 {
         match self.slice_bytes() {
             0 => self.extents[0].into(),
@@ -40,12 +40,12 @@ impl TensorMap {
         }
     }
 
-    /// Bytes of one row in shared memory.
+    /// Bytes per row in shared memory.
     pub fn row_bytes(&self) -> u64 {
         self.row_elements() / self.element.packed() * self.element.shared_bytes()
     }
 
-    /// Bytes from one row to the next in shared memory.
+    /// Bytes between rows in shared memory.
     pub fn pitch(&self) -> u64 {
         let span = if self.interleave == Interleave::None { self.swizzle.span() } else { 0 };
         self.row_bytes().max(span)
@@ -59,7 +59,7 @@ impl TensorMap {
         }
     }
 
-    /// Slices of channels.
+    /// Number of channel slices.
     fn slices(&self) -> u64 {
         if self.interleave == Interleave::None {
             1
@@ -68,12 +68,12 @@ impl TensorMap {
         }
     }
 
-    /// Elements that a box has along a dimension: those at each step.
+    /// Elements of a box along a dimension, given its step.
     fn count(&self, dimension: usize) -> u64 {
         u64::from(self.extents[dimension].div_ceil(self.steps[dimension]))
     }
 
-    /// Positions along the dimensions from 1 on that a copy takes.
+    /// Positions of a copy along the dimensions from 1 on.
     fn positions(&self, walk: Walk) -> u64 {
         match (walk, self.mode) {
             (Walk::Rows(..), _) => 4,
@@ -82,12 +82,12 @@ impl TensorMap {
         }
     }
 
-    /// Rows of a copy.
+    /// Number of rows of a copy.
     pub fn row_count(&self, walk: Walk) -> u64 {
         self.positions(walk).saturating_mul(self.slices())
     }
 
-    /// The rows of a copy; the caller has seen that there are not too many.
+    /// Rows of a copy; the caller has limited their number.
     pub fn rows(&self, walk: Walk) -> Vec<Row> {
         let (positions, channel): (Vec<Position>, i64) = match walk {
             Walk::Rows(column, rows) => {
@@ -101,7 +101,7 @@ impl TensorMap {
             let row = |position| Row { address: self.address_of(position), first: channel, size };
             return positions.iter().map(row).collect();
         }
-        // The slices of an image stand one behind the other; an image is what the outermost dimension counts.
+        // Slices of an image follow each other; the outermost dimension counts images.
         let image = match self.mode {
             Mode::Tiled => (1..self.rank - 1).map(|n| self.count(n)).product(),
             Mode::ImageToColumn { .. } => positions.len() as u64,
@@ -115,7 +115,7 @@ impl TensorMap {
         rows
     }
 
-    /// The row of a slice of channels at a position, counted from the slice that holds `channel`.
+    /// Row of a channel slice at a position, counted from the slice of `channel`.
     fn slice_row(&self, position: &Position, channel: i64, slice: u64) -> Row {
         let elements = self.row_elements() as i64;
         let slice = channel.div_euclid(elements.max(1)) + slice as i64;
@@ -129,7 +129,7 @@ impl TensorMap {
         Row { address, first: 0, size: elements }
     }
 
-    /// Address of innermost coordinate 0 at a position, if that is within the tensor.
+    /// Address of innermost coordinate 0 at a position, if inside of the tensor.
     fn address_of(&self, position: &Position) -> Option<u64> {
         let mut address = self.address;
         for (n, at) in position.iter().enumerate().take(self.rank).skip(1) {
@@ -163,7 +163,7 @@ impl TensorMap {
         positions
     }
 
-    /// Pixels from `start` on: along W to the box's end, then from its beginning in the next row, slice and image.
+    /// Pixels from `start` on: along W to the end of the box, continuing in the next row, slice and image.
     fn pixels(&self, start: Position, (lower, upper): ([i16; 3], [i16; 3]), by: [u16; 3]) -> Vec<Position> {
         let image = self.rank - 1;
         let mut at = start;
@@ -216,20 +216,20 @@ mod tests {
     }
 
     #[test]
-    fn a_box_is_taken_row_by_row_and_ends_at_the_tensors_edge() {
+    fn boxes_traverse_rows_and_end_at_the_tensors_edge() {
         let rows = addresses(&map(), Walk::From([0, 2, 0, 0, 0]));
         assert_eq!(rows, [Some(1200), None, Some(2200), None]);
         assert_eq!(addresses(&map(), Walk::From([0, -1, 1, 0, 0])), [None, Some(2000), None, None]);
     }
 
     #[test]
-    fn steps_leave_elements_out() {
+    fn steps_skip_elements() {
         let map = TensorMap { extents: [4, 3, 1, 1, 1], steps: [1, 2, 1, 1, 1], ..map() };
         assert_eq!(addresses(&map, Walk::From([0; 5])), [Some(1000), Some(1200)]);
     }
 
     #[test]
-    fn pixels_go_on_in_the_next_row_and_image_of_their_box() {
+    fn pixels_continue_in_the_next_row_and_image() {
         let mode = Mode::ImageToColumn { lower: [-1, 0, 0], upper: [-1, 0, 0] };
         let map = TensorMap { mode, extents: [4, 5, 1, 1, 1], ..map() };
         let found: Vec<_> = map

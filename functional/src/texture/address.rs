@@ -1,20 +1,20 @@
-//! What lies outside of an image: address modes (CUDA programming guide, texture memory).
+//! Address modes for coordinates outside of an image (CUDA programming guide, texture memory).
 
-/// What a coordinate outside of the image leads to.
+/// Handling of a coordinate outside of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressMode {
-    /// The image again.
+    /// Repeat the image.
     Wrap,
-    /// The nearest texel of the image.
+    /// Nearest texel of the image.
     Clamp,
-    /// The image again, every other time from its end.
+    /// Repeat the image, mirrored every other time.
     Mirror,
-    /// The border's value.
+    /// Border colour.
     Border,
 }
 
 impl AddressMode {
-    /// The mode that holds: repeating an image takes normalized coordinates.
+    /// Effective mode: repetition requires normalized coordinates.
     pub fn of_coordinates(self, normalized: bool) -> AddressMode {
         match self {
             AddressMode::Wrap | AddressMode::Mirror if !normalized => AddressMode::Clamp,
@@ -22,7 +22,7 @@ impl AddressMode {
         }
     }
 
-    /// The texel, of `size`, that index `index` leads to; `None` for the border.
+    /// Texel, out of `size`, for index `index`; `None` for the border.
     #[inline]
     pub fn texel(self, index: i64, size: u32) -> Option<u32> {
         match u32::try_from(index) {
@@ -51,7 +51,7 @@ impl AddressMode {
 mod tests {
     use super::*;
 
-    /// The guide's definition, on a coordinate in units of the image: the place of its texel's middle.
+    /// The guide's definition, for the centre of a texel in units of the image.
     fn by_fraction(mode: AddressMode, index: i64, size: u32) -> u32 {
         let x = (index as f64 + 0.5) / f64::from(size);
         let fraction = x - x.floor();
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_follow_the_guides_definition_by_fractions() {
+    fn address_modes_match_the_guides_definition() {
         for mode in [AddressMode::Wrap, AddressMode::Mirror, AddressMode::Clamp] {
             for size in [1, 2, 3, 8, 13] {
                 for index in -40..40 {
@@ -77,13 +77,13 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_the_image_is_the_border() {
+    fn border_mode_returns_no_texel_outside() {
         let texels = [-1, 0, 3, 4].map(|index| AddressMode::Border.texel(index, 4));
         assert_eq!(texels, [None, Some(0), Some(3), None]);
     }
 
     #[test]
-    fn an_image_repeats_with_normalized_coordinates_only() {
+    fn images_repeat_only_with_normalized_coordinates() {
         assert_eq!(AddressMode::Wrap.of_coordinates(false), AddressMode::Clamp);
         assert_eq!(AddressMode::Mirror.of_coordinates(true), AddressMode::Mirror);
         assert_eq!(AddressMode::Border.of_coordinates(false), AddressMode::Border);

@@ -1,15 +1,15 @@
-//! Cubes: which face a direction meets, and where (CUDA programming guide, cubemap textures).
+//! Cube maps: face and position that a direction hits (CUDA programming guide, cubemap textures).
 
-/// Where a direction meets a cube.
+/// Intersection of a direction with a cube.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// +x, -x, +y, -y, +z, -z.
+    /// Face: +x, -x, +y, -y, +z, -z.
     pub face: u32,
-    /// On the face, from 0 to 1.
+    /// Position on the face, from 0 to 1.
     pub place: [f64; 2],
 }
 
-/// The face that a direction meets.
+/// Face that a direction hits.
 fn face([x, y, z]: [f64; 3]) -> u32 {
     if x.abs() >= y.abs() && x.abs() >= z.abs() {
         u32::from(x < 0.0)
@@ -20,7 +20,7 @@ fn face([x, y, z]: [f64; 3]) -> u32 {
     }
 }
 
-/// The components of a direction across, down and into a face.
+/// Components of a direction across, down and into a face.
 fn components(face: u32, [x, y, z]: [f64; 3]) -> [f64; 3] {
     match face {
         0 => [-z, -y, x],
@@ -32,7 +32,7 @@ fn components(face: u32, [x, y, z]: [f64; 3]) -> [f64; 3] {
     }
 }
 
-/// Where a direction meets the cube.
+/// Intersection of a direction with the cube.
 pub fn hit(direction: [f64; 3]) -> Hit {
     let face = face(direction);
     let [s, t, m] = components(face, direction);
@@ -40,7 +40,7 @@ pub fn hit(direction: [f64; 3]) -> Hit {
     Hit { face, place }
 }
 
-/// The derivative of the place on the face that `direction` meets, where the direction changes by `derivative`.
+/// Derivative of the position on the face that `direction` hits, for a derivative of the direction.
 pub fn derivative(direction: [f64; 3], derivative: [f64; 3]) -> [f64; 3] {
     let face = face(direction);
     let [s, t, m] = components(face, direction);
@@ -50,7 +50,7 @@ pub fn derivative(direction: [f64; 3], derivative: [f64; 3]) -> [f64; 3] {
     [change(s, ds), change(t, dt), 0.0]
 }
 
-/// The direction to a place on the plane of a face, perhaps beside the face.
+/// Direction to a position in the plane of a face, possibly outside of the face.
 pub fn direction(face: u32, place: [f64; 2]) -> [f64; 3] {
     let [s, t] = place.map(|place| 2.0 * place - 1.0);
     match face {
@@ -67,9 +67,9 @@ pub fn direction(face: u32, place: [f64; 2]) -> [f64; 3] {
 mod tests {
     use super::*;
 
-    /// The guide's table: face, m, s, t by the largest component.
+    /// Table of the guide: face, m, s, t by the largest component.
     #[test]
-    fn faces_are_those_of_the_guides_table() {
+    fn cube_faces_match_the_guides_table() {
         let place = |s: f64, t: f64, m: f64| [(s / m + 1.0) / 2.0, (t / m + 1.0) / 2.0];
         let (x, y, z) = (3.0, 2.0, 1.0);
         assert_eq!(hit([x, y, z]), Hit { face: 0, place: place(-z, -y, x) });
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_direction_to_a_place_meets_it() {
+    fn directions_hit_their_position() {
         for face in 0..6 {
             for place in [[0.5, 0.5], [0.125, 0.75], [0.875, 0.25]] {
                 assert_eq!(hit(direction(face, place)), Hit { face, place });
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn derivatives_are_those_of_the_place() {
+    fn cube_derivatives_match_differences() {
         let (at, by) = ([2.0, 0.5, -0.25], [0.01, -0.03, 0.02]);
         let step = 1e-6;
         let moved = [0, 1, 2].map(|axis| at[axis] + step * by[axis]);

@@ -1,57 +1,57 @@
 //! Filtering within a level (CUDA programming guide, texture fetching).
 //!
-//! Linear filtering weighs the nearest texels by fractions of 8 bits, as the guide says of the hardware. What it leaves
-//! open is chosen here: a coordinate is rounded to the nearest 1/256 (halves up), the weighted sum is computed in double
-//! precision and rounded once, and a texel of weight 0 has no part in it.
+//! Linear filtering weights the nearest texels with 8-bit fractions, as the guide describes the hardware.
+//! Open points are decided here: coordinates round to the nearest 1/256 (halves up), the weighted sum uses
+//! double precision and is rounded once, and texels of weight 0 are ignored.
 
-/// How texels become a value.
+/// Combination of texels into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
     /// The nearest texel.
     Point,
-    /// The nearest two along each axis, weighted.
+    /// Weighted mean of the nearest two texels along each axis.
     Linear,
 }
 
-/// Parts of a texel that a weight counts in.
+/// Number of weight units per texel.
 pub const PARTS: u32 = 256;
 
-/// 1 divided by the cube of [`PARTS`], a power of 2.
+/// 1 / [`PARTS`]^3, a power of 2.
 const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 
-/// Indices stay far from the limits of 64 bits; no image is that large.
+/// Bound of indices, far from 64-bit limits and beyond any image.
 const FARTHEST: f64 = (1i64 << 40) as f64;
 
-/// A place on one axis: the weight of texel `index + 1` is `fraction` of [`PARTS`], that of `index` the rest.
+/// Position on one axis: texel `index + 1` has weight `fraction` out of [`PARTS`], texel `index` the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Between {
-    /// Index of the first texel, perhaps outside of the image.
+    /// Index of the first texel, possibly outside of the image.
     pub index: i64,
-    /// Weight of the next one.
+    /// Weight of the next texel.
     pub fraction: u32,
 }
 
-/// The next integer that is not above a number; 0 for NaN.
+/// Largest integer not above a number; 0 for NaN.
 fn floor(x: f64) -> i64 {
     let x = x.clamp(-FARTHEST, FARTHEST);
     let whole = x as i64;
     whole - i64::from(whole as f64 > x)
 }
 
-/// The texel that holds a coordinate in texels.
+/// Texel that contains a coordinate in texels.
 pub fn nearest(x: f64) -> Between {
     Between { index: floor(x), fraction: 0 }
 }
 
-/// The texels whose middles are on both sides of a coordinate in texels.
+/// Texels whose centres enclose a coordinate in texels.
 pub fn between(x: f64) -> Between {
     let parts = floor(x * f64::from(PARTS) + 0.5) - i64::from(PARTS / 2);
     let whole = i64::from(PARTS);
     Between { index: parts.div_euclid(whole), fraction: parts.rem_euclid(whole) as u32 }
 }
 
-/// The weight of a corner of the cell between texels, the product of its weights along the axes; `None` for none. Bit n
-/// of `corner` says whether it is the second texel along axis n.
+/// Weight of a cell's corner, the product of its axis weights; `None` for zero. Bit n of `corner` selects
+/// the second texel along axis n.
 #[inline]
 pub fn weight(cell: [Between; 3], corner: u32) -> Option<f64> {
     let mut parts = 1;
@@ -65,7 +65,7 @@ pub fn weight(cell: [Between; 3], corner: u32) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The guide's formulas: xB = x - 0.5, i = floor(xB), alpha = frac(xB) in 9 bits of which 8 are a fraction.
+    /// The guide's formulas: xB = x - 0.5, i = floor(xB), alpha = frac(xB) in 9 bits with 8 fraction bits.
     fn by_the_guide(x: f64) -> (i64, f64) {
         let shifted = x - 0.5;
         let (index, fraction) = (shifted.floor(), shifted - shifted.floor());
@@ -74,12 +74,12 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_those_of_the_guide_to_8_bits() {
+    fn filter_weights_match_the_guide_to_8_bits() {
         for step in -4096..4096 {
             let x = f64::from(step) / 97.0;
             let (index, fraction) = by_the_guide(x);
             let found = between(x);
-            // A fraction that rounds up to 1 is the next texel with the fraction 0.
+            // A fraction that rounds up to 1 selects the next texel with fraction 0.
             let place = found.index as f64 + f64::from(found.fraction) / 256.0;
             assert_eq!(place, index as f64 + fraction, "{x}");
             assert!(found.fraction < PARTS);
@@ -87,14 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn a_texels_middle_is_the_texel() {
+    fn texel_centre_selects_that_texel_alone() {
         assert_eq!(between(3.5), Between { index: 3, fraction: 0 });
         assert_eq!(nearest(3.999), Between { index: 3, fraction: 0 });
         assert_eq!(nearest(-0.25).index, -1);
     }
 
     #[test]
-    fn corners_have_the_products_of_the_weights_and_add_up_to_one() {
+    fn corner_weights_are_products_and_sum_to_one() {
         let cell = [between(1.75), between(2.0), nearest(0.0)];
         let weights = [0, 1, 2, 3, 4, 5, 6, 7].map(|corner| weight(cell, corner));
         assert_eq!(weights[0], Some(0.75 * 0.5));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn no_coordinate_is_too_far_or_no_number() {
+    fn far_and_nan_coordinates_are_valid() {
         for x in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300] {
             let (_, _) = (between(x), nearest(x));
         }

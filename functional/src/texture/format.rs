@@ -1,8 +1,8 @@
-//! Formats of texels: how many channels, how wide, what their bits mean (CUDA runtime API, channel format descriptors).
+//! Texel formats: number, width and meaning of channels (CUDA runtime API, channel format descriptors).
 
 use half::f16;
 
-/// What a channel's bits mean.
+/// Meaning of a channel's bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Numeric {
     /// Two's complement.
@@ -11,24 +11,24 @@ pub enum Numeric {
     Unsigned,
     /// binary16 or binary32.
     Float,
-    /// Unsigned integer that stands for a number from 0 to 1, however it is read.
+    /// Unsigned integer that always reads as a number from 0 to 1.
     UnsignedNormalized,
-    /// Integer that stands for a number from -1 to 1, however it is read.
+    /// Signed integer that always reads as a number from -1 to 1.
     SignedNormalized,
 }
 
 /// Format of a texel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Format {
-    /// What a channel's bits mean.
+    /// Meaning of a channel's bits.
     pub numeric: Numeric,
-    /// Width of a channel: 8, 16 or 32.
+    /// Bits per channel: 8, 16 or 32.
     pub bits: u32,
-    /// 1, 2 or 4.
+    /// Number of channels: 1, 2 or 4.
     pub channels: u32,
 }
 
-/// Extends the low `bits` bits with their sign.
+/// Sign-extends the low `bits` bits.
 fn sign_extend(word: u32, bits: u32) -> u32 {
     let unused = 32 - bits.clamp(1, 32);
     ((word << unused).cast_signed() >> unused).cast_unsigned()
@@ -45,13 +45,13 @@ const PARTS_OF_255: [f32; 256] = {
     parts
 };
 
-/// Colour of a value stored by the sRGB curve (IEC 61966-2-1).
+/// Linear colour of an sRGB value (IEC 61966-2-1).
 fn linear_of_srgb(stored: f32) -> f32 {
     if stored <= 0.040_45 { stored / 12.92 } else { ((stored + 0.055) / 1.055).powf(2.4) }
 }
 
 impl Format {
-    /// A format that textures can have.
+    /// A supported texture format; `None` otherwise.
     pub fn new(numeric: Numeric, bits: u32, channels: u32) -> Option<Format> {
         let possible = match numeric {
             Numeric::Signed | Numeric::Unsigned => matches!(bits, 8 | 16 | 32),
@@ -61,17 +61,17 @@ impl Format {
         (possible && matches!(channels, 1 | 2 | 4)).then_some(Format { numeric, bits, channels })
     }
 
-    /// Bytes of a texel.
+    /// Bytes per texel.
     pub fn bytes(self) -> u32 {
         self.channels * self.bits / 8
     }
 
-    /// Is each channel a floating-point number, whatever the texture says of reading?
+    /// True if channels read as floating-point numbers regardless of the texture's read mode.
     pub fn is_float(self) -> bool {
         !matches!(self.numeric, Numeric::Signed | Numeric::Unsigned)
     }
 
-    /// The bits of a channel that there is.
+    /// Bits of an existing channel.
     #[inline(always)]
     fn stored(self, texel: u128, channel: usize) -> u32 {
         match self.bits {
@@ -81,7 +81,7 @@ impl Format {
         }
     }
 
-    /// Values of the channels: those of absent ones are 0, and the last 1.
+    /// Channel values; absent channels are 0, except the last, which is 1.
     #[inline]
     fn channels<T>(self, value: impl Fn(usize) -> T, zero: T, one: T) -> [T; 4]
     where
@@ -94,7 +94,7 @@ impl Format {
         }
     }
 
-    /// The channels of a texel's bytes as integers of 32 bits; absent ones are 0, and the last 1.
+    /// Channels as 32-bit integers; absent channels are 0, except the last, which is 1.
     #[inline]
     pub fn integers(self, texel: u128) -> [u32; 4] {
         let extended = |channel| {
@@ -104,8 +104,8 @@ impl Format {
         self.channels(extended, 0, 1)
     }
 
-    /// The channels of a texel's bytes as numbers, integers from 0 or -1 to 1; absent ones are 0, and the last 1. With `srgb` colours of
-    /// 8 bits are stored by that curve.
+    /// Channels as numbers, integers scaled to 0..1 or -1..1; absent channels are 0, except the last, which
+    /// is 1. With `srgb`, 8-bit colours are converted from sRGB.
     #[inline]
     pub fn numbers(self, texel: u128, srgb: bool) -> [f32; 4] {
         let number = |channel| self.number(self.stored(texel, channel));
@@ -137,8 +137,8 @@ impl Format {
         }
     }
 
-    /// A texel from the words of a formatted store (`sust.p`); its first [`Format::bytes`] bytes count. Integers are cut
-    /// to the channel's nearest, numbers rounded to what the channel can hold.
+    /// Texel for the words of a formatted store (`sust.p`), in the first [`Format::bytes`] bytes. Integers
+    /// are clamped to the channel, and numbers are rounded.
     pub fn texel(self, words: [u32; 4]) -> [u8; 16] {
         let mut texel = [0; 16];
         let width = (self.bits / 8) as usize;
@@ -165,7 +165,7 @@ impl Format {
         }
     }
 
-    /// The number that `channel_data_type` queries give (PTX manual, section 5.3, channel data types).
+    /// Result of `channel_data_type` queries (PTX manual, section 5.3, channel data types).
     pub fn data_type_code(self) -> u32 {
         match (self.numeric, self.bits) {
             (Numeric::SignedNormalized, 8) => 0x10d0,
@@ -183,7 +183,7 @@ impl Format {
         }
     }
 
-    /// The number that `channel_order` queries give (PTX manual, section 5.3, channel orders).
+    /// Result of `channel_order` queries (PTX manual, section 5.3, channel orders).
     pub fn order_code(self) -> u32 {
         match self.channels {
             1 => 0x10b0,
@@ -208,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_extended_by_their_sign() {
+    fn integer_channels_are_sign_extended() {
         assert_eq!(format(Numeric::Signed, 8, 2).integers(texel(&[0xff, 0x7f])), [u32::MAX, 127, 0, 1]);
         assert_eq!(format(Numeric::Unsigned, 16, 1).integers(texel(&[0xff, 0xff])), [0xffff, 0, 0, 1]);
     }
 
     #[test]
-    fn normalized_reads_go_from_0_or_minus_1_to_1() {
+    fn normalized_reads_span_the_unit_range() {
         let unsigned = format(Numeric::Unsigned, 8, 4).numbers(texel(&[0, 255, 51, 128]), false);
         assert_eq!(unsigned, [0.0, 1.0, 0.2, 128.0 / 255.0]);
         let signed = format(Numeric::Signed, 16, 2).numbers(texel(&[0x00, 0x80, 0xff, 0x7f]), false);
@@ -222,19 +222,19 @@ mod tests {
     }
 
     #[test]
-    fn half_precision_is_read_as_single() {
+    fn half_channels_read_as_singles() {
         assert_eq!(format(Numeric::Float, 16, 1).numbers(texel(&[0x00, 0x3e]), false)[0], 1.5);
     }
 
     #[test]
-    fn srgb_bends_colours_and_leaves_alpha() {
+    fn srgb_converts_colours_but_not_alpha() {
         let [red, _, _, alpha] = format(Numeric::Unsigned, 8, 4).numbers(texel(&[188, 0, 0, 188]), true);
         assert!((red - 0.502_886).abs() < 1e-5, "{red}");
         assert_eq!(alpha, 188.0 / 255.0);
     }
 
     #[test]
-    fn a_formatted_store_cuts_to_the_channel() {
+    fn formatted_stores_clamp_to_the_channel() {
         let cut = |numeric, bits, word: u32| format(numeric, bits, 1).texel([word; 4])[..4].to_vec();
         assert_eq!(cut(Numeric::Unsigned, 8, 300), [255, 0, 0, 0]);
         assert_eq!(cut(Numeric::Signed, 8, (-300i32).cast_unsigned())[0], 0x80);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn three_channels_or_wide_halves_are_no_format() {
+    fn three_channels_and_wide_halves_are_rejected() {
         assert_eq!(Format::new(Numeric::Float, 8, 1), None);
         assert_eq!(Format::new(Numeric::Unsigned, 8, 3), None);
         assert_eq!(Format::new(Numeric::SignedNormalized, 32, 1), None);

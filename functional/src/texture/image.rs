@@ -1,70 +1,70 @@
-//! Images: levels of texels in device memory, by rows and slices.
+//! Images: levels of texels in device memory, in rows and slices.
 //!
-//! Our layout of an array is the plain one: texels of a row follow one another, rows start every [`ROW_ALIGNMENT`] bytes
-//! or a multiple, slices (of depth, layers, faces of a cube) follow one another, and so do levels, the finest first. The
-//! hardware's block-linear layout is not documented; programs cannot see it.
+//! Arrays have a plain layout. Texels of a row are adjacent, rows start at multiples of [`ROW_ALIGNMENT`]
+//! bytes, and slices (depth, layers, cube faces) follow each other, as do levels, the finest first. The
+//! hardware's block-linear layout is undocumented, and programs cannot see it.
 
 use super::format::Format;
 
-/// Bytes at whose multiples the rows of an array start.
+/// Alignment of an array's rows in bytes.
 pub const ROW_ALIGNMENT: u64 = 32;
 
-/// Bytes at whose multiples the levels of an array start.
+/// Alignment of an array's levels in bytes.
 const LEVEL_ALIGNMENT: u64 = 256;
 
-/// What memory an image lies in.
+/// Kind of memory that holds an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageKind {
     /// An array (`cudaArray_t`).
     Array,
-    /// Linear memory: read by index, without filtering; outside of it is 0.
+    /// Linear memory: read by index, unfiltered; 0 outside.
     Linear,
-    /// Rows in linear memory.
+    /// Pitched rows in linear memory.
     Pitched,
 }
 
-/// One level.
+/// A level of a mipmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
-    /// Its first texel.
+    /// Address of the first texel.
     pub address: u64,
-    /// Texels of a row.
+    /// Texels per row.
     pub width: u32,
-    /// Rows of a slice; 1 in images of one dimension.
+    /// Rows per slice; 1 for one-dimensional images.
     pub height: u32,
-    /// Slices of a layer; 1 in images of fewer than three dimensions.
+    /// Slices per layer; 1 for images with fewer than three dimensions.
     pub depth: u32,
-    /// Bytes from one row to the next.
+    /// Bytes between rows.
     pub pitch: u64,
-    /// Bytes from one slice, or layer, to the next.
+    /// Bytes between slices, or between layers.
     pub slice: u64,
 }
 
 /// Texels in device memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// What memory they lie in.
+    /// Kind of memory.
     pub kind: ImageKind,
-    /// Their format.
+    /// Texel format.
     pub format: Format,
-    /// Coordinates of a texel within a layer: 1, 2, 3.
+    /// Number of coordinates within a layer: 1, 2, 3.
     pub dimensions: u32,
-    /// Layers; faces of a cube are layers.
+    /// Number of layers; cube faces are layers.
     pub layers: u32,
-    /// Is it made of cubes, of six layers each?
+    /// True for cubes, with six layers each.
     pub cube: bool,
-    /// The finest first; at least one.
+    /// Levels, the finest first; at least one.
     pub levels: Vec<Level>,
 }
 
-/// Extent of an array in texels; 0 along an axis that it does not have.
+/// Extent of an array in texels; 0 along absent axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Texels of a row.
+    /// Texels per row.
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Slices.
+    /// Number of slices.
     pub depth: u32,
 }
 
@@ -78,7 +78,7 @@ impl Level {
 }
 
 impl Image {
-    /// An array from address 0 on, and the bytes it takes; `None` if they pass 64 bits.
+    /// An array at address 0 and its size in bytes; `None` if the size exceeds 64 bits.
     pub fn array(
         format: Format,
         extent: Extent,
@@ -107,7 +107,7 @@ impl Image {
         Some((Image { kind, format, dimensions, layers: layers.max(1), cube, levels: placed }, end))
     }
 
-    /// The same image, further back in memory.
+    /// The image moved up by `by` bytes.
     pub fn moved(mut self, by: u64) -> Image {
         for level in &mut self.levels {
             level.address = level.address.wrapping_add(by);
@@ -115,7 +115,7 @@ impl Image {
         self
     }
 
-    /// The level, or the coarsest there is.
+    /// Level `number`, or the coarsest.
     pub fn level(&self, number: usize) -> Option<&Level> {
         self.levels.get(number).or(self.levels.last())
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn more_bytes_than_64_bits_count_are_no_array() {
+    fn arrays_beyond_64_bit_sizes_are_rejected() {
         let format = Format::new(Numeric::Float, 32, 4).unwrap();
         let extent = Extent { width: u32::MAX, height: u32::MAX, depth: u32::MAX };
         assert_eq!(Image::array(format, extent, 1, false, 1), None);

@@ -1,26 +1,26 @@
-//! Levels of a mipmap: which ones are read, with which weights (CUDA runtime API, `cudaTextureDesc`; the OpenGL
-//! specification where that is silent: scale factor and level of detail, EXT_texture_filter_anisotropic).
+//! Mipmap levels: selection and weights (CUDA runtime API, `cudaTextureDesc`). Where that is silent, the
+//! OpenGL specification applies: scale factor and level of detail, EXT_texture_filter_anisotropic.
 
 use super::filter::{Filter, PARTS};
 use super::{Level, Sampler};
 
-/// The levels that are read.
+/// Levels to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
-    /// The finer one.
+    /// Finer level.
     pub first: usize,
-    /// Weight of the next coarser one, of [`PARTS`].
+    /// Weight of the next coarser level, out of [`PARTS`].
     pub fraction: u32,
 }
 
 impl Levels {
-    /// The finest level alone.
+    /// Only the finest level.
     pub const FINEST: Levels = Levels { first: 0, fraction: 0 };
 
-    /// The levels for a level of detail, of `count`.
+    /// Levels for a level of detail, out of `count`.
     pub fn of(sampler: &Sampler, detail: f64, count: usize) -> Levels {
         let (least, most) = sampler.level_range;
-        // Either limit may be no number, or on the other's side.
+        // Limits may be NaN, or in the wrong order.
         let detail = (detail + f64::from(sampler.bias)).max(least.into()).min(most.into());
         let detail = detail.min(count.saturating_sub(1) as f64).max(0.0);
         let parts = match sampler.level_filter {
@@ -32,18 +32,18 @@ impl Levels {
     }
 }
 
-/// How far a pixel reaches over the texels of the finest level.
+/// Footprint of a pixel on the texels of the finest level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footprint {
     /// Level of detail.
     pub detail: f64,
-    /// Samples that are averaged.
+    /// Number of averaged samples.
     pub samples: u32,
-    /// From the first to the last sample, as part of the image.
+    /// Vector from the first to the last sample, in units of the image.
     pub axis: [f64; 3],
 }
 
-/// The footprint of derivatives, which are parts of the image.
+/// Footprint for derivatives in units of the image.
 pub fn footprint(level: &Level, [dx, dy]: [[f64; 3]; 2], anisotropy: u32) -> Footprint {
     let size = [level.width, level.height, level.depth].map(f64::from);
     let length =
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_level_or_two_with_weights_are_read() {
+    fn level_filter_selects_nearest_or_two_levels() {
         let levels = |filter, detail| Levels::of(&sampler(filter), detail, 4);
         assert_eq!(levels(Filter::Point, 1.25), Levels { first: 1, fraction: 0 });
         assert_eq!(levels(Filter::Point, 1.75), Levels { first: 2, fraction: 0 });
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn bias_and_limits_count_before_the_levels_there_are() {
+    fn bias_and_limits_apply_before_the_level_count() {
         let sampler = Sampler { bias: 0.5, level_range: (1.0, 2.25), ..sampler(Filter::Linear) };
         assert_eq!(Levels::of(&sampler, 0.0, 4), Levels { first: 1, fraction: 0 });
         assert_eq!(Levels::of(&sampler, 1.0, 4), Levels { first: 1, fraction: 128 });
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_of_detail_is_the_logarithm_of_the_longer_derivative_in_texels() {
+    fn detail_is_the_log_of_the_longer_derivative() {
         let level = Level { address: 0, width: 64, height: 32, depth: 1, pitch: 0, slice: 0 };
         let derivatives = [[4.0 / 64.0, 0.0, 0.0], [0.0, 1.0 / 32.0, 0.0]];
         let plain = footprint(&level, derivatives, 1);

@@ -1,9 +1,10 @@
-//! Textures and surfaces: what a handle stands for, as data, and what reading through it gives.
+//! Textures and surfaces: objects behind handles, and reads through them.
 //!
-//! A device has a [`Table`] of textures, samplers and surfaces by handle. A handle is a number that the API made up, or
-//! the address of the module's variable that a reference is bound to. A launch sees the table as it was when it was made.
-//! Sampling turns coordinates into addresses of texels, reads those through [`Texels`], which checks them as any other
-//! access, and computes with the values: [`sample`] over [`address`], [`filter`], [`format`], [`cube`] and [`level`].
+//! A device has a [`Table`] of textures, samplers and surfaces by handle. A handle is a number from the
+//! API, or the address of the module variable to which a reference is bound. A launch uses a snapshot of
+//! the table. Sampling ([`sample`]) converts coordinates to texel addresses, reads them through [`Texels`],
+//! which checks them like any access, and computes the value with [`address`], [`filter`], [`format`],
+//! [`cube`] and [`level`].
 
 pub mod address;
 mod cube;
@@ -28,26 +29,26 @@ pub use sample::{Lod, Place, Value};
 
 use crate::fault::FaultKind;
 
-/// How coordinates lead to texels, and texels to a value (CUDA programming guide, texture memory).
+/// Mapping from coordinates to texels, and from texels to a value (CUDA programming guide, texture memory).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampler {
-    /// For each coordinate, what lies outside of the image.
+    /// Address mode of each coordinate.
     pub address: [AddressMode; 3],
-    /// Within a level.
+    /// Filter within a level.
     pub filter: Filter,
-    /// Between levels.
+    /// Filter between levels.
     pub level_filter: Filter,
-    /// The image's extent is 1 along each axis, not its number of texels.
+    /// True if the image has extent 1 along each axis instead of its number of texels.
     pub normalized_coordinates: bool,
-    /// What lies outside with [`AddressMode::Border`].
+    /// Colour for [`AddressMode::Border`].
     pub border: [f32; 4],
-    /// Added to the level asked for.
+    /// Offset added to the requested level.
     pub bias: f32,
-    /// The finest and the coarsest level that are used.
+    /// Finest and coarsest level used.
     pub level_range: (f32, f32),
-    /// Samples along a stretched footprint, at most.
+    /// Maximum samples along an anisotropic footprint.
     pub anisotropy: u32,
-    /// Filtering goes on across the edges of a cube.
+    /// True to filter across the edges of a cube.
     pub seamless: bool,
 }
 
@@ -67,38 +68,38 @@ impl Default for Sampler {
     }
 }
 
-/// What a texture handle stands for.
+/// Texture behind a handle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Texture {
     /// The texels.
     pub image: Image,
-    /// How they are read where the instruction names no sampler.
+    /// Default sampler, for instructions without one.
     pub sampler: Sampler,
-    /// Integers of 8 and 16 bits are read as numbers from 0 or -1 to 1.
+    /// True to read 8-bit and 16-bit integers as numbers from 0 or -1 to 1.
     pub normalized_reads: bool,
-    /// Colours of 8 bits are stored by the sRGB curve.
+    /// True if 8-bit colours are sRGB values.
     pub srgb: bool,
 }
 
 /// Textures, samplers and surfaces by handle.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// Textures with their own samplers.
+    /// Textures with their default samplers.
     pub textures: FxHashMap<u64, Arc<Texture>>,
-    /// Samplers of their own.
+    /// Separate samplers.
     pub samplers: FxHashMap<u64, Sampler>,
     /// Surfaces.
     pub surfaces: FxHashMap<u64, Arc<Image>>,
 }
 
 impl Table {
-    /// The sampler of a handle; that of a texture serves too.
+    /// Sampler of a handle; a texture's handle gives its default sampler.
     pub fn sampler(&self, handle: u64) -> Option<&Sampler> {
         let own = self.samplers.get(&handle);
         own.or_else(|| self.textures.get(&handle).map(|texture| &texture.sampler))
     }
 
-    /// Forgets what a handle stands for; says whether it stood for something.
+    /// Removes a handle; returns whether it existed.
     pub fn remove(&mut self, handle: u64) -> bool {
         let texture = self.textures.remove(&handle).is_some();
         let sampler = self.samplers.remove(&handle).is_some();
@@ -106,23 +107,23 @@ impl Table {
     }
 }
 
-/// A device's table.
+/// Table of a device.
 #[derive(Debug, Default)]
 pub struct Textures(RwLock<Arc<Table>>);
 
 impl Textures {
-    /// The table as it is now.
+    /// Snapshot of the table.
     pub fn snapshot(&self) -> Arc<Table> {
         Arc::clone(&self.0.read())
     }
 
-    /// Changes the table for launches to come.
+    /// Changes the table for later launches.
     pub fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
         change(Arc::make_mut(&mut self.0.write()))
     }
 }
 
-/// Memory that texels are read from.
+/// Memory with texels.
 pub trait Texels {
     /// Bytes at an address.
     fn read<const BYTES: usize>(&mut self, address: u64) -> Result<[u8; BYTES], FaultKind>;

@@ -1,10 +1,10 @@
-//! Samplers that a module declares: `.global .samplerref s = { addr_mode_0 = wrap, filter_mode = linear };`.
+//! Samplers declared by a module: `.global .samplerref s = { addr_mode_0 = wrap, filter_mode = linear };`.
 
 use ptx_frontend::ir::Initial;
 
 use super::{AddressMode, Filter, Sampler};
 
-/// The sampler that a reference's initial properties describe (PTX manual, section 5.3).
+/// Sampler for the initial properties of a reference (PTX manual, section 5.3).
 pub fn sampler_of(properties: &[Initial]) -> Sampler {
     let mut sampler = Sampler { normalized_coordinates: true, ..Sampler::default() };
     for initial in properties {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn properties_become_a_sampler() {
+    fn initial_properties_define_the_sampler() {
         let property = |name: &str, value: &str| Initial::Property { name: name.into(), value: value.into() };
         let sampler = sampler_of(&[
             property("addr_mode_0", "wrap"),

@@ -1,4 +1,4 @@
-//! From coordinates to a value: `tex` and `tld4` for one lane.
+//! Sampling: from coordinates to a value, for `tex` and `tld4` of one lane.
 
 use super::address::AddressMode;
 use super::filter::{Between, Filter, PARTS, between, nearest, weight};
@@ -7,50 +7,50 @@ use super::level::{Levels, footprint};
 use super::{Sampler, Texels, Texture, cube};
 use crate::fault::FaultKind;
 
-/// Where a texture is read.
+/// Location of a texture read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
-    /// Layer, or cube of an array of cubes; the nearest one there is.
+    /// Layer, or cube in an array of cubes, clamped to the range.
     pub layer: u32,
-    /// The coordinates.
+    /// Coordinates within the layer.
     pub coordinates: Coordinates,
-    /// Texels added to the coordinates.
+    /// Offsets in texels, added to the coordinates.
     pub offsets: [i32; 3],
 }
 
-/// Coordinates within a layer; 0 along an axis that the geometry does not have.
+/// Coordinates within a layer; 0 along absent axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Coordinates {
-    /// Indices of texels.
+    /// Texel indices.
     Texel([i32; 3]),
-    /// Places on the image.
+    /// Positions on the image.
     Image([f32; 3]),
-    /// A direction into a cube.
+    /// Direction into a cube.
     Cube([f32; 3]),
 }
 
-/// Which level of a mipmap is read.
+/// Level of detail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lod {
-    /// The finest.
+    /// Finest level.
     Base,
-    /// This one, perhaps between two.
+    /// Explicit level, possibly between two.
     Level(f32),
-    /// What a pixel with these derivatives of the coordinates calls for.
+    /// Level for a pixel with these derivatives of the coordinates.
     Gradient([[f32; 3]; 2]),
 }
 
-/// What is read.
+/// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// Channels as they are, extended to 32 bits.
+    /// Raw channels, extended to 32 bits.
     Integers([u32; 4]),
     /// Channels as numbers.
     Numbers([f32; 4]),
 }
 
 impl Value {
-    /// The channels' bits.
+    /// Bits of the channels.
     pub fn words(self) -> [u32; 4] {
         match self {
             Value::Integers(words) => words,
@@ -67,19 +67,19 @@ impl Value {
     }
 }
 
-/// A texture with a sampler: what is the same for all places that are read.
+/// Texture and sampler, with properties that hold for all reads.
 pub struct Sampling<'a> {
     texture: &'a Texture,
     sampler: &'a Sampler,
-    /// For each coordinate, what lies outside. An axis that the image does not have has one texel.
+    /// Address mode of each coordinate. An absent axis has one texel.
     modes: [AddressMode; 3],
     filter: Filter,
-    /// Texels are read as numbers.
+    /// True if texels read as numbers.
     reads_numbers: bool,
 }
 
 impl<'a> Sampling<'a> {
-    /// The texture read by the sampler.
+    /// Sampling of the texture with the sampler.
     pub fn new(texture: &'a Texture, sampler: &'a Sampler) -> Sampling<'a> {
         let image = &texture.image;
         let reads_numbers = image.format.is_float() || (texture.normalized_reads && image.format.bits < 32);
@@ -99,7 +99,7 @@ impl<'a> Sampling<'a> {
     }
 }
 
-/// A texture being read by one lane.
+/// A texture under read by one lane.
 struct Reader<'a, M> {
     sampling: &'a Sampling<'a>,
     texture: &'a Texture,
@@ -107,18 +107,18 @@ struct Reader<'a, M> {
     memory: &'a mut M,
 }
 
-/// A place on one image, in texels of a level.
+/// Location on an image, in texels of a level.
 #[derive(Clone, Copy)]
 struct Spot {
     /// Cell of texels along x, y, z.
     cell: [Between; 3],
-    /// Layer; of cubes the first layer of the cube.
+    /// Layer; for cubes, the first layer of the cube.
     layer: u32,
     /// Face of a cube.
     face: Option<u32>,
 }
 
-/// The texture at a place.
+/// Value of the texture at a location.
 pub fn sample<M: Texels>(
     sampling: &Sampling<'_>,
     place: &Place,
@@ -145,7 +145,8 @@ pub fn sample<M: Texels>(
     }
 }
 
-/// One component of the four texels around a place, counter-clockwise from the lower left (PTX manual, `tld4`).
+/// One component of the four texels around a location, counter-clockwise from the lower left (PTX manual,
+/// `tld4`).
 pub fn gather<M: Texels>(
     sampling: &Sampling<'_>,
     place: &Place,
@@ -172,7 +173,7 @@ pub fn gather<M: Texels>(
     })
 }
 
-/// Number of the axis's coordinate in texels of a level.
+/// Coordinate in texels of a level.
 fn texels(coordinate: f64, size: u32, normalized: bool) -> f64 {
     if normalized { coordinate * f64::from(size) } else { coordinate }
 }
@@ -182,7 +183,7 @@ impl<M: Texels> Reader<'_, M> {
         if self.sampling.reads_numbers { Value::Numbers([0.0; 4]) } else { Value::Integers([0; 4]) }
     }
 
-    /// What 1 along each axis is as a part of the image.
+    /// Units of the coordinates along each axis, as fractions of the image.
     fn image_units(&self) -> [f64; 3] {
         match self.texture.image.level(0) {
             Some(level) if !self.sampler.normalized_coordinates => {
@@ -203,7 +204,7 @@ impl<M: Texels> Reader<'_, M> {
         let anisotropy = if self.sampling.reads_numbers { self.sampler.anisotropy } else { 1 };
         let footprint = footprint(level, derivatives, anisotropy);
         let levels = Levels::of(self.sampler, footprint.detail, self.texture.image.levels.len());
-        // A direction into a cube is not moved along the face.
+        // A direction into a cube cannot move along a face.
         let Some(at) = at.filter(|_| footprint.samples > 1) else { return self.levels(place, levels) };
         let scale = self.image_units();
         let mut sum = [0.0; 4];
@@ -220,7 +221,7 @@ impl<M: Texels> Reader<'_, M> {
         Ok(Value::Numbers(sum.map(|channel| channel as f32)))
     }
 
-    /// One level, or two weighted.
+    /// Value of one level, or of two weighted levels.
     fn levels(&mut self, place: &Place, levels: Levels) -> Result<Value, FaultKind> {
         let image = &self.texture.image;
         let Some(level) = image.level(levels.first) else { return Ok(self.nothing()) };
@@ -244,7 +245,7 @@ impl<M: Texels> Reader<'_, M> {
         if spot.face.is_some() { self.corners_of_face(level, &spot) } else { self.corners(level, &spot) }
     }
 
-    /// The weighted sum of the corners of a cell. A texel of weight 0 is not read.
+    /// Weighted sum of a cell's corners. Texels of weight 0 are not read.
     fn corners(&mut self, level: &Level, spot: &Spot) -> Result<Value, FaultKind> {
         let size = [level.width, level.height, level.depth];
         let mut next = [[None; 2]; 3];
@@ -273,7 +274,7 @@ impl<M: Texels> Reader<'_, M> {
         Ok(Value::Numbers(sum.map(|channel| channel as f32)))
     }
 
-    /// The same on a face of a cube, where texels beside it may lie on another face.
+    /// Weighted sum of a cell's corners on a cube face, whose neighbouring texels may be on other faces.
     fn corners_of_face(&mut self, level: &Level, spot: &Spot) -> Result<Value, FaultKind> {
         let mut sum = [0.0; 4];
         for corner in 0..8 {
@@ -287,7 +288,7 @@ impl<M: Texels> Reader<'_, M> {
         Ok(Value::Numbers(sum.map(|channel| channel as f32)))
     }
 
-    /// The cell of texels that a place lies in.
+    /// Cell of texels that contains a location.
     fn spot(&self, place: &Place, level: &Level, filter: Filter) -> Spot {
         let image = &self.texture.image;
         let size = [level.width, level.height, level.depth];
@@ -318,7 +319,7 @@ impl<M: Texels> Reader<'_, M> {
         spot
     }
 
-    /// The texel with these indices, perhaps outside of the image.
+    /// Texel with these indices, possibly outside of the image.
     fn texel(&mut self, level: &Level, spot: &Spot, indices: [i64; 3]) -> Result<Value, FaultKind> {
         let image = &self.texture.image;
         let (indices, layer) = match spot.face {
@@ -341,7 +342,7 @@ impl<M: Texels> Reader<'_, M> {
         self.read(level, texel)
     }
 
-    /// A texel of the image.
+    /// Texel inside the image.
     #[inline(always)]
     fn read(&mut self, level: &Level, texel: [u32; 3]) -> Result<Value, FaultKind> {
         let (format, bytes) = (self.texture.image.format, self.bytes(level, texel)?);
@@ -352,7 +353,7 @@ impl<M: Texels> Reader<'_, M> {
         })
     }
 
-    /// The bytes of a texel of the image, the first in the lowest bits.
+    /// Bytes of a texel inside the image, the first in the lowest bits.
     #[inline(always)]
     fn bytes(&mut self, level: &Level, texel: [u32; 3]) -> Result<u128, FaultKind> {
         let bytes = self.texture.image.format.bytes();
@@ -366,7 +367,7 @@ impl<M: Texels> Reader<'_, M> {
         })
     }
 
-    /// The border's value, as an integer where texels are integers.
+    /// Border colour, as an integer for integer texels.
     fn border(&self) -> Value {
         if self.texture.image.kind == ImageKind::Linear {
             return self.nothing();
@@ -382,7 +383,7 @@ impl<M: Texels> Reader<'_, M> {
     }
 }
 
-/// The texel beside a face, on the face that it really lies on: indices and layer.
+/// Texel beside a face, mapped to the adjacent face: indices and layer.
 fn across_edges(level: &Level, face: u32, [x, y, z]: [i64; 3], first: u32) -> ([i64; 3], u32) {
     let (width, height) = (i64::from(level.width), i64::from(level.height));
     if (0..width).contains(&x) && (0..height).contains(&y) {

@@ -1,51 +1,51 @@
-//! Surfaces: where an element lies, and what happens outside (PTX manual 9.7.11).
+//! Surfaces: address of an element, and handling of accesses outside (PTX manual 9.7.11).
 
 use super::image::Image;
 
-/// What an access outside of a surface does.
+/// Handling of accesses outside of a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
-    /// Ends the launch with a fault.
+    /// End the launch with a fault.
     Trap,
-    /// Goes to the nearest place of the surface.
+    /// Access the nearest element.
     Clamp,
-    /// Reads 0, writes nothing.
+    /// Read 0, write nothing.
     Zero,
 }
 
-/// Where an access goes.
+/// Target of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// To this address.
+    /// An address.
     Address(u64),
-    /// Nowhere.
+    /// No memory.
     Nothing,
-    /// Out of the surface, which is a fault.
+    /// Outside of the surface: a fault.
     Outside,
 }
 
-/// An access of `bytes` bytes at `[x, y, z]` of a layer, where x counts units of `unit` bytes.
+/// An access of `bytes` bytes at `[x, y, z]` of a layer, with x in units of `unit` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// Layer.
     pub layer: u32,
-    /// Coordinates; 0 along an axis that the geometry does not have.
+    /// Coordinates; 0 along absent axes.
     pub coordinates: [i32; 3],
-    /// Bytes that x counts.
+    /// Bytes per unit of x.
     pub unit: u32,
     /// Bytes accessed.
     pub bytes: u32,
-    /// What an access outside does.
+    /// Handling of accesses outside.
     pub boundary: Boundary,
 }
 
-/// Where an access of a surface goes.
+/// Target of a surface access.
 pub fn locate(surface: &Image, access: &Access) -> Target {
     let Some(level) = surface.level(0) else { return Target::Outside };
     let row = u64::from(level.width) * u64::from(surface.format.bytes());
     let [x, y, z] = access.coordinates.map(i64::from);
     let at = x * i64::from(access.unit);
-    // The last place of a row that has room for the access.
+    // Last position in a row with room for the access.
     let last = row as i64 - i64::from(access.bytes);
     let third =
         if surface.dimensions == 3 { (z, level.depth) } else { (access.layer.into(), surface.layers) };
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn x_counts_bytes_y_rows_and_layers_follow_one_another() {
+    fn surface_coordinates_address_bytes_rows_and_layers() {
         let level = surface().levels[0];
         let expected = 1000 + level.slice + 2 * level.pitch + 8;
         assert_eq!(at([8, 2, 0], 1, Boundary::Trap), Target::Address(expected));
     }
 
     #[test]
-    fn outside_is_a_fault_or_nothing_or_the_edge() {
+    fn outside_accesses_trap_vanish_or_clamp() {
         for coordinates in [[-1, 0, 0], [17, 0, 0], [0, 3, 0], [0, -1, 0], [i32::MAX, i32::MIN, 0]] {
             assert_eq!(at(coordinates, 0, Boundary::Trap), Target::Outside);
             assert_eq!(at(coordinates, 0, Boundary::Zero), Target::Nothing);

@@ -1,11 +1,12 @@
-//! Launches whose order of execution a timing model chooses: it pulls machine instructions from each warp through
-//! [`warp_stream::KernelSource`], and the engine executes one when the model says so.
+//! Timed launches: a timing model chooses the order of execution. The model pulls machine instructions from
+//! each warp through [`warp_stream::KernelSource`], and the engine executes an instruction when the model
+//! issues it.
 //!
-//! What takes effect when: an access to memory and all arithmetic when the instruction is issued; an atomic operation, a
-//! reduction, and a load that asks for the value others see (`volatile`, `relaxed`, `acquire` beyond the CTA) when the
-//! model performs it ([`crate::engine`]'s deferred ops). Atomic operations on vectors and on 128 bits are not put off.
-//! Kernels that the kernel launches are executed when it has ended, by the launch's [`Launcher`](crate::children::Launcher), and those
-//! that it waits for without a model.
+//! Arithmetic and plain memory accesses take effect at issue. Atomic operations, reductions, and loads of
+//! the value that others see (`volatile`, `relaxed`, `acquire` beyond the CTA) take effect when the model
+//! performs them ([`crate::engine`]'s deferred ops). Vector and 128-bit atomics are not deferred. Child
+//! kernels run after their parent's end, by the launch's [`Launcher`](crate::children::Launcher); children
+//! that their parent waits for run without a model.
 
 mod saved;
 mod source;
@@ -27,48 +28,49 @@ pub(crate) use saved::SavedSm;
 use source::Left;
 pub use source::LiveKernel;
 
-/// Why a launch did not complete.
+/// Reason for which a launch did not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum TimedError<E> {
-    /// Launched without a model it would not have completed either, or a lane faulted.
+    /// The launch fails without a model too, or a lane faulted.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It needs something that cannot be executed step by step.
+    /// The launch needs something that stepped execution does not support.
     #[error("{} cannot be timed: {reason}", signature(.kernel))]
     Unsupported {
-        /// Kernel.
+        /// Kernel name.
         kernel: String,
-        /// What.
+        /// Unsupported property.
         reason: &'static str,
     },
-    /// Whoever drives it has given up.
+    /// The model has given up.
     #[error("{0}")]
     Drive(E),
 }
 
-/// Why a launch that was suspended did not complete.
+/// Reason for which a suspended launch did not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum TimedResumeError<E> {
-    /// It cannot go on from the state that it was given.
+    /// The state does not allow resumption.
     #[error(transparent)]
     State(#[from] ResumeError),
-    /// As of every launch.
+    /// Error of any launch.
     #[error(transparent)]
     Launch(#[from] TimedError<E>),
 }
 
-/// Which launch of a run it is.
+/// Identity of a launch in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Number of the launch in the run, from 1.
     pub launch: u64,
-    /// Number of the stream it came from.
+    /// Number of the CUDA stream.
     pub stream: u64,
 }
 
-/// As [`crate::launch::launch`], but `drive` executes the kernel, in an order of its own. Its answer is the launch's. When
-/// a lane faults, the source's error says so, and so does the launch's, whatever `drive` makes of it. If it saves the launch
-/// ([`LiveKernel::suspend`]), nothing more of it is executed.
+/// Launches a kernel like [`crate::launch::launch`], but `drive` executes it in its own order and returns
+/// the result. A faulting lane makes the source return an error, and the launch fails with the fault
+/// regardless of `drive`'s result. After a suspension ([`LiveKernel::suspend`]), the launch executes
+/// nothing more.
 pub fn launch<T, E>(
     device: &Device,
     program: &Arc<Program>,
@@ -82,9 +84,9 @@ pub fn launch<T, E>(
     drive_prepared((prepared, machine), (left, None), identity, drive)
 }
 
-/// As [`launch`], but goes on with a launch that was suspended: what had been executed before is not given to `drive`, and
-/// CTAs that had started go on from where they stood. One that was saved while a model executed it has the warps of each SM as
-/// they were: `drive` goes on from its own state of then.
+/// Resumes a suspended launch like [`launch`]. `drive` gets the CTAs that have not ended, and started CTAs
+/// continue where they stood. If a timing model executed the launch, the warps of each SM are restored, and
+/// `drive` continues from its own saved state.
 pub fn launch_from<T, E>(
     device: &Device,
     program: &Arc<Program>,
@@ -105,12 +107,12 @@ pub fn launch_from<T, E>(
     Ok(drive_prepared((prepared, machine), (left, Some(suspended)), identity, drive)?)
 }
 
-/// The machine side of a program that can be executed step by step when it is launched so.
+/// Machine code of a program that supports stepped execution of this launch.
 fn machine<'p, E>(program: &'p Program, config: &LaunchConfig) -> Result<&'p Machine, TimedError<E>> {
     let unsupported = |reason| Err(TimedError::Unsupported { kernel: program.kernel().name.clone(), reason });
     let cluster = config.cluster_of(program);
     match &program.machine {
-        None => unsupported("it was not bound in the order of its machine code"),
+        None => unsupported("it was not bound for a timing model"),
         Some(_) if cluster.is_some_and(|cluster| cluster != [1; 3]) => unsupported("it has clusters of CTAs"),
         Some(machine) => Ok(machine),
     }
@@ -122,7 +124,7 @@ fn drive_prepared<T, E>(
     identity: Identity,
     drive: impl FnOnce(&LiveKernel<'_>) -> Result<T, E>,
 ) -> Result<T, TimedError<E>> {
-    // SMs may be simulated by threads of their own.
+    // SMs may be simulated by separate threads.
     prepared.grid.has_one_worker = false;
     let source =
         LiveKernel::new(kernel(&prepared.grid, machine, identity), (&prepared, machine), left, begun);
@@ -137,11 +139,13 @@ fn drive_prepared<T, E>(
     driven.map_err(TimedError::Drive)
 }
 
-/// Registers of an SM, for which kernels are assembled (programming guide, "Compute Capabilities": all since 5.0).
+/// Registers per SM for which kernels are assembled (programming guide, "Compute Capabilities": all since
+/// 5.0).
 const REGISTERS_OF_SM: u32 = 65_536;
 
 fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
-    // The vendor's assembler may need fewer registers than lowered code. A CTA that would run for it runs here too.
+    // The vendor's assembler may need fewer registers than lowered code. A CTA that fits with its code must
+    // fit here too.
     let fitting = fitting_registers(REGISTERS_OF_SM, grid.warps_per_cta());
     Kernel {
         name: grid.program.kernel().name.clone(),

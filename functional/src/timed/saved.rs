@@ -1,4 +1,4 @@
-//! What an SM has of a launch, as data.
+//! Saved state of an SM for a launch.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,44 +6,44 @@ use super::source::Resident;
 use crate::engine::grid::Grid;
 use crate::engine::stepping::{Deferred, SavedDeferred, SavedSteps, SteppedCluster};
 
-/// Slots of an SM, at most.
+/// Maximum CTA slots per SM.
 const MOST_SLOTS: usize = 1 << 10;
 
-/// What an SM has of a launch: CTAs whose warps stand between two instructions, and what these have put off.
+/// Saved state of an SM: CTAs between two instructions, and their deferred ops.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedSm {
-    /// Its number.
+    /// Number of the SM.
     pub(crate) sm: u32,
-    /// By slot; nothing where none is under way.
+    /// CTA in each slot; `None` in free slots.
     ctas: Vec<Option<SavedSteps>>,
     deferred: SavedDeferred,
 }
 
 impl SavedSm {
-    /// What an SM has, if it has anything.
+    /// State of an SM, if the SM has any.
     pub(super) fn of(sm: u32, resident: &mut Resident) -> Option<SavedSm> {
         let ctas: Vec<_> = resident.ctas.iter_mut().map(SteppedCluster::save).collect();
         let deferred = resident.deferred.save();
         ctas.iter().any(Option::is_some).then_some(SavedSm { sm, ctas, deferred })
     }
 
-    /// Checks that SMs can have this of a launch, and says what is wrong if they cannot.
+    /// Checks that SMs can be in this state; the error names the inconsistency.
     pub(crate) fn check_all(all: &[SavedSm], grid: &Grid<'_>) -> Result<(), &'static str> {
         if !all.is_sorted_by(|one, next| one.sm < next.sm) {
-            return Err("an SM that is there twice");
+            return Err("an SM that occurs twice");
         }
         let mut numbers: Vec<u64> =
             all.iter().flat_map(|saved| saved.ctas.iter().flatten()).map(SavedSteps::index).collect();
         numbers.sort_unstable();
         if !numbers.is_sorted_by(|one, next| one < next) {
-            return Err("a CTA that is under way twice");
+            return Err("a CTA that is resident twice");
         }
         all.iter().try_for_each(|saved| saved.check(grid))
     }
 
     fn check(&self, grid: &Grid<'_>) -> Result<(), &'static str> {
         if self.ctas.len() > MOST_SLOTS {
-            return Err("more CTAs than an SM can have");
+            return Err("more CTAs than an SM can hold");
         }
         for (slot, cta) in (0..).zip(&self.ctas) {
             cta.as_ref().map_or(Ok(()), |cta| cta.check(grid, slot, &self.deferred))?;
@@ -52,7 +52,7 @@ impl SavedSm {
         self.deferred.check(&grid.program, pending)
     }
 
-    /// What the SM has that goes on from data that was checked.
+    /// Restores the SM from checked data.
     pub(super) fn restore(&self, grid: &Grid<'_>) -> Resident {
         let restore = |(slot, saved): (u32, &Option<SavedSteps>)| match saved {
             Some(saved) => SteppedCluster::resumed(grid, (self.sm, slot), saved),

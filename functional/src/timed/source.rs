@@ -1,6 +1,6 @@
 //! The engine as a source of machine instructions.
 //!
-//! What an SM has is kept when its source is dropped, and taken up again by the next source for it.
+//! The state of an SM outlives its source; the next source for the SM takes it over.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,44 +21,44 @@ use crate::suspend::{Refusal, SuspendedLaunch};
 /// Steps between two looks at the watchdog's clock.
 const STEPS_PER_LOOK: u32 = 1 << 8;
 
-/// The CTAs that are to be executed.
+/// Remaining CTAs.
 pub(super) struct Left<'g> {
-    /// Those that have started, by number, where they stood.
+    /// Saved state of started CTAs, by number.
     pub(super) started: BTreeMap<u64, &'g SavedCluster>,
-    /// The first that has not.
+    /// First CTA that has not started.
     pub(super) next: u64,
     /// CTAs of the launch.
     pub(super) count: u64,
 }
 
-/// What an SM has.
+/// Resident state of an SM.
 #[derive(Debug, Default)]
 pub(super) struct Resident {
-    /// By slot.
+    /// CTA in each slot.
     pub(super) ctas: Vec<SteppedCluster>,
     pub(super) deferred: Deferred,
 }
 
-/// What SMs have.
+/// State of an SM between sources.
 #[derive(Debug)]
 enum Kept {
-    /// A source has it.
+    /// Held by a source.
     Taken,
-    /// None has.
+    /// Kept for the next source.
     Here(Resident),
 }
 
-/// A launch that is executed step by step.
+/// A launch in stepped execution.
 pub struct LiveKernel<'g> {
     kernel: Kernel,
     prepared: &'g Prepared<'g>,
     machine: &'g Machine,
     left: Left<'g>,
-    /// Where it had begun before.
+    /// Saved state from which the launch was resumed.
     begun: Option<&'g SuspendedLaunch>,
-    /// The first fault of a lane, of SMs that fault at once that of the lowest number, with its SM.
+    /// First fault of a lane and its SM. Among SMs that fault at once, the lowest number wins.
     fault: Mutex<Option<(u32, Box<Fault>)>>,
-    /// By SM, of those that had a source.
+    /// State of each SM that had a source.
     kept: Mutex<BTreeMap<u32, Kept>>,
     suspended: AtomicBool,
 }
@@ -84,11 +84,12 @@ impl<'g> LiveKernel<'g> {
         }
     }
 
-    /// The launch as data, between two instructions: what all SMs have, whose sources were dropped. After this it is not
-    /// executed any more; refused, it can go on: new sources take up what the SMs have.
+    /// Saves the launch between two instructions, from the state of all SMs, whose sources must have been
+    /// dropped. Afterwards the launch executes nothing more. After a refusal it can continue with new
+    /// sources.
     ///
     /// # Errors
-    /// Why it cannot be saved.
+    /// The reason for the refusal.
     pub fn suspend(&self) -> Result<SuspendedLaunch, Refusal> {
         let grid = &self.prepared.grid;
         if grid.owner.checker().is_some() {
@@ -110,7 +111,7 @@ impl<'g> LiveKernel<'g> {
         Ok(saved)
     }
 
-    /// The first fault of a lane, and whether the launch was saved.
+    /// First fault of a lane, and whether the launch was suspended.
     pub(super) fn end(self) -> (Option<Box<Fault>>, bool) {
         (self.fault.into_inner().map(|(_, fault)| fault), self.suspended.into_inner())
     }
@@ -148,12 +149,12 @@ impl KernelSource for LiveKernel<'_> {
     }
 }
 
-/// The CTAs on one SM.
+/// CTAs on one SM.
 struct LiveWarps<'g> {
     sm: u32,
     kernel: &'g LiveKernel<'g>,
     engine: Engine<'g>,
-    /// By slot.
+    /// CTA in each slot.
     ctas: Vec<SteppedCluster>,
     steps: u32,
 }
@@ -165,18 +166,18 @@ impl Drop for LiveWarps<'_> {
     }
 }
 
-/// A call about a warp that there is not, or that has nothing to issue.
+/// Error of a call for a warp that does not exist or cannot issue.
 #[derive(Debug, thiserror::Error)]
-#[error("warp {} of CTA slot {} is not there, or not ready", .0.warp, .0.cta)]
+#[error("warp {} of CTA slot {} does not exist or is not ready", .0.warp, .0.cta)]
 struct NoSuchWarp(WarpSlot);
 
-/// A call about something put off that is not, or has been performed.
+/// Error of a call for a number without a deferred op.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing is put off under number {0}")]
+#[error("no op is deferred under number {0}")]
 struct NotDeferred(u32);
 
 impl LiveWarps<'_> {
-    /// Does something with the CTA of a warp.
+    /// Runs `act` on the CTA of a warp.
     #[inline(always)]
     fn step<R>(
         &mut self,
@@ -191,7 +192,7 @@ impl LiveWarps<'_> {
         }
     }
 
-    /// Executes a warp's next instruction, and then does something with its CTA.
+    /// Executes a warp's next instruction, followed by `act` on its CTA.
     #[inline(always)]
     fn execute<R>(
         &mut self,
@@ -215,7 +216,7 @@ impl LiveWarps<'_> {
         }
     }
 
-    /// Has the launch taken longer than it may?
+    /// Fails if the launch exceeds its time limit.
     fn look_at_watchdog(&mut self, slot: u32) -> Result<(), SourceError> {
         let grid = self.engine.grid;
         match (grid.overdue(), self.ctas.get(slot as usize)) {
@@ -225,8 +226,8 @@ impl LiveWarps<'_> {
     }
 }
 
-/// The error of a fault, which is kept unless one of an SM of a lower number is. A model ends the launch with the epoch in
-/// which SMs have faulted, so threads decide nothing.
+/// Error for a fault, which is recorded unless an SM of lower number faulted. A model ends the launch with
+/// the epoch in which SMs fault, so the result is independent of threads.
 fn failed(first: &Mutex<Option<(u32, Box<Fault>)>>, sm: u32, fault: Box<Fault>) -> SourceError {
     let mut first = first.lock();
     if first.as_ref().is_none_or(|(other, _)| sm < *other) {

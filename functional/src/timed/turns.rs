@@ -1,18 +1,18 @@
-//! The simplest model: warps take turns, an instruction each, and a cycle is a turn of all. For tests of sources, and
-//! wherever a kernel is to be executed step by step and time does not matter.
+//! Simplest timing model: warps issue one instruction each in turn, and a cycle is a turn of all warps.
+//! Used for tests of sources, and for stepped execution without timing.
 
 use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
 
-/// Who is next, and when what has been put off is performed.
+/// Order of warps and deferred ops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Each warp in turn; what has been put off is performed after a turn of all, in the order of its making.
+    /// Warps in turn; deferred ops are performed after each turn, in order.
     InTurn,
-    /// Drawn by a generator of random numbers with this seed. SMs hold their stores for some turns, if they can.
+    /// Random order with this seed. SMs buffer their stores for some turns, if they can.
     Random(u64),
 }
 
-/// An instruction that was issued.
+/// An issued instruction.
 #[derive(Debug)]
 pub struct Issued<'e> {
     /// CTA of the grid, x fastest.
@@ -21,25 +21,25 @@ pub struct Issued<'e> {
     pub warp: u32,
     /// Position in the kernel's code.
     pub position: u32,
-    /// What it did.
+    /// Effects of the instruction.
     pub execution: &'e Execution,
 }
 
-/// Why a kernel did not end.
+/// Reason for which a kernel did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnsError {
-    /// The source could not go on.
+    /// The source failed.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// All warps wait, and nothing is put off.
-    #[error("all warps wait, and nothing is put off")]
+    /// Deadlock: all warps wait, and no op is deferred.
+    #[error("deadlock: all warps wait, and no op is deferred")]
     Stuck,
 }
 
-/// CTAs of a slot that have none.
+/// Marker of a free slot.
 const EMPTY: u64 = u64::MAX;
 
-/// A warp's place.
+/// A warp of an SM.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     sm: usize,
@@ -49,13 +49,13 @@ struct Turn {
 
 struct Sm<'s> {
     warps: Box<dyn WarpSource + 's>,
-    /// By slot: the CTA, and its warps that have not finished.
+    /// CTA of each slot, and number of its unfinished warps.
     slots: Vec<(u64, u32)>,
     deferred: Vec<u32>,
 }
 
-/// Executes a kernel on so many SMs, each with room for so many CTAs (all of a cooperative one have), and tells `issued` of
-/// each instruction.
+/// Executes a kernel on `sms` SMs, each with room for a number of CTAs (all CTAs of a cooperative launch),
+/// and reports each instruction to `issued`.
 pub fn execute(
     source: &dyn KernelSource,
     (sms, ctas): (u32, u32),
@@ -134,7 +134,7 @@ pub fn execute(
 }
 
 impl Sm<'_> {
-    /// Ends the CTA in a slot, and starts the next one there.
+    /// Ends the CTA in a slot and starts the next one there.
     fn fill(
         &mut self,
         slot: usize,
@@ -171,7 +171,7 @@ impl Sm<'_> {
     }
 }
 
-/// A generator of random numbers (xorshift64), or none.
+/// Random generator (xorshift64), or none.
 struct Dice(Option<u64>);
 
 impl Dice {
@@ -182,7 +182,7 @@ impl Dice {
         }
     }
 
-    /// A number below `limit`, if there are random numbers.
+    /// Random number below `limit`, with a random generator.
     fn throw(&mut self, limit: usize) -> Option<usize> {
         let state = self.0.as_mut()?;
         *state ^= *state << 13;

@@ -1,4 +1,4 @@
-//! Which kernels were executed, in order, and how many CTAs they had: whose code the instruction caches of SMs have.
+//! History of executed kernels and their CTAs, from which the contents of SMs' instruction caches follow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,20 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::FxHashMap;
 use warp_stream::Executed;
 
-/// Bytes of machine code for an instruction of PTX, about.
+/// Approximate bytes of machine code per PTX instruction.
 const INSTRUCTION: u64 = 16;
 
-/// The launches of a program so far.
+/// Launches of a program so far.
 #[derive(Debug, Default)]
 pub struct Launches {
-    /// The last one at the end. Of one kernel there are only those that had more CTAs than each after them.
+    /// Executed kernels, the last at the end. Earlier launches of a kernel are kept only if they had more
+    /// CTAs than all later ones.
     executed: Vec<(String, u64)>,
-    /// Instructions of functions that were ever executed.
+    /// Number of each function's instructions that were ever executed.
     reached: FxHashMap<String, Arc<AtomicU64>>,
 }
 
 impl Launches {
-    /// How many instructions of a function were ever executed, for who sees them executed.
+    /// Counter of a function's executed instructions, for the probes that see them.
     pub(super) fn reached(&mut self, function: &str) -> Arc<AtomicU64> {
         match self.reached.get(function) {
             Some(known) => Arc::clone(known),
@@ -27,13 +28,13 @@ impl Launches {
         }
     }
 
-    /// A kernel is launched.
+    /// Records the launch of a kernel.
     pub fn add(&mut self, kernel: &str, ctas: u64) {
         self.executed.retain(|(other, others)| other != kernel || *others > ctas);
         self.executed.push((kernel.to_owned(), ctas));
     }
 
-    /// What was executed before a launch of a kernel.
+    /// Kernels executed before a launch of `kernel`.
     pub fn before(&self, kernel: &str) -> Vec<Executed> {
         let told = |(other, ctas): &(String, u64)| Executed {
             same: other == kernel,
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_kernel_the_last_launch_is_known_and_those_before_it_with_more_ctas() {
+    fn history_keeps_last_and_larger_launches_of_a_kernel() {
         let mut launches = Launches::default();
         launches.reached("a").fetch_add(7, Ordering::Relaxed);
         launches.reached("a").fetch_add(3, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! The warp of a launch that has most to do, which the launch waits for in the end.
+//! The longest warp of a launch, which the end of the launch waits for.
 
 use rustc_hash::FxHashMap;
 
-/// What a warp has executed.
+/// Work executed by a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Executed {
     /// Warp instructions.
@@ -11,10 +11,10 @@ pub(super) struct Executed {
     pub(super) global: u64,
 }
 
-/// What each warp of a launch has executed so far, and the most of each that any has.
+/// Work of each warp of a launch so far, and the maximum of each count.
 #[derive(Debug, Default)]
 pub(super) struct Longest {
-    /// The warp that runs, by CTA and number: others wait in `others` until it stops for a while.
+    /// The running warp, by CTA and number. Other warps are kept in `others` until they run again.
     running: (u64, u32),
     executed: Executed,
     others: FxHashMap<(u64, u32), Executed>,
@@ -22,7 +22,7 @@ pub(super) struct Longest {
 }
 
 impl Longest {
-    /// A warp executes an instruction.
+    /// Counts an instruction of a warp.
     pub(super) fn count(&mut self, cta: u64, warp: u32, is_global: bool) {
         if self.running != (cta, warp) {
             self.others.insert(self.running, self.executed);
@@ -36,7 +36,7 @@ impl Longest {
         self.longest.global = self.longest.global.max(*global);
     }
 
-    /// The most of each, as the launch is over.
+    /// Maximum counts at the end of the launch.
     pub(super) fn take(&mut self) -> Executed {
         std::mem::take(self).longest
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warps_that_take_turns_are_counted_each_for_itself() {
+    fn alternating_warps_are_counted_separately() {
         let mut longest = Longest::default();
         for _ in 0..3 {
             longest.count(0, 0, false);

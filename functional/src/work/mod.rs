@@ -1,4 +1,4 @@
-//! What launches do: warp instructions by unit, and accesses to memory.
+//! Workload profile: warp instructions per unit, and memory accesses.
 
 mod launches;
 mod longest;
@@ -26,7 +26,7 @@ use crate::engine::running::Running;
 /// Bytes of a sector, as a power of two.
 const SECTOR: u32 = 5;
 
-/// What is counted.
+/// Index of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 enum Count {
@@ -43,22 +43,22 @@ enum Count {
     NewPages,
 }
 
-/// How many of the numbers are warp instructions, by unit.
+/// Number of counters of warp instructions, one per unit.
 pub const UNITS: usize = Unit::COUNT;
 
-/// How many numbers [`Work::take`] gives.
+/// Number of counters that [`Work::take`] returns.
 pub const COUNTS: usize = Count::NewPages as usize + 1;
 
-/// Which of them are accesses to memory.
+/// Counters of memory accesses.
 pub const ACCESSES: Range<usize> = UNITS..Count::LongestInstructions as usize;
 
-/// Which are the most of a warp, or a line.
+/// Counters that are maxima over warps or lines.
 pub const LONGEST: Range<usize> = ACCESSES.end..Count::FarSectors as usize;
 
-/// Which tell what the launch does not find in caches of an SM and in TLBs.
+/// Counters of misses in an SM's caches and in TLBs.
 pub const UNCACHED: Range<usize> = LONGEST.end..COUNTS;
 
-/// Their names, in order.
+/// Names of the counters, in order.
 pub const NAMES: [&str; COUNTS] = [
     "integer",
     "fp32",
@@ -82,15 +82,18 @@ pub const NAMES: [&str; COUNTS] = [
     "pages_new",
 ];
 
-/// Counts what kernels do.
+/// Counts the work of kernels.
 ///
-/// The first numbers are warp instructions of each [`Unit`], as PTX has them; then accesses of warps to shared memory,
-/// sectors of global memory that are read and written, as texels of textures and surfaces too, lanes of atomic operations there, and sectors that nothing has accessed
-/// before, or that so much came after that no L2 has them. A sector counts anew where a lane's is another than that of the lane before it.
-/// Then comes what the launch may wait for in the end: the most that one warp executes, in warp instructions and in loads and atomic
-/// operations on global memory, and the most that stores and atomic operations change one line, a run of lanes at a time. The last tell
-/// what caches of an SM have not: sectors since whose last access so much else was accessed, and instructions of code that are
-/// executed for the first time; and what no TLB has: pages that no kernel has accessed before.
+/// The first counters are warp instructions of each [`Unit`], as in PTX. Access counters follow: warp
+/// accesses to shared memory, sectors of global memory read and written (including texels of textures and
+/// surfaces), and lanes of atomic operations there. New sectors follow: never accessed before, or so long
+/// ago that no L2 holds them. A sector counts again when it differs from the previous lane's.
+///
+/// Then come maxima that bound the launch's end: warp instructions of one warp, its loads and atomic
+/// operations on global memory, and changes of one line by stores and atomic operations, a run of lanes at
+/// a time. The last counters are misses. In an SM's caches, they count sectors with a long reuse distance,
+/// and instructions executed for the first time. In TLBs, they count pages that no kernel has accessed
+/// before.
 #[derive(Debug, Default)]
 pub struct Work {
     counters: Arc<Counters>,
@@ -111,7 +114,7 @@ impl Counters {
 }
 
 impl Work {
-    /// What was done since this was asked before.
+    /// Counts since the last call.
     pub fn take(&self) -> [u64; COUNTS] {
         self.recency.lock().end_launch();
         let longest = self.longest.lock().take();
@@ -122,12 +125,12 @@ impl Work {
         })
     }
 
-    /// The lines of global memory that were accessed last.
+    /// Recently accessed lines of global memory.
     pub fn recency(&self) -> &Mutex<Recency> {
         &self.recency
     }
 
-    /// The launches so far, for what they leave of their code.
+    /// History of launches, for their code in instruction caches.
     pub fn launches(&self) -> &Mutex<Launches> {
         &self.launches
     }
@@ -138,26 +141,26 @@ impl Work {
     }
 }
 
-/// An instruction.
+/// Probe of an instruction.
 #[derive(Debug)]
 struct Counted {
     unit: Unit,
-    /// Whether it was executed, and how many of its function were.
+    /// True once the instruction was executed, and the function's counter of such instructions.
     is_reached: AtomicBool,
     reached: Arc<AtomicU64>,
     accesses: Accesses,
     longest: Arc<Mutex<Longest>>,
 }
 
-/// The texels of an instruction, once it has touched them.
+/// Probe of the texels that an instruction has touched.
 #[derive(Debug)]
 struct Sampled(Accesses);
 
-/// What an instruction does to memory.
+/// Memory accesses of an instruction.
 #[derive(Debug)]
 struct Accesses {
     effect: Effect,
-    /// Bytes of a lane.
+    /// Bytes per lane.
     bytes: u64,
     counters: Arc<Counters>,
     recency: Arc<Mutex<Recency>>,
@@ -207,7 +210,7 @@ impl Probe for Counted {
     }
 }
 
-/// CTAs of a launch that are on an SM at a time, of a GPU of 80 with 64 warps.
+/// Co-resident CTAs of a launch per SM, for a GPU of 80 SMs with 64 warps each.
 fn ctas_of_sm(grid: &Grid) -> u32 {
     let ctas = grid.cta_count().div_ceil(80).min(64) as u32;
     ctas.min(64 / grid.warps_per_cta().clamp(1, 64))
@@ -216,7 +219,7 @@ fn ctas_of_sm(grid: &Grid) -> u32 {
 impl Probe for Sampled {
     fn reached(&self, warp: &mut Running<'_>, _: &Site) -> Flow {
         let mut texels = std::mem::take(&mut warp.cta.texels);
-        // Of a footprint's rows, lanes side by side touch the same sectors.
+        // Adjacent lanes touch the same sectors in the rows of a footprint.
         texels.sort_unstable();
         self.0.of_global(warp, texels.iter().copied());
         texels.clear();
@@ -226,7 +229,7 @@ impl Probe for Sampled {
 }
 
 impl Accesses {
-    /// Counts an access to what the instruction names; gives what that is.
+    /// Counts an access to the instruction's address operand, and returns its memory.
     fn at_site(&self, warp: &Running<'_>, site: &Site) -> Region {
         let addresses = site.addresses(warp);
         let first = addresses.get(warp.mask.trailing_zeros() as usize).copied().unwrap_or(0);
@@ -244,7 +247,7 @@ impl Accesses {
         region
     }
 
-    /// Counts an access of a warp to global memory.
+    /// Counts a warp's access to global memory.
     fn of_global(&self, warp: &Running<'_>, addresses: impl Iterator<Item = u64> + Clone) {
         let (mut sectors, mut last) = (0, u64::MAX);
         for address in addresses.clone() {
@@ -275,7 +278,7 @@ impl Accesses {
         }
     }
 
-    /// Lanes of a CTA access their bytes.
+    /// Records an access of a CTA's lanes to their bytes.
     fn touch(&self, addresses: impl Iterator<Item = u64>, by: By) -> Found {
         let access = match self.effect {
             Effect::Load => Access::Read,
@@ -285,7 +288,7 @@ impl Accesses {
         let bytes = self.bytes.max(1);
         let mut recency = self.recency.lock();
         let mut found = Found::default();
-        // Lanes one after the other mostly have bytes one after the other, or the same.
+        // Consecutive lanes mostly access consecutive bytes, or the same bytes.
         let mut together: Option<Range<u64>> = None;
         for address in addresses {
             let end = address.saturating_add(bytes);

@@ -1,4 +1,5 @@
-//! Which lines of global memory were accessed last, in order: what a cache of any size would hold, were it fully associative.
+//! Reuse tracker: lines of global memory in the order of their last access, which is the content of a fully
+//! associative LRU cache of any size.
 
 use std::ops::AddAssign;
 
@@ -7,31 +8,31 @@ use warp_stream::{Past, Trace, UsedPage};
 
 /// Bytes of a line, as a power of two.
 const LINE: u32 = Past::LINE.trailing_zeros();
-/// Lines that are remembered at least: 32 MB.
+/// Minimum number of tracked lines: 32 MB.
 const LINES: usize = 1 << 18;
-/// Accesses whose lines are counted together, as a power of two.
+/// Accesses per coarse time group, as a power of two.
 const CROWD: u32 = 10;
-/// Accesses after which time begins anew.
+/// Accesses after which times are renumbered.
 const ACCESSES: u64 = 1 << 22;
-/// Lines that an L2 has, about: 4 MB. Where so many came between, what was accessed is not there, and what was written is not with what is
-/// written now.
+/// Approximate lines of an L2: 4 MB. At a larger distance, data has left the L2, and written data no longer
+/// merges with later writes.
 const APART: u64 = (4 << 20) >> LINE;
 
 /// Lines of an L1 (Volta's).
 const L1_LINES: u32 = 1024;
-/// Accesses whose lines are counted together among the last ones, as a power of two.
+/// Accesses per fine time group, among the most recent ones, as a power of two.
 const GROUP: u32 = 5;
 
-/// What is found of sectors that are accessed.
+/// Reuse of accessed sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// How many are not remembered, or were accessed so long ago that no L2 has them.
+    /// Sectors that are untracked, or accessed so long ago that no L2 holds them.
     pub(super) new: u64,
-    /// The same, and those between whose accesses more lines came than a CTA's part of an L1 has.
+    /// Sectors among `new`, and those with a reuse distance above a CTA's share of an L1.
     pub(super) far: u64,
-    /// How often this launch has written to the line of those to which it has most often.
+    /// Maximum number of writes by this launch to one line.
     pub(super) hottest: u64,
-    /// How many pages no kernel has accessed before.
+    /// Pages that no kernel has accessed before.
     pub(super) pages: u64,
 }
 
@@ -44,51 +45,51 @@ impl AddAssign for Found {
     }
 }
 
-/// Who accesses.
+/// Accessing CTA.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct By {
     /// Number of the CTA.
     pub(super) cta: u64,
-    /// CTAs that are on an SM at a time.
+    /// Co-resident CTAs per SM.
     pub(super) sharing: u32,
 }
 
-/// What an access does.
+/// Kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads.
+    /// Read.
     Read,
-    /// It writes.
+    /// Write.
     Write,
-    /// It reads, and then writes.
+    /// Read followed by a write.
     Modify,
 }
 
-/// Lines with when they were accessed last.
+/// Tracked lines with the times of their last accesses.
 #[derive(Debug, Default)]
 pub struct Recency {
     lines: FxHashMap<u64, Touch>,
     now: u64,
-    /// How many lines were last accessed at times that differ in the last [`CROWD`] bits.
+    /// Number of lines last accessed in each coarse time group ([`CROWD`]).
     crowds: Vec<u32>,
-    /// Launches so far.
+    /// Number of launches.
     launches: u32,
-    /// The same for the last accesses, by their number's last bits but [`GROUP`].
+    /// Number of lines last accessed in each fine time group ([`GROUP`]), among the most recent accesses.
     groups: Groups,
-    /// Pages that kernels have accessed, with when, and by which CTAs.
+    /// Pages accessed by kernels, with time and CTAs.
     pages: FxHashMap<u64, PageTouch>,
-    /// The one that was accessed last.
+    /// Most recently accessed page.
     last_page: Option<UsedPage>,
-    /// How often another one was accessed than before.
+    /// Number of changes between pages.
     page_changes: u64,
 }
 
-/// How many lines were last accessed in each group of the last accesses.
+/// Number of lines last accessed in each fine time group.
 #[derive(Clone, Copy, Debug, Default)]
 struct Groups([u32; (L1_LINES >> GROUP) as usize]);
 
 impl Groups {
-    /// A line was accessed at each time until now.
+    /// State after one line per time until `now`.
     fn after(now: u64) -> Groups {
         let mut groups = Groups::default();
         for when in now.saturating_sub(L1_LINES.into()) + 1..=now {
@@ -99,7 +100,7 @@ impl Groups {
         groups
     }
 
-    /// Whether the group of an earlier time is still there.
+    /// True if the group of an earlier time is still tracked.
     fn has(now: u64, when: u64) -> bool {
         (now >> GROUP) - (when >> GROUP) < u64::from(L1_LINES >> GROUP)
     }
@@ -109,7 +110,8 @@ impl Groups {
         &mut self.0[(when >> GROUP) as usize % groups]
     }
 
-    /// A line is accessed now, and was before, or never. Gives how many lines came between, [`L1_LINES`] if they are more.
+    /// Records an access at `now` to a line accessed at `before`, if ever. Returns the reuse distance in
+    /// lines, at most [`L1_LINES`].
     fn access(&mut self, now: u64, before: Option<u64>) -> u32 {
         if now.is_multiple_of(1 << GROUP) {
             *self.place(now) = 0;
@@ -129,7 +131,7 @@ struct Touch {
     bytes: u128,
     read_away: [u16; 4],
     written_away: [u16; 4],
-    /// How often a launch has written to it, and which.
+    /// Number of writes by a launch, and the launch.
     writes: (u32, u32),
 }
 
@@ -140,7 +142,7 @@ struct PageTouch {
 }
 
 impl Touch {
-    /// So many lines were accessed since it was.
+    /// Ages the sectors by `lines` accessed lines.
     fn leave(&mut self, lines: u64) {
         let away = u16::try_from(lines.div_ceil(Trace::AWAY)).unwrap_or(u16::MAX);
         for known in self.read_away.iter_mut().chain(&mut self.written_away) {
@@ -170,24 +172,24 @@ fn each(sectors: u8, act: impl FnMut(usize)) {
 }
 
 impl Recency {
-    /// A CTA of a kernel accesses bytes.
+    /// Records an access of a kernel's CTA.
     pub(super) fn access(&mut self, address: u64, bytes: u64, access: Access, by: By) -> Found {
         let new_pages =
             Past::pages_of(address, bytes).filter(|page| self.use_page(*page, by.cta + 1)).count();
         Found { pages: new_pages as u64, ..self.touch_all(address, bytes, access, Some(by)) }
     }
 
-    /// A launch is over.
+    /// Records the end of a launch.
     pub(super) fn end_launch(&mut self) {
         self.launches = self.launches.wrapping_add(1);
     }
 
-    /// Bytes are copied, or filled.
+    /// Records a copy or fill.
     pub fn copy(&mut self, address: u64, bytes: u64, writes: bool) {
         self.touch_all(address, bytes, if writes { Access::Write } else { Access::Read }, None);
     }
 
-    /// CTAs up to so many access a page; whether it is the first time that a kernel does.
+    /// Records an access of CTAs below `ctas` to a page; returns whether it is the first by a kernel.
     fn use_page(&mut self, address: u64, ctas: u64) -> bool {
         if self.last_page.is_some_and(|last| last.address == address && ctas <= last.ctas) {
             return false;
@@ -200,11 +202,11 @@ impl Recency {
         is_new
     }
 
-    /// Bytes are accessed, in order of their addresses, by a kernel's CTA or by a copy.
+    /// Records an access to bytes, in address order, by a kernel's CTA or a copy.
     fn touch_all(&mut self, address: u64, bytes: u64, access: Access, by: Option<By>) -> Found {
         let mut found = Found::default();
         let end = address.saturating_add(bytes.max(1)) - 1;
-        // Of more than is remembered only the last part is.
+        // Of an access beyond the capacity, only the last part is tracked.
         let first = (address >> LINE).max((end >> LINE).saturating_sub(LINES as u64));
         for line in first..=end >> LINE {
             let start = (line << LINE).max(address);
@@ -265,7 +267,7 @@ impl Recency {
         self.crowds.resize((self.now >> CROWD) as usize + 1, 0);
     }
 
-    /// Forgets all but the last lines.
+    /// Drops all but the most recent lines.
     fn forget(&mut self) {
         let mut times: Vec<u64> = self.lines.values().map(|touch| touch.when).collect();
         let (_, oldest, _) = times.select_nth_unstable(LINES);
@@ -274,7 +276,7 @@ impl Recency {
         self.renumber();
     }
 
-    /// Lines were accessed at times from 1 on, one at each.
+    /// Renumbers the times of accesses from 1, one line per time.
     fn renumber(&mut self) {
         let mut touches: Vec<&mut Touch> = self.lines.values_mut().collect();
         touches.sort_unstable_by_key(|touch| touch.when);
@@ -288,14 +290,14 @@ impl Recency {
         self.groups = Groups::after(self.now);
     }
 
-    /// Pages that kernels have accessed, the last of all at the end.
+    /// Pages accessed by kernels, the most recent last.
     pub fn pages(&self) -> Vec<UsedPage> {
         let mut pages: Vec<(&u64, &PageTouch)> = self.pages.iter().collect();
         pages.sort_unstable_by_key(|(_, touch)| touch.when);
         pages.into_iter().map(|(address, touch)| UsedPage { address: *address, ctas: touch.ctas }).collect()
     }
 
-    /// The lines that were accessed last, the last of all at the end.
+    /// Tracked lines, the most recent last.
     pub fn last(&self) -> Vec<Trace> {
         let mut lines: Vec<(&u64, &Touch)> = self.lines.iter().collect();
         lines.sort_unstable_by_key(|(_, touch)| touch.when);
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_lines_are_told_in_the_order_of_their_last_accesses() {
+    fn lines_are_ordered_by_last_access() {
         let mut recency = Recency::default();
         recency.access(0x1000, 4, Read, ALONE);
         recency.access(0x20e0, 64, Write, ALONE);
@@ -329,12 +331,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sector_is_far_when_more_lines_came_between_than_the_ctas_part_of_an_l1_has() {
+    fn sector_is_far_beyond_the_ctas_share_of_an_l1() {
         let between = |lines: u64, sharing| {
             let mut recency = Recency::default();
             let by = By { cta: 0, sharing };
             assert_eq!(recency.access(0x1000, 64, Read, by), Found { new: 2, far: 2, hottest: 0, pages: 1 });
-            // Lines that are accessed again and again count once.
+            // Repeated accesses to a line count once.
             for _ in 0..3 {
                 recency.access(0x100000, lines << LINE, Read, by);
             }
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_a_launch_to_a_line_are_counted() {
+    fn writes_per_line_and_launch_are_counted() {
         let mut recency = Recency::default();
         let write = |recency: &mut Recency, address| recency.access(address, 4, Modify, ALONE).hottest;
         assert_eq!(
@@ -359,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_written_are_told_one_by_one() {
+    fn written_bytes_are_tracked_individually() {
         let mut recency = Recency::default();
         recency.access(0x1008, 4, Write, ALONE);
         recency.access(0x1060, 1, Modify, ALONE);
@@ -368,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sector_is_new_when_it_is_accessed_first() {
+    fn first_access_makes_a_sector_new() {
         let mut recency = Recency::default();
         assert_eq!(recency.access(0x1000, 64, Read, ALONE).new, 2);
         assert_eq!(recency.access(0x1020, 128, Write, ALONE).new, 3);
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sector_is_new_again_when_more_lines_came_between_than_an_l2_has() {
+    fn sector_is_new_again_beyond_an_l2() {
         let again = |bytes: u64| {
             let mut recency = Recency::default();
             recency.copy(0x1000, 128, true);
@@ -387,13 +389,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_long_before_a_line_is_read_again_is_told_to_be_far_away() {
+    fn old_writes_of_a_reread_line_stay_far_away() {
         let mut recency = Recency::default();
         recency.access(0x1000, 128, Write, ALONE);
         recency.access(1 << 30, 4 << 20, Read, ALONE);
         recency.access(0x1000, 32, Read, ALONE);
         let found = *recency.last().last().unwrap();
-        // 4 MB have 32,768 lines, of which a thousand may not be told from the line's own.
+        // 4 MB have 32,768 lines, of which about a thousand may be indistinguishable from the line's own
+        // time.
         let lines = u64::from(found.written_away[0]) * Trace::AWAY;
         assert!((31_000..=32_768).contains(&lines), "{lines}");
         assert_eq!((found.read_away[0], found.in_cache_of(48 << 10).written), (0, 0xf));
@@ -401,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_to_a_few_lines_take_none_of_them_away_however_many_they_are() {
+    fn repeated_accesses_to_few_lines_evict_none() {
         let mut recency = Recency::default();
         recency.access(0x1000, 128, Write, ALONE);
         for round in 0..100_000 {
@@ -412,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_stays_when_time_begins_anew() {
+    fn renumbering_keeps_the_order() {
         let mut recency = Recency::default();
         recency.access(0x1000, 128, Write, ALONE);
         for round in 0..ACCESSES {
@@ -425,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_those_that_kernels_have_accessed_with_their_last_cta() {
+    fn pages_record_the_last_cta_of_kernels() {
         let mut recency = Recency::default();
         recency.copy(0x20_0000, 64, true);
         recency.access(0x3f_fffc, 8, Read, By { cta: 7, ..ALONE });
@@ -438,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_new_when_a_kernel_accesses_it_first() {
+    fn first_kernel_access_makes_a_page_new() {
         let mut recency = Recency::default();
         recency.copy(0x20_0000, 64, true);
         let mut pages = |address, bytes, cta| recency.access(address, bytes, Read, By { cta, ..ALONE }).pages;
@@ -447,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_lines_than_are_remembered_the_first_are_forgotten() {
+    fn oldest_lines_are_dropped_beyond_capacity() {
         let mut recency = Recency::default();
         recency.access(0, 128, Read, ALONE);
         for part in 0..3_u64 {

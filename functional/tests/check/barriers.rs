@@ -1,11 +1,11 @@
-//! Threads that do not come to barriers and warp-wide instructions as they have to.
+//! Barriers and warp-wide instructions without the required threads.
 
 use functional::check::Severity;
 
 use crate::bench::{Bench, LINE_OF_CODE, assert_says};
 
 #[test]
-fn a_barrier_in_a_branch_that_a_part_of_a_warp_takes_is_a_mistake() {
+fn barrier_in_a_divergent_branch_is_an_error() {
     let bench = Bench::new(
         "barriers",
         "setp.lt.u32 %p1, %r1, 16; @%p1 bra THEN; bra.uni DONE;\nTHEN: bar.sync 0;\nDONE: bar.sync 0;",
@@ -15,7 +15,7 @@ fn a_barrier_in_a_branch_that_a_part_of_a_warp_takes_is_a_mistake() {
     assert_says(
         finding,
         &[
-            "executed by a part of a warp",
+            "part of a warp executes an aligned barrier",
             "executed by threads (0,0,0) to (15,0,0) of CTA (0,0,0)",
             &format!("PTX line {}: bar.sync 0;", LINE_OF_CODE + 1),
             "threads (16,0,0) to (31,0,0)",
@@ -25,7 +25,7 @@ fn a_barrier_in_a_branch_that_a_part_of_a_warp_takes_is_a_mistake() {
 }
 
 #[test]
-fn a_barrier_with_a_predicate_that_is_false_for_some_is_a_mistake() {
+fn barrier_with_a_divergent_predicate_is_an_error() {
     let bench = Bench::new("barriers", "setp.lt.u32 %p1, %r1, 3; @%p1 bar.sync 0;");
     let _ = bench.launch(1, 32, &[]);
     assert_says(
@@ -35,7 +35,7 @@ fn a_barrier_with_a_predicate_that_is_false_for_some_is_a_mistake() {
 }
 
 #[test]
-fn a_barrier_that_other_warps_never_reach_says_who_waits_where() {
+fn deadlock_names_waiting_threads_and_barriers() {
     let bench = Bench::new(
         "barriers",
         "setp.lt.u32 %p1, %r1, 64; @%p1 bra THEN; bra.uni DONE;\nTHEN: bar.sync 1, 128;\nDONE: bar.sync 2, 128;",
@@ -54,7 +54,7 @@ fn a_barrier_that_other_warps_never_reach_says_who_waits_where() {
 }
 
 #[test]
-fn a_barrier_that_others_have_exited_past_is_a_warning() {
+fn exit_while_others_wait_is_a_warning() {
     let bench = Bench::new("barriers", "setp.ge.u32 %p1, %r1, 32; @%p1 ret; bar.sync 0;");
     bench.launch(1, 64, &[]).unwrap();
     let finding = bench.only();
@@ -63,7 +63,7 @@ fn a_barrier_that_others_have_exited_past_is_a_warning() {
 }
 
 #[test]
-fn a_barrier_after_others_have_exited_is_a_warning() {
+fn barrier_after_an_exit_is_a_warning() {
     let bench = Bench::new("barriers", "setp.lt.u32 %p1, %r1, 32; @%p1 ret; bar.sync 0;");
     bench.launch(1, 64, &[]).unwrap();
     let finding = bench.only();
@@ -72,7 +72,7 @@ fn a_barrier_after_others_have_exited_is_a_warning() {
 }
 
 #[test]
-fn a_mask_that_names_lanes_with_a_false_predicate_is_a_mistake() {
+fn mask_with_predicated_off_lanes_is_an_error() {
     let bench = Bench::new(
         "barriers",
         "setp.lt.u32 %p1, %r1, 8; @%p1 shfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xffffffff;",
@@ -81,24 +81,24 @@ fn a_mask_that_names_lanes_with_a_false_predicate_is_a_mistake() {
     assert_says(
         &bench.only(),
         &[
-            "the mask names lanes that do not take part",
+            "the mask includes lanes that do not execute the instruction",
             "the predicate of threads (8,0,0) to (31,0,0) is false",
         ],
     );
 }
 
 #[test]
-fn a_mask_that_leaves_out_the_lane_itself_is_a_mistake() {
+fn mask_without_the_executing_lane_is_an_error() {
     let bench = Bench::new("barriers", "vote.sync.ballot.b32 %r5, 1, 0x0000ffff;");
     let _ = bench.launch(1, 32, &[]);
     assert_says(
         &bench.found()[0],
-        &["the mask 0x0000ffff leaves out the lane that gives it", "threads (16,0,0) to (31,0,0)"],
+        &["the mask 0x0000ffff excludes the executing lane", "threads (16,0,0) to (31,0,0)"],
     );
 }
 
 #[test]
-fn lanes_that_never_come_to_a_warp_wide_instruction_are_named() {
+fn missing_lanes_of_a_warp_instruction_are_named() {
     let bench = Bench::new(
         "barriers",
         "setp.lt.u32 %p1, %r1, 16; @%p1 bra THEN; shfl.sync.idx.b32 %r5, %r1, 0, 31, 0xffffffff; bra.uni DONE;
@@ -110,7 +110,7 @@ fn lanes_that_never_come_to_a_warp_wide_instruction_are_named() {
 }
 
 #[test]
-fn whole_warps_at_barriers_are_no_mistake() {
+fn whole_warps_at_barriers_are_correct() {
     let bench = Bench::new(
         "barriers",
         "bar.sync 0; setp.lt.u32 %p1, %r1, 32; @%p1 bra FIRST; bar.sync 1, 64; bra.uni DONE;
@@ -122,7 +122,7 @@ fn whole_warps_at_barriers_are_no_mistake() {
 }
 
 #[test]
-fn parts_of_warps_at_unaligned_barriers_are_no_mistake() {
+fn partial_warps_at_unaligned_barriers_are_correct() {
     let bench = Bench::new(
         "barriers",
         "setp.lt.u32 %p1, %r1, 16; @%p1 bra THEN; barrier.sync 0; bra.uni DONE;
@@ -134,7 +134,7 @@ fn parts_of_warps_at_unaligned_barriers_are_no_mistake() {
 }
 
 #[test]
-fn full_masks_in_a_short_warp_are_no_mistake() {
+fn full_masks_in_a_partial_warp_are_correct() {
     let bench = Bench::new(
         "barriers",
         "bar.warp.sync 0xffffffff; shfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xffffffff; bar.sync 0;",
@@ -144,7 +144,7 @@ fn full_masks_in_a_short_warp_are_no_mistake() {
 }
 
 #[test]
-fn exited_lanes_may_be_named_by_a_mask() {
+fn masks_may_include_exited_lanes() {
     let bench = Bench::new(
         "barriers",
         "setp.ge.u32 %p1, %r1, 8; @%p1 ret; shfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xffffffff;",
@@ -154,8 +154,9 @@ fn exited_lanes_may_be_named_by_a_mask() {
 }
 
 #[test]
-fn lanes_that_go_to_a_barrier_since_one_of_them_spins_are_no_mistake() {
-    // Lane 0 of the first CTA waits for the second CTA; the others of its warp come to the barrier before it.
+fn lanes_torn_by_a_spinning_lane_are_correct_at_barriers() {
+    // Lane 0 of the first CTA waits for the second CTA; the other lanes of its warp reach the barrier
+    // first.
     let bench = Bench::new(
         "barriers",
         "setp.ne.u32 %p1, %r1, 0; @%p1 bra DONE; setp.eq.u32 %p2, %r2, 1; @%p2 bra SET;

@@ -1,4 +1,4 @@
-//! A device with checkers, and one kernel on it.
+//! A checked device with one kernel.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
 
-/// Line of the text on which the code that [`Bench::new`] is given begins.
+/// First line of [`Bench::new`]'s code in the text.
 pub const LINE_OF_CODE: u32 = 10;
 
-/// A device whose kernels are checked.
+/// A device with checked kernels.
 pub struct Bench {
     pub device: Arc<Device>,
     pub checker: Arc<Checker>,
@@ -20,13 +20,14 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A kernel with this code, checked for these mistakes. The code finds the parameters in `%rd1` and `%rd2`, the
-    /// thread in `%r1`, the CTA in `%r2`, the thread of the grid in `%r4`, and its word of the first buffer in `%rd4`.
+    /// A kernel with this code under these checks. Registers hold the parameters (`%rd1`, `%rd2`), the
+    /// thread (`%r1`), the CTA (`%r2`), the thread in the grid (`%r4`), and the address of its word in the
+    /// first buffer (`%rd4`).
     pub fn new(checks: &str, code: &str) -> Bench {
         Bench::with_module(checks, "", code)
     }
 
-    /// As [`Bench::new`], in a module with these variables (on one line).
+    /// [`Bench::new`] in a module with these variables (on one line).
     pub fn with_module(checks: &str, variables: &str, code: &str) -> Bench {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"kernel.cu\"\n{variables}\n\
@@ -49,7 +50,7 @@ impl Bench {
         Origin::Call { name: name.to_owned(), number: self.calls.get() }
     }
 
-    /// Memory that nobody has written.
+    /// Allocates uninitialised memory.
     pub fn allocate(&self, bytes: u64) -> u64 {
         let address = self.device.memory.allocate(bytes, 256, AllocationKind::Device).unwrap();
         self.checker.allocated(&self.device.memory, address, self.call("cudaMalloc"));
@@ -61,7 +62,7 @@ impl Bench {
         self.checker.freed(address, self.call("cudaFree"));
     }
 
-    /// Memory that the host has filled with zeros.
+    /// Allocates memory zeroed by the host.
     pub fn zeros(&self, bytes: u64) -> u64 {
         let address = self.allocate(bytes);
         self.checker.written(address, bytes);
@@ -82,7 +83,7 @@ impl Bench {
         self.launch_with(LaunchConfig { cooperative, ..LaunchConfig::default() }, grid, block, parameters)
     }
 
-    /// A launch in clusters of so many CTAs.
+    /// Launches in clusters of `ctas` CTAs.
     pub fn launch_clusters(
         &self,
         ctas: u32,
@@ -113,7 +114,7 @@ impl Bench {
         launch(&self.device, &program, config).map(|_| ())
     }
 
-    /// The findings so far.
+    /// Findings so far.
     pub fn found(&self) -> Vec<Finding> {
         self.checker.findings().into_iter().map(|(finding, _)| finding).collect()
     }
@@ -125,7 +126,7 @@ impl Bench {
         found.remove(0)
     }
 
-    /// Fails if anything was found.
+    /// Asserts that there are no findings.
     #[track_caller]
     pub fn nothing_found(&self) {
         let found: Vec<String> = self.found().iter().map(ToString::to_string).collect();
@@ -133,7 +134,7 @@ impl Bench {
     }
 }
 
-/// The finding is a mistake whose text has all these parts.
+/// Asserts that the finding is an error whose text contains all `parts`.
 #[track_caller]
 pub fn assert_says(finding: &Finding, parts: &[&str]) {
     let text = finding.to_string();

@@ -1,9 +1,9 @@
-//! Accesses to memory that is not there.
+//! Accesses outside of allocated memory.
 
 use crate::bench::{Bench, LINE_OF_CODE, assert_says};
 
 #[test]
-fn an_access_behind_an_allocation_names_it_and_the_call_that_made_it() {
+fn overrun_names_the_allocation_and_its_call() {
     let bench = Bench::new("memory", ".loc 1 77 5\nst.global.u32 [%rd4], %r1;");
     bench.allocate(4096);
     let out = bench.allocate(400);
@@ -12,7 +12,7 @@ fn an_access_behind_an_allocation_names_it_and_the_call_that_made_it() {
     assert_says(
         &finding,
         &[
-            "voltsim check memory: write of 4 bytes right behind the end of an allocation",
+            "voltsim check memory: write of 4 bytes right past the end of an allocation",
             "in kernel test",
             "by thread (100,0,0) of CTA (0,0,0)",
             &format!("PTX line {} (kernel.cu:77): st.global.u32 [%rd4], %r1;", LINE_OF_CODE + 1),
@@ -22,7 +22,7 @@ fn an_access_behind_an_allocation_names_it_and_the_call_that_made_it() {
 }
 
 #[test]
-fn an_access_before_an_allocation_says_how_far() {
+fn underrun_names_the_distance() {
     let bench = Bench::new("memory", "ld.global.u32 %r5, [%rd1+-8];");
     let out = bench.allocate(400);
     assert!(bench.launch(1, 1, &[out]).is_err());
@@ -30,18 +30,18 @@ fn an_access_before_an_allocation_says_how_far() {
 }
 
 #[test]
-fn an_access_that_begins_inside_says_how_many_bytes_are_behind_the_end() {
+fn partial_overrun_names_the_bytes_past_the_end() {
     let bench = Bench::new("memory", "st.global.u64 [%rd1+16], %rd1;");
     let out = bench.allocate(20);
     assert!(bench.launch(1, 1, &[out]).is_err());
     assert_says(
         &bench.only(),
-        &["write of 8 bytes of which 4 are behind the end of an allocation", "is byte 16 of"],
+        &["write of 8 bytes of which 4 are past the end of an allocation", "is byte 16 of"],
     );
 }
 
 #[test]
-fn an_access_to_freed_memory_names_the_calls_that_made_and_freed_it() {
+fn freed_memory_names_malloc_and_free_calls() {
     let bench = Bench::new("memory", "ld.global.u32 %r5, [%rd4];");
     let out = bench.allocate(400);
     bench.free(out);
@@ -56,14 +56,14 @@ fn an_access_to_freed_memory_names_the_calls_that_made_and_freed_it() {
 }
 
 #[test]
-fn a_null_pointer_is_named_as_such() {
+fn null_pointers_are_recognised() {
     let bench = Bench::new("memory", "ld.global.u32 %r5, [%rd1+12];");
     assert!(bench.launch(1, 1, &[0]).is_err());
     assert_says(&bench.only(), &["at a null pointer", "the address is 0xc"]);
 }
 
 #[test]
-fn a_misaligned_access_says_so() {
+fn misaligned_access_names_the_alignment() {
     let bench = Bench::new("memory", "ld.global.u32 %r5, [%rd1+2];");
     let out = bench.allocate(400);
     assert!(bench.launch(1, 1, &[out]).is_err());
@@ -74,7 +74,7 @@ fn a_misaligned_access_says_so() {
 }
 
 #[test]
-fn an_access_behind_shared_memory_names_the_nearest_variable() {
+fn shared_overrun_names_the_nearest_variable() {
     let bench = Bench::new(
         "memory",
         ".shared .align 4 .b8 small[16]; .shared .align 4 .b8 table[64];
@@ -84,35 +84,35 @@ fn an_access_behind_shared_memory_names_the_nearest_variable() {
     assert_says(
         &bench.only(),
         &[
-            "read of 4 bytes 8 bytes behind the end of shared memory",
-            "8 bytes behind the end of the 64 bytes of variable test$table",
+            "read of 4 bytes 8 bytes past the end of shared memory",
+            "8 bytes past the 64 bytes of variable test$table",
         ],
     );
 }
 
 #[test]
-fn an_access_behind_local_memory_names_the_nearest_variable() {
+fn local_overrun_names_the_nearest_variable() {
     let bench = Bench::new(
         "memory",
         ".local .align 4 .b8 scratch[32]; mov.u64 %rd5, scratch; st.local.u32 [%rd5+4096], %r1;",
     );
     assert!(bench.launch(1, 32, &[]).is_err());
-    assert_says(&bench.only(), &["behind the end of local memory", "the 32 bytes of variable scratch"]);
+    assert_says(&bench.only(), &["past the end of local memory", "the 32 bytes of variable scratch"]);
 }
 
 #[test]
-fn a_module_variable_is_named() {
+fn overrun_of_a_module_variable_names_it() {
     let bench = Bench::with_module(
         "memory",
         ".visible .global .align 4 .b8 weights[64];",
         "mov.u64 %rd5, weights; cvta.global.u64 %rd6, %rd5; ld.u32 %r5, [%rd6+64];",
     );
     assert!(bench.launch(1, 1, &[]).is_err());
-    assert_says(&bench.only(), &["right behind the end of an allocation", "the module's variable weights"]);
+    assert_says(&bench.only(), &["right past the end of an allocation", "the module's variable weights"]);
 }
 
 #[test]
-fn accesses_inside_are_no_mistake() {
+fn accesses_inside_allocations_are_correct() {
     let bench = Bench::new("memory", "st.global.u32 [%rd4], %r1; ld.global.u32 %r5, [%rd4];");
     let out = bench.allocate(400);
     bench.launch(1, 100, &[out]).unwrap();
@@ -121,7 +121,7 @@ fn accesses_inside_are_no_mistake() {
 }
 
 #[test]
-fn freed_memory_is_known_behind_later_allocations() {
+fn freed_memory_is_known_after_later_allocations() {
     let bench = Bench::new("memory", "ld.global.u32 %r5, [%rd4];");
     let out = bench.allocate(400);
     bench.free(out);

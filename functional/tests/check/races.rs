@@ -1,8 +1,9 @@
-//! Accesses that nothing orders, and those that something does.
+//! Unordered and ordered accesses.
 
 use crate::bench::{Bench, LINE_OF_CODE, assert_says};
 
-/// A kernel with shared memory of which each thread finds its word in `%r7`, and the next thread's in `%r8`.
+/// A kernel with shared memory: `%r7` is the address of each thread's word, `%r8` that of the next
+/// thread's.
 fn shared(code: &str) -> Bench {
     Bench::new(
         "races",
@@ -12,17 +13,17 @@ fn shared(code: &str) -> Bench {
     )
 }
 
-/// Each thread writes its word of shared memory, the code follows, and each reads the next thread's.
+/// Each thread writes its word of shared memory, runs the code, and reads the next thread's word.
 fn exchange(code: &str) -> Bench {
     shared(&format!("st.shared.u32 [%r7], %r1;\n{code}\nld.shared.u32 %r9, [%r8];"))
 }
 
 #[test]
-fn a_read_of_what_another_warp_has_written_without_a_barrier_is_a_race() {
+fn unsynchronised_read_of_another_warps_write_races() {
     let bench = exchange("bar.warp.sync 0xffffffff;");
     bench.launch(1, 64, &[]).unwrap();
     let finding = bench.found().remove(0);
-    // The first warp reads ahead of the second one's write.
+    // The first warp reads before the second warp's write.
     assert_says(
         &finding,
         &[
@@ -44,7 +45,7 @@ fn a_barrier_orders_the_warps_of_a_cta() {
 }
 
 #[test]
-fn a_barrier_before_the_next_write_is_needed_too() {
+fn next_write_needs_a_barrier_too() {
     let code = "bar.sync 0; ld.shared.u32 %r9, [%r8]; st.shared.u32 [%r7], %r9;";
     let bench = shared(code);
     bench.launch(1, 64, &[]).unwrap();
@@ -52,7 +53,7 @@ fn a_barrier_before_the_next_write_is_needed_too() {
 }
 
 #[test]
-fn lanes_of_a_warp_are_ordered_by_bar_warp_sync_alone() {
+fn only_bar_warp_sync_orders_lanes() {
     let ordered = exchange("bar.warp.sync 0xffffffff;");
     ordered.launch(1, 32, &[]).unwrap();
     ordered.nothing_found();
@@ -62,7 +63,7 @@ fn lanes_of_a_warp_are_ordered_by_bar_warp_sync_alone() {
 }
 
 #[test]
-fn lanes_of_a_part_of_a_warp_are_ordered_by_their_own_synchronisation() {
+fn partial_warps_are_ordered_by_their_own_sync() {
     let bench = shared(
         "and.b32 %r10, %r1, 16; shl.b32 %r11, 0xffff, %r10; xor.b32 %r12, %r7, 4;
          st.shared.u32 [%r7], %r1; bar.warp.sync %r11; ld.shared.u32 %r9, [%r12];",
@@ -72,8 +73,8 @@ fn lanes_of_a_part_of_a_warp_are_ordered_by_their_own_synchronisation() {
 }
 
 #[test]
-fn barriers_with_counts_order_those_that_come_to_them() {
-    // The first warp produces and arrives, the second waits and consumes; the third has nothing to do with it.
+fn counted_barriers_order_arriving_threads() {
+    // The first warp produces and arrives, the second waits and consumes, and the third does not take part.
     let code = "setp.ge.u32 %p1, %r1, 64; @%p1 ret; setp.ge.u32 %p2, %r1, 32; @%p2 bra CONSUME;
          st.shared.u32 [%r7], %r1; bar.arrive 1, 64; ret;
          CONSUME: bar.sync 1, 64; ld.shared.u32 %r9, [%r7+-128];";
@@ -86,7 +87,7 @@ fn barriers_with_counts_order_those_that_come_to_them() {
 }
 
 #[test]
-fn an_mbarrier_orders_those_who_arrive_before_those_who_wait() {
+fn mbarrier_orders_arrivals_before_waits() {
     let bench = shared(
         "add.u32 %r10, %r6, 8184; setp.ne.u32 %p1, %r1, 0; @%p1 bra READY; mbarrier.init.shared.b64 [%r10], 64;
          READY: bar.sync 0; st.shared.u32 [%r7], %r1; mbarrier.arrive.shared.b64 %rd5, [%r10];
@@ -98,7 +99,7 @@ fn an_mbarrier_orders_those_who_arrive_before_those_who_wait() {
 }
 
 #[test]
-fn atomics_do_not_race_with_atomics_but_with_stores() {
+fn atomics_race_with_stores_but_not_with_atomics() {
     let bench = shared("atom.shared.add.u32 %r9, [%r6], 1;");
     bench.launch(1, 128, &[]).unwrap();
     bench.nothing_found();
@@ -110,7 +111,7 @@ fn atomics_do_not_race_with_atomics_but_with_stores() {
 }
 
 #[test]
-fn a_first_look_before_a_compare_and_swap_of_shared_memory_is_no_race() {
+fn plain_read_before_a_shared_cas_is_no_race() {
     let bench = shared("ld.shared.u32 %r9, [%r6]; atom.shared.cas.b32 %r10, [%r6], %r9, %r1;");
     bench.launch(1, 128, &[]).unwrap();
     bench.nothing_found();
@@ -120,7 +121,7 @@ fn a_first_look_before_a_compare_and_swap_of_shared_memory_is_no_race() {
 }
 
 #[test]
-fn lanes_that_change_bytes_of_one_word_do_not_conflict() {
+fn lanes_changing_bytes_of_one_word_do_not_race() {
     let bench = shared(
         "add.u32 %r9, %r1, %r1; add.u32 %r9, %r9, %r6; ld.shared.u16 %h1, [%r9]; add.u16 %h1, %h1, 1; st.shared.u16 [%r9], %h1;",
     );
@@ -129,7 +130,7 @@ fn lanes_that_change_bytes_of_one_word_do_not_conflict() {
 }
 
 #[test]
-fn a_thread_that_writes_what_its_whole_warp_has_read_races() {
+fn write_after_a_read_by_the_whole_warp_races() {
     for writer in [0, 7, 31] {
         let bench = shared(&format!(
             "ld.shared.u32 %r9, [%r6]; setp.eq.u32 %p1, %r1, {writer}; @%p1 st.shared.u32 [%r6], 5;"
@@ -140,7 +141,7 @@ fn a_thread_that_writes_what_its_whole_warp_has_read_races() {
 }
 
 #[test]
-fn memory_that_malloc_gives_out_again_has_no_past() {
+fn reallocated_heap_memory_has_no_history() {
     let bench = Bench::with_module(
         "races",
         ".extern .func (.param .b64 p) malloc(.param .b64 size); .extern .func free(.param .b64 p);",
@@ -152,14 +153,14 @@ fn memory_that_malloc_gives_out_again_has_no_past() {
 }
 
 #[test]
-fn bytes_side_by_side_do_not_conflict() {
+fn adjacent_bytes_do_not_race() {
     let bench = shared("add.u32 %r9, %r6, %r1; st.shared.u8 [%r9], %r1; st.shared.u8 [%r9], 3;");
     bench.launch(1, 128, &[]).unwrap();
     bench.nothing_found();
 }
 
 #[test]
-fn the_same_value_from_many_is_no_race_and_different_ones_are() {
+fn equal_writes_do_not_race_but_different_ones_do() {
     let bench = shared("st.shared.u32 [%r6], 1;");
     bench.launch(1, 128, &[]).unwrap();
     bench.nothing_found();
@@ -174,7 +175,7 @@ fn the_same_value_from_many_is_no_race_and_different_ones_are() {
 }
 
 #[test]
-fn an_asynchronous_copy_is_a_write_of_the_thread_that_starts_it() {
+fn async_copy_is_a_write_of_its_thread() {
     let code =
         "mul.wide.u32 %rd5, %r1, 4; add.s64 %rd6, %rd1, %rd5; cp.async.ca.shared.global [%r7], [%rd6], 4;
          cp.async.wait_all; BARRIER xor.b32 %r9, %r7, 128; ld.shared.u32 %r10, [%r9];";
@@ -189,7 +190,7 @@ fn an_asynchronous_copy_is_a_write_of_the_thread_that_starts_it() {
 }
 
 #[test]
-fn ctas_that_write_the_same_place_race() {
+fn ctas_writing_one_address_race() {
     let bench = Bench::new(
         "races",
         "mul.wide.u32 %rd5, %r1, 4; add.s64 %rd6, %rd1, %rd5;\nst.global.u32 [%rd6], %r4;",
@@ -208,7 +209,7 @@ fn ctas_that_write_the_same_place_race() {
 }
 
 #[test]
-fn one_launch_after_the_other_does_not_race() {
+fn consecutive_launches_do_not_race() {
     let bench = Bench::new(
         "races",
         "mul.wide.u32 %rd5, %r1, 4; add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6], %rd2;",
@@ -220,14 +221,14 @@ fn one_launch_after_the_other_does_not_race() {
 }
 
 #[test]
-fn every_cta_may_read_what_nobody_writes() {
+fn concurrent_reads_do_not_race() {
     let bench = Bench::new("races", "ld.global.u32 %r5, [%rd2]; st.global.u32 [%rd4], %r5;");
     let (out, table) = (bench.zeros(4096), bench.zeros(4));
     bench.launch(8, 64, &[out, table]).unwrap();
     bench.nothing_found();
 }
 
-/// Each CTA leaves a word; the last one, told by a counter, reads the words of all.
+/// Each CTA writes a word; the last CTA, found by a counter, reads all words.
 fn last_block(fence: &str) -> Bench {
     Bench::new(
         "races",
@@ -243,7 +244,7 @@ fn last_block(fence: &str) -> Bench {
 }
 
 #[test]
-fn the_last_cta_may_read_what_the_others_left_before_a_fence_and_an_atomic() {
+fn fence_and_atomic_order_the_last_cta() {
     let bench = last_block("membar.gl;");
     let (out, counter) = (bench.zeros(256), bench.zeros(4));
     bench.launch(64, 64, &[out, counter]).unwrap();
@@ -251,7 +252,7 @@ fn the_last_cta_may_read_what_the_others_left_before_a_fence_and_an_atomic() {
 }
 
 #[test]
-fn without_the_fence_the_last_cta_races() {
+fn last_cta_races_without_the_fence() {
     let bench = last_block("");
     let (out, counter) = (bench.zeros(256), bench.zeros(4));
     bench.launch(64, 64, &[out, counter]).unwrap();
@@ -259,8 +260,9 @@ fn without_the_fence_the_last_cta_races() {
 }
 
 #[test]
-fn a_chain_of_flags_orders_the_ctas() {
-    // Each CTA waits for its predecessor's flag, adds to what it left, and sets its own: a decoupled look-back.
+fn chain_of_flags_orders_ctas() {
+    // Decoupled look-back: each CTA waits for its predecessor's flag, adds to its value, and sets its own
+    // flag.
     let code = "setp.ne.u32 %p1, %r1, 0; @%p1 ret; mul.wide.u32 %rd5, %r2, 4; add.s64 %rd6, %rd1, %rd5;
          add.s64 %rd7, %rd2, %rd5; mov.u32 %r9, 0; setp.eq.u32 %p2, %r2, 0; @%p2 bra FIRST;
          WAIT: ACQUIRE setp.eq.u32 %p3, %r5, 0; @%p3 bra WAIT;
@@ -286,7 +288,7 @@ fn a_chain_of_flags_orders_the_ctas() {
 }
 
 #[test]
-fn a_lock_orders_those_who_hold_it() {
+fn lock_orders_its_holders() {
     for (block, fence, races) in [(1, "membar.gl;", false), (64, "membar.gl;", false), (64, "", true)] {
         let bench = Bench::new(
             "races",
@@ -310,8 +312,8 @@ fn a_lock_orders_those_who_hold_it() {
 }
 
 #[test]
-fn a_barrier_of_the_grid_orders_the_ctas() {
-    // As cooperative groups have it: a fence, a counter, a fence, between two barriers of the CTA.
+fn grid_barrier_orders_ctas() {
+    // As in cooperative groups: fence, counter and fence between two barriers of the CTA.
     let code = "xor.b32 %r10, %r2, 1; mad.lo.u32 %r11, %r10, %r3, %r1; mul.wide.u32 %rd5, %r11, 4; add.s64 %rd6, %rd1, %rd5;
          st.global.u32 [%rd4], %r4; bar.sync 0; setp.ne.u32 %p1, %r1, 0; @%p1 bra MEET;
          membar.gl; atom.global.add.u32 %r5, [%rd2], 1;
@@ -321,7 +323,7 @@ fn a_barrier_of_the_grid_orders_the_ctas() {
     let (out, counter) = (bench.zeros(4096), bench.zeros(4));
     bench.launch_as(true, 8, 96, &[out, counter]).unwrap();
     bench.nothing_found();
-    // Without the first barrier the other warps' writes may be under way.
+    // Without the first barrier, writes of the other warps may be outstanding.
     let bench = Bench::new("races", &code.replace("%r4; bar.sync 0;", "%r4;"));
     let (out, counter) = (bench.zeros(4096), bench.zeros(4));
     bench.launch_as(true, 8, 96, &[out, counter]).unwrap();
@@ -329,7 +331,7 @@ fn a_barrier_of_the_grid_orders_the_ctas() {
 }
 
 #[test]
-fn the_barrier_of_a_cluster_orders_its_ctas() {
+fn cluster_barrier_orders_its_ctas() {
     let code = "st.global.u32 [%rd4], %r4; BARRIER xor.b32 %r10, %r2, 1; mad.lo.u32 %r11, %r10, %r3, %r1;
          mul.wide.u32 %rd5, %r11, 4; add.s64 %rd6, %rd1, %rd5; ld.global.u32 %r12, [%rd6];";
     let ordered = code.replace("BARRIER", "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;");
@@ -344,7 +346,7 @@ fn the_barrier_of_a_cluster_orders_its_ctas() {
 }
 
 #[test]
-fn shared_memory_of_a_cluster_is_not_followed() {
+fn cluster_shared_memory_is_untracked() {
     let bench = Bench::new(
         "all",
         ".shared .align 4 .b8 tile[4]; mov.u32 %r5, tile; mapa.shared::cluster.u32 %r6, %r5, 1;
@@ -356,7 +358,7 @@ fn shared_memory_of_a_cluster_is_not_followed() {
 }
 
 #[test]
-fn a_first_look_before_a_compare_and_swap_is_no_race() {
+fn plain_read_before_a_cas_is_no_race() {
     let bench = Bench::new("races", "ld.global.u32 %r5, [%rd1]; atom.global.cas.b32 %r5, [%rd1], 0, 1;");
     let out = bench.zeros(4);
     bench.launch(4, 64, &[out]).unwrap();

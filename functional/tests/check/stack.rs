@@ -1,4 +1,4 @@
-//! Recursion beyond the stack that the program has set.
+//! Recursion beyond the stack limit of the program.
 
 use crate::bench::{Bench, assert_says};
 use functional::check::Finding;
@@ -28,7 +28,7 @@ fn findings(depth: u64, limit: Option<u32>) -> Vec<Finding> {
 }
 
 #[test]
-fn recursion_within_the_usual_stack_is_no_mistake() {
+fn recursion_within_the_default_stack_is_correct() {
     assert_eq!(findings(5, None), []);
 }
 
@@ -48,7 +48,7 @@ fn recursion_beyond_the_limit_is_found_once() {
 }
 
 #[test]
-fn the_limit_is_the_one_that_the_program_has_set() {
+fn program_sets_the_stack_limit() {
     assert_eq!(findings(40, Some(8192)), []);
     assert_eq!(findings(5, Some(256)).len(), 1);
 }

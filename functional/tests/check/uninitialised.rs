@@ -1,4 +1,4 @@
-//! Reads of what nothing has written.
+//! Reads of uninitialised memory and registers.
 
 use functional::check::Severity;
 use functional::memory::AllocationKind;
@@ -10,7 +10,7 @@ fn bench(code: &str) -> Bench {
 }
 
 #[test]
-fn a_read_of_device_memory_that_nothing_has_written_is_reported_once() {
+fn uninitialised_device_read_is_reported_once() {
     let bench = bench("ld.global.u32 %r5, [%rd4];");
     let data = bench.allocate(256);
     bench.checker.written(data, 40);
@@ -20,7 +20,7 @@ fn a_read_of_device_memory_that_nothing_has_written_is_reported_once() {
     assert_says(
         &finding,
         &[
-            "voltsim check uninitialised: read of 4 bytes of global memory that nothing has written",
+            "voltsim check uninitialised: read of 4 bytes of uninitialised global memory",
             "read by thread (10,0,0) of CTA (0,0,0)",
             &format!("PTX line {LINE_OF_CODE}: ld.global.u32 %r5, [%rd4];"),
             "is byte 40 of allocation 1 of 256 bytes",
@@ -29,7 +29,7 @@ fn a_read_of_device_memory_that_nothing_has_written_is_reported_once() {
 }
 
 #[test]
-fn what_a_kernel_or_the_host_has_written_may_be_read() {
+fn kernel_and_host_writes_initialise_memory() {
     let bench = bench("st.global.u32 [%rd4], %r1; ld.global.u32 %r5, [%rd4]; ld.global.u32 %r6, [%rd2];");
     let (data, table) = (bench.allocate(256), bench.zeros(4));
     bench.launch(1, 64, &[data, table]).unwrap();
@@ -37,7 +37,7 @@ fn what_a_kernel_or_the_host_has_written_may_be_read() {
 }
 
 #[test]
-fn memory_that_the_host_reaches_counts_as_written() {
+fn host_accessible_memory_counts_as_initialised() {
     for kind in [AllocationKind::Managed, AllocationKind::Host, AllocationKind::Module] {
         let bench = bench("ld.global.u32 %r5, [%rd4];");
         let data = bench.device.memory.allocate(256, 256, kind).unwrap();
@@ -48,7 +48,7 @@ fn memory_that_the_host_reaches_counts_as_written() {
 }
 
 #[test]
-fn reserved_shared_memory_is_the_business_of_the_vendors_libraries() {
+fn reserved_shared_memory_is_exempt() {
     let bench = bench("mov.u32 %r5, %reserved_smem_offset_1; ld.shared.u32 %r6, [%r5];");
     let data = bench.allocate(256);
     bench.launch(1, 64, &[data]).unwrap();
@@ -56,18 +56,18 @@ fn reserved_shared_memory_is_the_business_of_the_vendors_libraries() {
 }
 
 #[test]
-fn memory_that_is_used_again_is_unwritten_again() {
+fn reallocated_memory_is_uninitialised_again() {
     let bench = bench("ld.global.u32 %r5, [%rd4];");
     let data = bench.zeros(256);
     bench.free(data);
     let again = bench.allocate(256);
-    assert_eq!(again, data, "the test needs the same place");
+    assert_eq!(again, data, "the test needs equal addresses");
     bench.launch(1, 64, &[again]).unwrap();
-    assert_says(&bench.only(), &["that nothing has written"]);
+    assert_says(&bench.only(), &["of uninitialised"]);
 }
 
 #[test]
-fn copies_between_device_memory_carry_on_what_the_source_lacks() {
+fn device_copies_transfer_uninitialised_bytes() {
     let bench = bench("ld.global.u32 %r5, [%rd4];");
     let (from, to) = (bench.allocate(256), bench.allocate(256));
     bench.checker.written(from, 128);
@@ -79,7 +79,7 @@ fn copies_between_device_memory_carry_on_what_the_source_lacks() {
 }
 
 #[test]
-fn a_vector_load_that_takes_padding_is_no_mistake() {
+fn vector_load_over_padding_is_correct() {
     let bench = bench("ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1]; ld.global.u64 %rd5, [%rd1];");
     let data = bench.allocate(16);
     bench.checker.written(data, 3);
@@ -88,7 +88,7 @@ fn a_vector_load_that_takes_padding_is_no_mistake() {
 }
 
 #[test]
-fn a_read_of_shared_memory_that_nothing_has_written_is_reported() {
+fn uninitialised_shared_read_is_reported() {
     let code = ".shared .align 4 .b8 tile[512]; mov.u32 %r6, tile; mad.lo.u32 %r7, %r1, 4, %r6;
          st.shared.u32 [%r7], %r1; bar.sync 0; ld.shared.u32 %r8, [%r7+OFFSET];";
     let good = bench(&code.replace("OFFSET", "0"));
@@ -99,7 +99,7 @@ fn a_read_of_shared_memory_that_nothing_has_written_is_reported() {
     assert_says(
         &bad.only(),
         &[
-            "read of 4 bytes of shared memory",
+            "read of 4 bytes of uninitialised shared memory",
             "thread (63,0,0) of CTA (0,0,0)",
             "byte 256 of variable test$tile",
         ],
@@ -107,7 +107,7 @@ fn a_read_of_shared_memory_that_nothing_has_written_is_reported() {
 }
 
 #[test]
-fn shared_memory_of_the_next_cta_is_unwritten_again() {
+fn shared_memory_is_uninitialised_for_each_cta() {
     let bench = bench(
         ".shared .align 4 .b8 tile[4]; setp.ne.u32 %p1, %r2, 0; @%p1 bra READ; st.shared.u32 [tile], 1;
          READ: ld.shared.u32 %r5, [tile];",
@@ -117,7 +117,7 @@ fn shared_memory_of_the_next_cta_is_unwritten_again() {
 }
 
 #[test]
-fn shared_memory_by_generic_addresses_is_the_same_memory() {
+fn generic_addresses_alias_shared_memory() {
     let bench = bench(
         ".shared .align 4 .b8 tile[128]; mov.u64 %rd5, tile; cvta.shared.u64 %rd6, %rd5;
          mul.wide.u32 %rd7, %r1, 4; add.s64 %rd8, %rd6, %rd7; st.u32 [%rd8], %r1; ld.shared.u32 %r5, [tile];",
@@ -127,7 +127,7 @@ fn shared_memory_by_generic_addresses_is_the_same_memory() {
 }
 
 #[test]
-fn an_asynchronous_copy_writes_shared_memory() {
+fn async_copy_initialises_shared_memory() {
     let bench = bench(
         ".shared .align 16 .b8 tile[512]; mov.u32 %r6, tile; mad.lo.u32 %r7, %r1, 16, %r6;
          mul.wide.u32 %rd5, %r1, 16; add.s64 %rd6, %rd1, %rd5; cp.async.cg.shared.global [%r7], [%rd6], 16;
@@ -139,18 +139,21 @@ fn an_asynchronous_copy_writes_shared_memory() {
 }
 
 #[test]
-fn a_read_of_local_memory_that_nothing_has_written_is_reported() {
+fn uninitialised_local_read_is_reported() {
     let code = ".local .align 4 .b8 own[64]; mov.u64 %rd5, own; st.local.u32 [%rd5+8], %r1; ld.local.u32 %r5, [%rd5+OFFSET];";
     let good = bench(&code.replace("OFFSET", "8"));
     good.launch(2, 64, &[]).unwrap();
     good.nothing_found();
     let bad = bench(&code.replace("OFFSET", "12"));
     bad.launch(2, 64, &[]).unwrap();
-    assert_says(&bad.only(), &["read of 4 bytes of local memory", "offset 0xc of local memory"]);
+    assert_says(
+        &bad.only(),
+        &["read of 4 bytes of uninitialised local memory", "offset 0xc of local memory"],
+    );
 }
 
 #[test]
-fn arguments_and_results_of_calls_are_written_by_the_call() {
+fn calls_initialise_arguments_and_results() {
     let bench = Bench::with_module(
         "uninitialised",
         ".func (.param .b32 sum) add(.param .align 4 .b8 pair[8]) { .reg .b32 %r<4>; .reg .b64 %rd<4>; \
@@ -164,7 +167,7 @@ fn arguments_and_results_of_calls_are_written_by_the_call() {
 }
 
 #[test]
-fn a_register_that_nothing_writes_is_a_warning() {
+fn register_without_a_write_is_a_warning() {
     let bench = bench("add.u32 %r5, %r20, 1; st.global.u32 [%rd4], %r5;");
     let out = bench.zeros(128);
     bench.launch(1, 32, &[out]).unwrap();
@@ -176,7 +179,7 @@ fn a_register_that_nothing_writes_is_a_warning() {
 }
 
 #[test]
-fn a_register_that_is_written_under_the_predicate_of_its_read_is_no_mistake() {
+fn register_written_under_its_reads_predicate_is_correct() {
     let bench = bench("setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 1; @%p1 st.global.u32 [%rd4], %r20;");
     let out = bench.zeros(128);
     bench.launch(1, 32, &[out]).unwrap();

@@ -1,4 +1,4 @@
-//! A kernel that is launched on a fresh device: to its end, or up to a point and from there on another device.
+//! Launches a kernel on a fresh device: to the end, or up to a point with resumption on another device.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,13 +10,13 @@ use functional::module::Module;
 use functional::suspend::{ResumeError, SuspendError, SuspendedLaunch, Window, launch_from, launch_until};
 use voltsim_checkpoint::codec;
 
-/// Devices of one test at a time, so that each begins at the same address.
+/// Serialises the devices of a test, so that each begins at the same address.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Bytes that a state may decode to.
+/// Limit of decoded state in bytes.
 pub const LIMIT: usize = 1 << 26;
 
-/// A kernel named `test` and how it is launched: its parameters are the addresses of buffers.
+/// A launch of the kernel `test`, with addresses of buffers as parameters.
 #[derive(Debug, Clone)]
 pub struct Case {
     pub text: String,
@@ -26,13 +26,13 @@ pub struct Case {
 }
 
 impl Case {
-    /// A kernel with this code, and one buffer of zeros. The code finds the buffer in `%rd1`, the thread in `%r1`, the CTA
-    /// in `%r2`, the thread of the grid in `%r4`, and its word of the buffer in `%rd3`.
+    /// A kernel with this code and one zeroed buffer. Register `%rd1` holds the buffer, `%r1` the thread and
+    /// `%r2` the CTA. `%r4` holds the thread in the grid, and `%rd3` the address of its word.
     pub fn new(code: &str, (grid, block): (u32, u32), words: usize) -> Case {
         Case::of(&kernel(code), (grid, block), words)
     }
 
-    /// A module with these declarations, and one buffer of zeros.
+    /// A module with these declarations, and one zeroed buffer.
     pub fn of(declarations: &str, (grid, block): (u32, u32), words: usize) -> Case {
         let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{declarations}");
         let config = LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], ..LaunchConfig::default() };
@@ -65,7 +65,7 @@ pub fn kernel(code: &str) -> String {
     )
 }
 
-/// What a launch leaves behind.
+/// Results of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     pub memory: Memory,
@@ -73,10 +73,10 @@ pub struct Left {
     pub lane_instructions: u64,
 }
 
-/// All device memory: address and contents of each allocation.
+/// Address and contents of each allocation in device memory.
 pub type Memory = Vec<(u64, Vec<u8>)>;
 
-/// A launch that was stopped: its state as bytes, and memory.
+/// A suspended launch: its encoded state, and memory.
 #[derive(Debug, Clone)]
 pub struct Stopped {
     pub state: Vec<u8>,
@@ -92,7 +92,7 @@ pub struct Bench {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// How devices are set up where a test says nothing else.
+/// Default settings of devices.
 pub fn stepped() -> Settings {
     Settings { timed: true, threads: 1, ..Settings::default() }
 }
@@ -106,7 +106,7 @@ impl Bench {
         Bench::try_with(case, settings).unwrap()
     }
 
-    /// `None` if the kernel cannot be bound.
+    /// [`Bench::with`]; `None` if the kernel cannot be bound.
     pub fn try_with(case: &Case, settings: Settings) -> Option<Bench> {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let device = Arc::new(Device::new(DeviceSpec::default(), settings).unwrap());
@@ -167,7 +167,7 @@ impl Bench {
     }
 }
 
-/// Stops a case in a window, on a device of its own.
+/// Suspends a case in a window, on a fresh device.
 pub fn stop(case: &Case, window: &Window) -> Stopped {
     let bench = Bench::new(case);
     let state = bench.launch_until(window).unwrap_or_else(|error| panic!("{window:?}: {error}"));
@@ -178,21 +178,21 @@ pub fn decode(state: &[u8]) -> SuspendedLaunch {
     codec::decode::<LIMIT, _>(state).unwrap()
 }
 
-/// Goes on with a case from where it was stopped, on a device of its own.
+/// Resumes a suspended case, on a fresh device.
 pub fn go_on(case: &Case, stopped: &Stopped, settings: Settings) -> Left {
     let bench = Bench::with(case, settings);
     bench.restore(&stopped.memory);
     bench.launch_from(&decode(&stopped.state)).unwrap()
 }
 
-/// Stops a case in a window and goes on: what it leaves in memory must be what a plain launch does.
+/// Suspends a case in a window and resumes it: memory must equal that of an uninterrupted launch.
 pub fn same_from(case: &Case, plain: &Left, window: Window) -> Left {
     let left = go_on(case, &stop(case, &window), stepped());
     assert!(left.memory == plain.memory, "from {window:?}");
     left
 }
 
-/// A state again and again, each time with one bit changed, the same ones in each run.
+/// Copies of a state with one bit changed each, equal in each run.
 pub fn with_other_bits(state: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let mut number = 0x9e37_79b9_7f4a_7c15_u64;
     std::iter::repeat_with(move || {

@@ -1,10 +1,11 @@
-//! Clusters: the window has whole ones, and their barrier and each other's shared memory go on.
+//! Clusters: windows contain whole clusters, and barriers and shared memory survive resumption.
 
 use functional::suspend::Window;
 
 use crate::bench::{Bench, Case, decode, same_from, stop};
 
-/// CTAs of a cluster write into the next one's shared memory, three times, with a barrier of the cluster between.
+/// CTAs of a cluster write into the next CTA's shared memory, three times, with cluster barriers in
+/// between.
 const RING: &str = "
     .shared .align 4 .b32 cell[64];
     mov.u32 %r20, %cluster_ctarank; mov.u32 %r21, %cluster_nctarank; add.u32 %r22, %r20, 1; rem.u32 %r22, %r22, %r21;
@@ -21,7 +22,7 @@ fn ring() -> Case {
 }
 
 #[test]
-fn clusters_end_the_same_from_every_point() {
+fn clusters_resume_equally_from_every_point() {
     let case = ring();
     let plain = Bench::new(&case).launch().unwrap();
     for first in [0, 4, 7] {
@@ -34,13 +35,13 @@ fn clusters_end_the_same_from_every_point() {
 }
 
 #[test]
-fn a_window_has_whole_clusters() {
+fn windows_contain_whole_clusters() {
     let stopped = stop(&ring(), &Window { first: 5, ctas: 1, instructions: 10 });
     assert_eq!(decode(&stopped.state).ctas_started(), 4);
 }
 
 #[test]
-fn clusters_of_a_cooperative_launch_are_advanced_together() {
+fn cooperative_clusters_advance_together() {
     let case = ring().cooperative();
     let plain = Bench::new(&case).launch().unwrap();
     for instructions in [3, 25, 70] {

@@ -1,4 +1,4 @@
-//! States that are cut off or have other bits: an error, or another result, and nothing worse.
+//! Truncated and changed states cause an error or another result, and nothing worse.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use voltsim_checkpoint::codec;
 
 use crate::bench::{Bench, Case, LIMIT, Stopped, kernel, stepped, stop, with_other_bits};
 
-/// Lanes that part, wait at barriers, call, and have local and shared memory.
+/// Lanes that diverge, wait at barriers, call functions, and use local and shared memory.
 fn case() -> Case {
     let function = ".func (.param .b32 result) triangle(.param .b32 n) {
         .reg .pred %p<3>; .reg .b32 %r<9>;
@@ -29,14 +29,14 @@ fn case() -> Case {
     Case::of(&format!("{function}\n{}", kernel(code)), (3, 64), 192)
 }
 
-/// Does a state decode and go on to its end?
+/// Decodes a state and resumes it; returns whether that succeeds.
 fn survives(bench: &Bench, stopped: &Stopped, bytes: &[u8]) -> bool {
     let Ok(state) = codec::decode::<LIMIT, SuspendedLaunch>(bytes) else { return false };
     bench.restore(&stopped.memory);
     bench.launch_from(&state).is_ok()
 }
 
-/// The same, under a model.
+/// [`survives`] under a timing model.
 fn survives_under_a_model(bench: &Bench, stopped: &Stopped, bytes: &[u8]) -> bool {
     let Ok(state) = codec::decode::<LIMIT, SuspendedLaunch>(bytes) else { return false };
     bench.restore(&stopped.memory);
@@ -53,7 +53,7 @@ fn bench(case: &Case) -> Bench {
 }
 
 #[test]
-fn every_prefix_of_a_state_is_an_error() {
+fn truncated_states_are_errors() {
     let case = case();
     let stopped = stop(&case, &Window { first: 1, ctas: 2, instructions: 45 });
     let lengths = (0..stopped.state.len()).step_by(7);
@@ -63,7 +63,7 @@ fn every_prefix_of_a_state_is_an_error() {
     }
 }
 
-/// Tries states with one bit changed: some go on, some do not.
+/// Tries states with one bit changed: some resume, some do not.
 fn other_bits(tries: usize, survives: fn(&Bench, &Stopped, &[u8]) -> bool) {
     let case = case();
     for instructions in [9, 31, 45, 70] {
@@ -77,26 +77,26 @@ fn other_bits(tries: usize, survives: fn(&Bench, &Stopped, &[u8]) -> bool) {
                 false => refused += 1,
             }
         }
-        assert!(went_on > 0 && refused > 0, "{went_on} went on, {refused} did not");
+        assert!(went_on > 0 && refused > 0, "{went_on} resumed, {refused} did not");
     }
 }
 
 #[test]
-fn a_state_with_another_bit_is_an_error_or_goes_on() {
+fn changed_bits_cause_errors_or_resume() {
     other_bits(1500, survives);
 }
 
 #[test]
-fn a_state_with_another_bit_is_an_error_or_goes_on_under_a_model() {
+fn changed_bits_cause_errors_or_resume_under_a_model() {
     other_bits(400, survives_under_a_model);
 }
 
 #[test]
-fn small_numbers_anywhere_in_a_state_are_an_error_or_go_on() {
+fn small_numbers_cause_errors_or_resume() {
     let case = case();
     let stopped = stop(&case, &Window { first: 0, ctas: 1, instructions: 45 });
     let bench = bench(&case);
-    // Numbers below 251 have a byte of their own.
+    // Numbers below 251 are encoded as one byte.
     for at in (0..stopped.state.len()).filter(|&at| stopped.state[at] < 251) {
         for value in [0, 1, stopped.state[at].wrapping_add(1), 250] {
             let mut bytes = stopped.state.clone();

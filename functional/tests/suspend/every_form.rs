@@ -1,5 +1,5 @@
-//! Kernels of every instruction form (`tests/ptx`), stopped and gone on with. What they should leave behind is judged
-//! elsewhere; here a launch that is stopped has to leave what a plain one does.
+//! Suspension and resumption of kernels with every instruction form (`tests/ptx`). Other tests check their
+//! results; here the results must equal those of an uninterrupted launch.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,8 +28,8 @@ fn size(text: &str) -> [u32; 3] {
     [(); 3].map(|()| extents.next().unwrap_or(1))
 }
 
-/// The launch that a file's comments describe, its buffers filled with numbers of our own. `None` for files with
-/// textures, printed text and the like.
+/// Launch described by a file's comments, with generated buffer contents. `None` for files with textures,
+/// printed text and the like.
 fn case(text: &str) -> Option<Case> {
     let mut config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], ..LaunchConfig::default() };
     let mut buffers = Vec::new();
@@ -60,18 +60,18 @@ fn case(text: &str) -> Option<Case> {
 }
 
 #[test]
-fn kernels_of_every_form_end_the_same_from_points_in_their_midst() {
+fn every_form_resumes_equally() {
     let mut paths = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ptx"), &mut paths);
     let (mut tried, mut number) = (0, 1u64);
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let Some(case) = case(&text) else { continue };
-        // Orders of atomic operations and clocks are not those of a plain launch.
+        // The order of atomic operations and clocks differs from an uninterrupted launch.
         if ["%clock", "%globaltimer", "malloc", "vprintf"].iter().any(|word| text.contains(word)) {
             continue;
         }
-        // Some wait for ever, given other numbers.
+        // Some kernels run forever with these inputs.
         let settings = Settings { watchdog: Some(Duration::from_millis(300)), ..stepped() };
         let Some(bench) = Bench::try_with(&case, settings) else { continue };
         let before = bench.memory();

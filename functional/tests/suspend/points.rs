@@ -1,4 +1,4 @@
-//! From every point a launch comes to the same end.
+//! Resumption from every point gives equal results.
 
 use functional::device::Settings;
 use functional::suspend::Window;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::bench::{Bench, Case, go_on, kernel, same_from, stepped, stop};
 
-/// Sums of all threads of a CTA, by halves, through shared memory.
+/// Sums of all threads of a CTA, by halving, in shared memory.
 const SUM: &str = "
     .shared .align 4 .b8 buffer[512];
     mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 4, %r5; mul.lo.u32 %r7, %r4, %r4; st.shared.u32 [%r6], %r7;
@@ -17,7 +17,7 @@ const SUM: &str = "
     SKIP: shr.u32 %r8, %r8, 1; setp.ne.u32 %p2, %r8, 0; @%p2 bra HALF;
     bar.sync 0; ld.shared.u32 %r12, [buffer]; st.global.u32 [%rd3], %r12; ret;";
 
-/// Steps of each thread's number to 1 (Collatz): lanes part and meet at different times.
+/// Collatz steps of each thread's number to 1: lanes diverge and reconverge at different times.
 const COLLATZ: &str = "
     add.u32 %r5, %r4, 1; mov.u32 %r6, 0;
     LOOP: setp.eq.u32 %p1, %r5, 1; @%p1 bra DONE;
@@ -27,7 +27,7 @@ const COLLATZ: &str = "
     NEXT: add.u32 %r6, %r6, 1; bra LOOP;
     DONE: activemask.b32 %r8; add.u32 %r6, %r6, %r8; st.global.u32 [%rd3], %r6; ret;";
 
-/// Numbers of Fibonacci, by recursion as deep as each lane needs.
+/// Fibonacci numbers, with a recursion depth per lane.
 const FIBONACCI: &str = ".func (.param .b32 result) fibonacci(.param .b32 n) {
     .reg .pred %p<3>; .reg .b32 %r<9>;
     ld.param.u32 %r1, [n]; mov.u32 %r2, %r1; setp.lt.u32 %p1, %r1, 2; @%p1 bra DONE;
@@ -38,7 +38,7 @@ const FIBONACCI: &str = ".func (.param .b32 result) fibonacci(.param .b32 n) {
     add.u32 %r2, %r4, %r5;
     DONE: st.param.b32 [result], %r2; ret; }";
 
-/// A table in local memory, written and read where each lane says, some of it behind a call through a register.
+/// A table in local memory, accessed at per-lane indices, partly in a function called through a register.
 const LOCAL: &str = "
     .local .align 4 .b8 table[64]; .reg .b64 %f<2>;
     mov.u32 %r5, table; mov.u32 %r6, 0;
@@ -57,7 +57,7 @@ const LOCAL_FUNCTIONS: &str = "
     .func (.param .b32 result) twice(.param .b32 n) { .reg .b32 %r<2>;
       ld.param.b32 %r1, [n]; add.u32 %r1, %r1, %r1; st.param.b32 [result], %r1; ret; }";
 
-/// Lanes of both sides of a branch exchange values, and halves of a warp vote for themselves.
+/// Lanes of both sides of a branch exchange values, and halves of a warp vote separately.
 const EXCHANGE: &str = "
     and.b32 %r20, %r1, 31; mov.u32 %r21, 0; mov.u32 %r5, %r4;
     AGAIN: setp.lt.u32 %p1, %r20, 11; @%p1 bra LOW;
@@ -68,7 +68,7 @@ const EXCHANGE: &str = "
     add.u32 %r5, %r5, %r9; add.u32 %r21, %r21, 1; setp.lt.u32 %p4, %r21, 3; @%p4 bra AGAIN;
     st.global.u32 [%rd3], %r5; ret;";
 
-/// Sums in global and shared memory, of which each thread knows its own part only.
+/// Sums in global and shared memory, where each thread knows only its own part.
 pub const ATOMIC: &str = "
     .shared .align 4 .u32 sum; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 [sum], 0; bar.sync 0;
     red.shared.add.u32 [sum], %r4; atom.shared.max.u32 %r5, [sum], 1; bar.sync 0;
@@ -76,13 +76,13 @@ pub const ATOMIC: &str = "
     LOOP: red.global.add.u32 [%rd1+4], %r6; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 5; @%p2 bra LOOP;
     setp.eq.u32 %p3, %r4, 0; ld.shared.u32 %r7, [sum]; add.s64 %rd3, %rd3, 8; st.global.u32 [%rd3], %r7; ret;";
 
-/// All threads take a lock, add 1, and give the lock back.
+/// All threads take a lock, add 1, and release the lock.
 pub const LOCK: &str = "
     TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;
     ld.volatile.global.u32 %r6, [%rd1+4]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%rd1+4], %r6;
     membar.gl; atom.global.exch.b32 %r7, [%rd1], 0; ret;";
 
-/// Barriers of some warps, with a count and a predicate, and one that half of the warps do not wait at.
+/// Barriers of some warps, with a count and a predicate, and one at which half of the warps do not wait.
 const NAMED_BARRIERS: &str = "
     setp.lt.u32 %p1, %r1, 64; @%p1 bra FIRST;
     bar.arrive 2, 128; bar.sync 1, 64; bra MET;
@@ -91,7 +91,7 @@ const NAMED_BARRIERS: &str = "
     @%p2 bar.sync 4; @!%p2 bar.sync 4;
     st.global.u32 [%rd3], %r8; ret;";
 
-/// All CTAs meet three times at a barrier in the launch's workspace, and read what a neighbour has written.
+/// All CTAs meet three times at a barrier in the launch's workspace and read a neighbour's value.
 pub const GRID_BARRIER: &str = "
     mov.u32 %r20, %nctaid.x; mov.u32 %r5, %envreg1; mov.u32 %r6, %envreg2; mov.b64 %rd4, {%r6, %r5};
     mov.u32 %r7, 0; setp.ne.u32 %p1, %r1, 0; mov.u32 %r21, %r2;
@@ -125,7 +125,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
 }
 
 #[test]
-fn a_launch_ends_the_same_from_every_point_of_a_grid() {
+fn launches_resume_equally_from_every_point() {
     for (name, case) in cases() {
         let plain = Bench::new(&case).launch().unwrap();
         let ctas = case.window_sizes();
@@ -147,7 +147,7 @@ fn a_launch_ends_the_same_from_every_point_of_a_grid() {
 }
 
 #[test]
-fn a_lock_is_held_over_the_point() {
+fn locks_stay_held_across_suspension() {
     let case = Case::new(LOCK, (2, 64), 2);
     for instructions in (0..200).step_by(13) {
         let stopped = stop(&case, &Window { first: 0, ctas: 2, instructions });
@@ -159,7 +159,7 @@ fn a_lock_is_held_over_the_point() {
 }
 
 #[test]
-fn all_ctas_of_a_cooperative_launch_are_in_the_window() {
+fn windows_contain_all_cooperative_ctas() {
     let case = Case::new(GRID_BARRIER, (12, 64), 36).cooperative();
     let plain = Bench::new(&case).launch().unwrap();
     for instructions in [0, 1, 10, 30, 45, 60, 100, 200] {
@@ -174,7 +174,7 @@ fn all_ctas_of_a_cooperative_launch_are_in_the_window() {
 }
 
 #[test]
-fn several_workers_go_on_too() {
+fn launches_resume_on_several_workers() {
     let (_, case) = cases().remove(0);
     let plain = Bench::new(&case).launch().unwrap();
     let stopped = stop(&case, &Window { first: 1, ctas: 3, instructions: 40 });
@@ -183,7 +183,7 @@ fn several_workers_go_on_too() {
 }
 
 #[test]
-fn a_launch_can_be_stopped_between_ctas_that_is_bound_in_another_order() {
+fn suspension_between_ctas_needs_no_machine_order() {
     let (_, case) = cases().remove(0);
     let plain = Bench::new(&case).launch().unwrap();
     let bench = Bench::with(&case, Settings { timed: false, ..stepped() });
@@ -196,7 +196,7 @@ fn a_launch_can_be_stopped_between_ctas_that_is_bound_in_another_order() {
 }
 
 #[test]
-fn the_state_of_a_launch_is_the_same_whenever_it_is_stopped_there() {
+fn state_at_a_point_is_reproducible() {
     for (_, case) in cases() {
         let window = Window { first: 1, ctas: 1, instructions: 33 };
         assert_eq!(stop(&case, &window).state, stop(&case, &window).state);
@@ -204,8 +204,8 @@ fn the_state_of_a_launch_is_the_same_whenever_it_is_stopped_there() {
 }
 
 #[test]
-fn the_parameter_block_is_found_again_at_its_address() {
-    // The kernel takes the address of its parameter, and writes there.
+fn parameter_block_keeps_its_address() {
+    // The kernel writes to the address of its parameter.
     let case = Case::new(
         "mov.b64 %rd4, out; cvta.param.u64 %rd5, %rd4; ld.u64 %rd6, [%rd5]; st.global.u32 [%rd3], %r4;
          ld.u64 %rd7, [%rd5]; sub.s64 %rd8, %rd7, %rd1; cvt.u32.u64 %r5, %rd8; add.u32 %r5, %r5, %r4;
@@ -220,7 +220,7 @@ fn the_parameter_block_is_found_again_at_its_address() {
 }
 
 #[test]
-fn a_launch_keeps_its_number() {
+fn resumed_launch_keeps_its_number() {
     let code = "mov.u64 %rd4, %gridid; cvt.u32.u64 %r5, %rd4; st.global.u32 [%rd3], %r5; ret;";
     let case = Case::new(code, (2, 32), 64);
     let bench = Bench::new(&case);

@@ -1,4 +1,4 @@
-//! Points that cannot be, and states of other launches.
+//! Invalid points, and states of other launches.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::points::GRID_BARRIER;
 
 const POINT: Window = Window { first: 1, ctas: 1, instructions: 3 };
 
-/// CTAs but the last wait for the last.
+/// All CTAs but the last wait for the last.
 const WAITS: &str = "
     setp.eq.u32 %p1, %r2, 3; @%p1 bra LAST;
     WAIT: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT; ret;
@@ -27,27 +27,27 @@ fn refusal(bench: &Bench, window: &Window) -> Refusal {
 }
 
 #[test]
-fn a_point_behind_the_last_cta_is_refused() {
+fn point_after_the_last_cta_is_refused() {
     let bench = Bench::new(&Case::new("ret;", (4, 32), 4));
     let refused = refusal(&bench, &Window { first: 4, ctas: 1, instructions: 1 });
     assert_eq!(refused, Refusal::BeyondEnd { first: 4, ctas: 4 });
 }
 
 #[test]
-fn instructions_of_a_kernel_without_machine_code_cannot_be_counted() {
+fn instruction_windows_need_machine_code() {
     let case = Case::new("ret;", (4, 32), 4);
     let bench = Bench::with(&case, Settings { timed: false, ..stepped() });
     assert_eq!(refusal(&bench, &POINT), Refusal::NotStepped);
 }
 
 #[test]
-fn the_window_of_a_cooperative_launch_begins_with_its_first_cta() {
+fn cooperative_windows_start_at_the_first_cta() {
     let bench = Bench::new(&Case::new(GRID_BARRIER, (12, 64), 36).cooperative());
     assert_eq!(refusal(&bench, &POINT), Refusal::Cooperative);
 }
 
 #[test]
-fn ctas_that_wait_for_later_ones_cannot_end_before_a_point_and_the_launch_goes_on() {
+fn waiting_ctas_before_a_window_are_refused() {
     let bench = Bench::new(&Case::new(WAITS, (4, 32), 1));
     let refused = bench.launch_until(&Window { first: 3, ctas: 1, instructions: 1 });
     let Err(SuspendError::Refused { refusal, rest: Some(rest), .. }) = refused else { panic!("{refused:?}") };
@@ -58,7 +58,7 @@ fn ctas_that_wait_for_later_ones_cannot_end_before_a_point_and_the_launch_goes_o
 }
 
 #[test]
-fn ctas_of_a_window_may_wait_for_later_ones() {
+fn ctas_of_a_window_may_wait_for_later_ctas() {
     let case = Case::new(WAITS, (4, 32), 1);
     let stopped = crate::bench::stop(&case, &Window { first: 0, ctas: 2, instructions: 50 });
     let left = crate::bench::go_on(&case, &stopped, stepped());
@@ -66,7 +66,7 @@ fn ctas_of_a_window_may_wait_for_later_ones() {
 }
 
 #[test]
-fn ctas_that_take_long_do_not_seem_to_wait() {
+fn slow_ctas_do_not_count_as_waiting() {
     // Each thread adds as often as the other CTAs take turns.
     let case = Case::new(
         "mov.u32 %r5, 0; LOOP: red.global.add.u32 [%rd1], 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 200000;
@@ -81,7 +81,7 @@ fn ctas_that_take_long_do_not_seem_to_wait() {
 }
 
 #[test]
-fn a_fault_before_the_point_is_the_launchs() {
+fn fault_before_the_point_fails_the_launch() {
     let case = Case::new("mov.u64 %rd4, 64; st.global.u32 [%rd4], %r4; ret;", (4, 32), 1);
     for window in [POINT, Window { first: 0, ctas: 1, instructions: 50 }] {
         let bench = Bench::new(&case);
@@ -91,7 +91,7 @@ fn a_fault_before_the_point_is_the_launchs() {
 }
 
 #[test]
-fn a_window_has_no_more_ctas_than_can_be_resident() {
+fn windows_are_limited_to_resident_ctas() {
     let bench = Bench::new(&Case::new("ret;", (10_000, 1024), 1));
     let refused = refusal(&bench, &Window { first: 0, ctas: 9000, instructions: 1 });
     assert_eq!(refused, Refusal::TooMany { ctas: 9000, most: 160 });
@@ -99,7 +99,7 @@ fn a_window_has_no_more_ctas_than_can_be_resident() {
 }
 
 #[test]
-fn a_watchdog_ends_a_window_of_which_no_cta_ends() {
+fn watchdog_ends_an_endless_window() {
     let settings = Settings { watchdog: Some(Duration::from_millis(100)), ..stepped() };
     let bench = Bench::with(&Case::new("LOOP: add.u32 %r4, %r4, 1; bra.uni LOOP;", (2, 32), 1), settings);
     let refused = bench.launch_until(&Window { first: 0, ctas: 1, instructions: u64::MAX });
@@ -108,7 +108,7 @@ fn a_watchdog_ends_a_window_of_which_no_cta_ends() {
 }
 
 #[test]
-fn a_kernel_that_has_called_the_devices_runtime_cannot_be_stopped_and_goes_on() {
+fn kernel_with_runtime_calls_cannot_be_suspended() {
     let declarations = format!(
         ".extern .func (.param .b32 r) cudaEventCreateWithFlags(.param .b64 e, .param .b32 f);\n{}",
         kernel(
@@ -126,7 +126,7 @@ fn a_kernel_that_has_called_the_devices_runtime_cannot_be_stopped_and_goes_on() 
 }
 
 #[test]
-fn a_state_of_another_launch_is_refused_by_what_differs() {
+fn state_of_another_launch_names_the_difference() {
     let case =
         Case::new("mov.u32 %r5, 1; add.u32 %r5, %r5, %r4; st.global.u32 [%rd3], %r5; ret;", (4, 32), 128);
     let state = Bench::new(&case).launch_until(&POINT).unwrap();
@@ -149,7 +149,7 @@ fn a_state_of_another_launch_is_refused_by_what_differs() {
 }
 
 #[test]
-fn memory_of_the_launch_that_is_taken_is_an_error() {
+fn occupied_launch_memory_is_an_error() {
     let case = Case::new(GRID_BARRIER, (4, 32), 12).cooperative();
     let bench = Bench::new(&case);
     let state = bench.launch_until(&Window { first: 0, ctas: 4, instructions: 9 }).unwrap();

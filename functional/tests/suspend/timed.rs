@@ -1,4 +1,4 @@
-//! A launch that was stopped goes on under a timing model.
+//! Resumption of a suspended launch under a timing model.
 
 use functional::suspend::Window;
 use functional::timed::turns::{Issued, Order, execute};
@@ -7,7 +7,8 @@ use functional::timed::{Identity, launch_from};
 use crate::bench::{Bench, Case, decode, stop};
 use crate::points::GRID_BARRIER;
 
-/// Goes on, two SMs with room for two CTAs each; the CTAs in the order of their first instructions, and what is left.
+/// Resumes on two SMs with room for two CTAs each; returns the CTAs in the order of their first
+/// instruction, and the result.
 fn go_on(case: &Case, window: Window, order: Order) -> (Vec<u64>, Vec<u32>) {
     let stopped = stop(case, &window);
     let bench = Bench::new(case);
@@ -33,7 +34,7 @@ const SQUARES: &str = "
     setp.lt.u32 %p1, %r1, 9; @%p1 bra LOW; add.u32 %r8, %r8, 1; LOW: red.global.add.u32 [%rd3], %r8; ret;";
 
 #[test]
-fn the_model_is_given_the_ctas_that_have_not_ended_and_each_goes_on_from_where_it_stood() {
+fn model_resumes_started_ctas_where_they_stood() {
     let case = Case::new(SQUARES, (7, 64), 448);
     let bench = Bench::new(&case);
     bench.launch().unwrap();
@@ -49,7 +50,7 @@ fn the_model_is_given_the_ctas_that_have_not_ended_and_each_goes_on_from_where_i
 }
 
 #[test]
-fn ctas_that_have_ended_in_the_window_are_not_given() {
+fn ended_ctas_are_not_resumed() {
     let (ctas, _) = go_on(
         &Case::new(SQUARES, (7, 64), 448),
         Window { first: 2, ctas: 3, instructions: 5000 },
@@ -59,7 +60,7 @@ fn ctas_that_have_ended_in_the_window_are_not_given() {
 }
 
 #[test]
-fn a_cooperative_launch_goes_on_under_a_model() {
+fn cooperative_launch_resumes_under_a_model() {
     let case = Case::new(GRID_BARRIER, (4, 64), 12).cooperative();
     let bench = Bench::new(&case);
     bench.launch().unwrap();

@@ -1,5 +1,5 @@
-//! A launch that a model executes is stopped between two turns of all warps, and goes on exactly as it stood: the rest of it
-//! issues the same instructions in the same order.
+//! Suspension of a launch under a timing model between two turns of all warps. The resumed launch issues
+//! the same instructions in the same order.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError,
 use crate::bench::{Bench, Case, LIMIT, Memory, stepped, with_other_bits};
 use crate::points::{ATOMIC, GRID_BARRIER, LOCK, cases};
 
-/// SMs, and CTAs that each has room for.
+/// Number of SMs, and CTAs per SM.
 const SMS: u32 = 2;
 const ROOM: u32 = 2;
-/// Turns after which what was put off is performed.
+/// Turns until a deferred op is performed.
 const DELAY: u64 = 5;
 
 const IDENTITY: Identity = Identity { launch: 1, stream: 0 };
 
-/// What a model knows: which CTA is in which slot, and what is put off until when.
+/// State of the model: the CTA in each slot, and deferred ops with their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Model {
     turns: u64,
     started: u64,
-    /// By SM and slot: the CTA, if there is one.
+    /// CTA in each slot of each SM.
     slots: Vec<Vec<Option<u64>>>,
-    /// SM, number, and the turn in which it is performed.
+    /// SM, number, and turn of each deferred op.
     deferred: Vec<(usize, u32, u64)>,
 }
 
 /// CTA, warp, position, lanes, first address.
 type Line = (u64, u32, u32, u32, u64);
 
-/// Executes a launch until a turn, or to its end; is it over?
+/// Executes a launch until a turn, or to its end; returns whether it ended.
 fn run(
     model: &mut Model,
     source: &dyn KernelSource,
@@ -95,7 +95,7 @@ fn run(
     Ok(false)
 }
 
-/// A launch between two turns: what the model knows, what the launch is, as bytes, and memory.
+/// A launch between two turns: state of the model, encoded state of the launch, and memory.
 #[derive(Clone)]
 struct Stopped {
     model: Model,
@@ -103,7 +103,8 @@ struct Stopped {
     memory: Memory,
 }
 
-/// Goes on with a case, on a device of its own, until a turn, and tells what it issues; at the end only its memory is left.
+/// Resumes a case on a fresh device until a turn and records issued instructions; returns the memory at the
+/// end.
 fn go_on(case: &Case, from: Option<&Stopped>, until: u64, told: &mut Vec<Line>) -> Result<Memory, Stopped> {
     let bench = Bench::new(case);
     let mut model = from.map(|from| from.model.clone()).unwrap_or_default();
@@ -125,7 +126,7 @@ fn go_on(case: &Case, from: Option<&Stopped>, until: u64, told: &mut Vec<Line>) 
     }
 }
 
-/// What a case issues and leaves that is stopped after each so many turns.
+/// Instructions and memory of a case that is suspended every `every` turns.
 fn in_parts(case: &Case, every: u64) -> (Vec<Line>, Memory, usize) {
     let (mut told, mut stops, mut stopped) = (Vec::new(), 0, None);
     loop {
@@ -142,7 +143,7 @@ fn assert_stops_do_not_matter(name: &str, case: &Case, every: &[u64]) {
     let (told, memory, _) = in_parts(case, u64::MAX);
     for &every in every {
         let (parts, left, stops) = in_parts(case, every);
-        assert!(stops > 0, "{name} was not stopped");
+        assert!(stops > 0, "{name} was not suspended");
         let differs = parts.iter().zip(&told).position(|(part, told)| part != told);
         assert_eq!((differs, parts.len()), (None, told.len()), "{name}, every {every} turns");
         assert!(left == memory, "{name}, every {every} turns");
@@ -150,14 +151,14 @@ fn assert_stops_do_not_matter(name: &str, case: &Case, every: &[u64]) {
 }
 
 #[test]
-fn a_launch_that_is_stopped_again_and_again_issues_what_it_issues_at_once() {
+fn repeated_suspension_does_not_change_the_issue_order() {
     for (name, case) in cases() {
         assert_stops_do_not_matter(name, &case, &[5, 13]);
     }
 }
 
 #[test]
-fn a_launch_goes_on_from_behind_each_of_its_instructions() {
+fn launch_resumes_after_each_instruction() {
     for (name, case) in cases() {
         if ["exchange", "atomic", "fibonacci"].contains(&name) {
             assert_stops_do_not_matter(name, &case, &[1]);
@@ -166,13 +167,13 @@ fn a_launch_goes_on_from_behind_each_of_its_instructions() {
 }
 
 #[test]
-fn locks_and_barriers_of_the_grid_are_held_over_the_point() {
+fn locks_and_grid_barriers_survive_suspension() {
     assert_stops_do_not_matter("lock", &Case::new(LOCK, (2, 64), 2), &[13, 50]);
     let grid = Case::new(GRID_BARRIER, (4, 64), 12).cooperative();
     assert_stops_do_not_matter("grid barrier", &grid, &[11, 40]);
 }
 
-/// A case with atomic operations under way.
+/// A case with outstanding atomic operations.
 fn stopped() -> (Case, Stopped) {
     let case = Case::new(ATOMIC, (4, 96), 386);
     let stopped = go_on(&case, None, 24, &mut Vec::new()).unwrap_err();
@@ -181,12 +182,12 @@ fn stopped() -> (Case, Stopped) {
 }
 
 #[test]
-fn a_state_is_the_same_whenever_it_is_made() {
+fn state_under_a_model_is_reproducible() {
     assert!(stopped().1.state == stopped().1.state);
 }
 
 #[test]
-fn without_its_model_a_launch_does_not_go_on() {
+fn timed_state_needs_a_model_to_resume() {
     let (case, stopped) = stopped();
     let bench = Bench::new(&case);
     bench.restore(&stopped.memory);
@@ -195,7 +196,7 @@ fn without_its_model_a_launch_does_not_go_on() {
 }
 
 #[test]
-fn a_launch_whose_warps_are_being_executed_is_not_saved_and_goes_on() {
+fn launch_with_live_sources_cannot_be_suspended() {
     let bench = Bench::new(&Case::new(ATOMIC, (4, 96), 386));
     let (device, program, config) = (&bench.device, &bench.program, bench.config.clone());
     let is_over = launch(device, program, config, IDENTITY, |source| {
@@ -208,7 +209,7 @@ fn a_launch_whose_warps_are_being_executed_is_not_saved_and_goes_on() {
 }
 
 #[test]
-fn a_state_with_another_bit_is_refused_or_is_executed() {
+fn changed_state_bits_are_refused_or_executed() {
     let (case, stopped) = stopped();
     let settings = Settings { watchdog: Some(Duration::from_millis(200)), ..stepped() };
     let bench = Bench::with(&case, settings);

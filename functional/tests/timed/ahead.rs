@@ -1,4 +1,4 @@
-//! What is executed before it is issued, and what is not: a load finds what memory held when it was executed.
+//! Run-ahead: instructions that execute before they issue, as shown by the value that a load finds.
 
 use functional::launch::LaunchConfig;
 use functional::timed::{Identity, launch};
@@ -9,16 +9,16 @@ use warp_stream::{
 
 use crate::bench::{Bench, kernel};
 
-/// What came of a warp before each of whose instructions the number of those issued so far was written to memory.
+/// Effects of a warp; the number of issued instructions is written to memory before each issue.
 struct Told {
     issued: Vec<MachineInstruction>,
-    /// What its load has found.
+    /// Value found by the load.
     loaded: u32,
-    /// How many had been issued when its store was first there.
+    /// Number of issued instructions when the store first appeared.
     stored: Option<u32>,
 }
 
-/// Executes a warp that loads `%r5` from `[%rd4]`, and may store to `[%rd5]`.
+/// Executes a warp that loads `%r5` from `[%rd4]` and may store to `[%rd5]`.
 fn execute(body: &str) -> Told {
     let bench = Bench::new(&kernel(&format!(
         "add.s64 %rd4, %rd1, 256; add.s64 %rd5, %rd1, 512; mov.u32 %r6, 1; {body} st.global.u32 [%rd3], %r5; ret;"
@@ -57,7 +57,7 @@ fn execute(body: &str) -> Told {
 }
 
 impl Told {
-    /// How many had been issued before the first, or last, that is so.
+    /// Instructions issued before the first, or last, one that `wanted` selects.
     fn before_first(&self, wanted: impl Fn(&MachineInstruction) -> bool) -> u32 {
         self.issued.iter().position(wanted).unwrap() as u32
     }
@@ -72,7 +72,7 @@ fn is_global(instruction: &MachineInstruction) -> bool {
 }
 
 #[test]
-fn a_plain_load_is_executed_before_it_is_issued() {
+fn plain_loads_run_ahead() {
     for load in
         ["ld.global.u32 %r5, [%rd4];", "ld.global.nc.u32 %r5, [%rd4];", "ld.weak.global.u32 %r5, [%rd4];"]
     {
@@ -82,7 +82,7 @@ fn a_plain_load_is_executed_before_it_is_issued() {
 }
 
 #[test]
-fn a_load_that_is_ordered_or_passes_the_first_cache_is_executed_when_it_is_issued() {
+fn ordered_and_l1_bypassing_loads_execute_at_issue() {
     let loads = [
         "ld.volatile.global.u32 %r5, [%rd4];",
         "ld.relaxed.cta.global.u32 %r5, [%rd4];",
@@ -101,7 +101,7 @@ fn a_load_that_is_ordered_or_passes_the_first_cache_is_executed_when_it_is_issue
 }
 
 #[test]
-fn a_load_behind_what_waits_for_others_is_executed_after_that_is_issued() {
+fn loads_after_synchronisation_wait_for_its_issue() {
     let meetings = [
         ("membar.gl;", OperationClass::Fence),
         ("fence.acq_rel.gpu;", OperationClass::Fence),
@@ -121,7 +121,7 @@ fn a_load_behind_what_waits_for_others_is_executed_after_that_is_issued() {
 }
 
 #[test]
-fn a_store_that_is_ordered_is_seen_when_it_is_issued() {
+fn ordered_stores_take_effect_at_issue() {
     let is_store = |instruction: &MachineInstruction| is_global(instruction);
     let plain = execute("st.global.u32 [%rd5], %r6; mov.u32 %r5, 0;");
     assert!(plain.stored.unwrap() <= plain.before_first(is_store));

@@ -1,4 +1,4 @@
-//! A device whose kernels somebody else executes, and what he was told.
+//! A device with stepped kernels, and the reported effects.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use functional::timed::turns::{Issued, Order, execute};
 use functional::timed::{Identity, TimedError, launch};
 use warp_stream::{KernelSource, MachineInstruction, MemorySpace};
 
-/// In turn, and by chance.
+/// Warps in turn, and in random orders.
 pub const ORDERS: [Order; 4] = [Order::InTurn, Order::Random(1), Order::Random(2), Order::Random(3)];
 
 pub struct Bench {
@@ -18,7 +18,7 @@ pub struct Bench {
     pub module: Module,
 }
 
-/// An instruction that was issued.
+/// An issued instruction.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub cta: u64,
@@ -91,7 +91,7 @@ impl Bench {
     }
 }
 
-/// What a kernel begins with: its indices, and where its own word of `out` lies.
+/// Prologue of a kernel: its indices, and the address of its word of `out`.
 pub const HEAD: &str = "
     .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<20>;
     ld.param.u64 %rd1, [out];
@@ -100,12 +100,12 @@ pub const HEAD: &str = "
     mul.wide.s32 %rd2, %r4, 4;
     add.s64 %rd3, %rd1, %rd2;";
 
-/// A kernel that has read its indices and `out` already.
+/// A kernel with this body after the prologue.
 pub fn kernel(body: &str) -> String {
     format!(".visible .entry test(.param .u64 out) {{ {HEAD} {body} }}")
 }
 
-/// Launches in each order, and compares what the kernel leaves behind.
+/// Launches in each order and compares the results.
 pub fn leaves(text: &str, (grid, block): (u32, u32), expected: &[u32]) {
     for order in ORDERS {
         let bench = Bench::new(text);

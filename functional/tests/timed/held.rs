@@ -1,4 +1,4 @@
-//! SMs that hold their stores: when other SMs see them, and what the own SM sees.
+//! SMs with store buffers: visibility of stores to the SM itself and to other SMs.
 
 use functional::launch::LaunchConfig;
 use functional::timed::{Identity, launch};
@@ -8,11 +8,11 @@ use crate::bench::{Bench, kernel};
 
 const WARP: WarpSlot = WarpSlot { cta: 0, warp: 0 };
 
-/// Two SMs that hold their stores, with a CTA of one warp each.
+/// Two SMs with store buffers, with a CTA of one warp each.
 struct Sms<'s>([Box<dyn WarpSource + 's>; 2]);
 
 impl Sms<'_> {
-    /// Executes a CTA's warp at a cycle up to what it puts off, or its end; gives the number of what it has put off.
+    /// Executes a CTA's warp at a cycle up to a deferred op, whose number is returned, or to its end.
     fn run(&mut self, sm: usize, cycle: u64) -> Result<Option<u32>, SourceError> {
         let (warps, mut execution) = (&mut self.0[sm], Execution::default());
         let now = Moment { cycle, nanoseconds: cycle };
@@ -30,7 +30,7 @@ impl Sms<'_> {
     }
 }
 
-/// Launches a kernel with two CTAs of a warp on SMs that hold their stores.
+/// Launches a kernel with two CTAs of a warp on SMs with store buffers.
 fn on_two_sms(
     text: &str,
     words: &[u32],
@@ -56,7 +56,8 @@ fn on_two_sms(
 
 #[test]
 fn other_sm_sees_a_store_once_it_is_published() {
-    // CTA 0 stores 7; CTA 1 copies the word before the publication, and again behind a clock after it.
+    // CTA 0 stores 7; CTA 1 copies the word before the publication, and again after a clock that follows
+    // it.
     let text = kernel(
         "setp.eq.u32 %p1, %r2, 0;
          @%p1 st.global.u32 [%rd1], 7;
@@ -81,7 +82,7 @@ fn other_sm_sees_a_store_once_it_is_published() {
 }
 
 #[test]
-fn stores_reach_memory_in_the_order_of_cycles() {
+fn stores_reach_memory_in_cycle_order() {
     let text = kernel("add.u32 %r5, %r2, 10; st.global.u32 [%rd1], %r5; ret;");
     for (first, second, last) in [(5, 6, 11), (6, 5, 10), (5, 5, 11)] {
         let left = on_two_sms(&text, &[0], |_, _, sms| {
@@ -145,7 +146,7 @@ fn own_sm_sees_its_stores_of_all_widths() {
 }
 
 #[test]
-fn own_atomic_operation_is_seen_by_the_load_behind_it_and_counted_once() {
+fn later_load_sees_own_atomic_once() {
     let text = kernel(
         "red.global.add.u32 [%rd1], 1; ld.global.u32 %r5, [%rd1];
          setp.eq.u32 %p1, %r1, 0; @!%p1 bra DONE;
@@ -168,7 +169,7 @@ fn own_atomic_operation_is_seen_by_the_load_behind_it_and_counted_once() {
 }
 
 #[test]
-fn kernels_that_change_memory_in_other_ways_need_the_order_of_sms() {
+fn unbuffered_memory_changes_need_sm_order() {
     let cases = [
         ("st.global.u32 [%rd3], 1;", false),
         ("st.volatile.global.u32 [%rd3], 1; ld.volatile.global.u32 %r5, [%rd3];", false),

@@ -1,4 +1,4 @@
-//! What kernels leave behind that are executed instruction by instruction: the same in every order.
+//! Results of stepped kernels are equal in every order of warps.
 
 use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError};
@@ -8,13 +8,13 @@ use functional::timed::{Identity, launch};
 use crate::bench::{Bench, HEAD, ORDERS, kernel, leaves};
 
 #[test]
-fn every_thread_of_more_ctas_than_fit_writes_its_own_word() {
+fn every_thread_of_many_ctas_writes_its_word() {
     let expected: Vec<u32> = (0..1000).collect();
     leaves(&kernel("st.global.u32 [%rd3], %r4; ret;"), (10, 100), &expected);
 }
 
 #[test]
-fn lanes_that_part_meet_again() {
+fn diverged_lanes_reconverge() {
     let expected: Vec<u32> = (0..32).map(|lane| if lane < 7 { 100 } else { 10 }).collect();
     leaves(
         &kernel(
@@ -28,7 +28,7 @@ fn lanes_that_part_meet_again() {
 }
 
 #[test]
-fn a_loop_runs_as_often_as_each_lane_says() {
+fn loop_counts_may_differ_per_lane() {
     let expected: Vec<u32> = (0..64).map(|n: u32| n * n.wrapping_sub(1) / 2 * u32::from(n > 0)).collect();
     leaves(
         &kernel(
@@ -42,7 +42,7 @@ fn a_loop_runs_as_often_as_each_lane_says() {
 }
 
 #[test]
-fn a_barrier_lets_warps_see_each_other_through_shared_memory() {
+fn barrier_orders_shared_memory_between_warps() {
     let expected: Vec<u32> = (0..512).map(|n| n / 256 * 256 + 255 - n % 256).collect();
     leaves(
         &kernel(
@@ -57,7 +57,7 @@ fn a_barrier_lets_warps_see_each_other_through_shared_memory() {
 }
 
 #[test]
-fn loads_that_are_joined_load_what_each_of_them_says() {
+fn merged_loads_load_all_elements() {
     let body = "
         .shared .align 16 .b8 buffer[2048];
         mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r4; add.u32 %r7, %r4, 1000;
@@ -81,7 +81,7 @@ fn loads_that_are_joined_load_what_each_of_them_says() {
 }
 
 #[test]
-fn a_barrier_counts_the_lanes_whose_predicate_holds() {
+fn barrier_reduction_counts_true_predicates() {
     leaves(
         &kernel(
             "setp.lt.u32 %p1, %r1, 40; barrier.red.popc.u32 %r5, 0, %p1; st.global.u32 [%rd3], %r5; ret;",
@@ -92,7 +92,7 @@ fn a_barrier_counts_the_lanes_whose_predicate_holds() {
 }
 
 #[test]
-fn a_function_is_called_by_each_lane_as_deep_as_it_needs() {
+fn recursion_depth_may_differ_per_lane() {
     let body = format!(
         ".func (.param .b32 result) triangle(.param .b32 n) {{
             .reg .pred %p<3>; .reg .b32 %r<9>;
@@ -124,7 +124,7 @@ fn lanes_of_both_sides_of_a_branch_exchange_values() {
 }
 
 #[test]
-fn atomic_operations_of_all_threads_are_all_done() {
+fn no_atomic_operation_is_lost() {
     for order in ORDERS {
         let bench = Bench::new(&kernel(
             "atom.global.add.u32 %r5, [%rd1], 1; add.s64 %rd4, %rd1, 8; mul.wide.u32 %rd5, %r5, 4;
@@ -134,12 +134,12 @@ fn atomic_operations_of_all_threads_are_all_done() {
         bench.launch(order, 5, 64, out).unwrap();
         let left = bench.read(out, 322);
         assert_eq!(left[..2], [320, 320 * 319 / 2], "{order:?}");
-        assert!(left[2..].iter().all(|&word| word == 1), "each number was given once");
+        assert!(left[2..].iter().all(|&word| word == 1), "each number occurs once");
     }
 }
 
 #[test]
-fn a_thread_sees_its_own_reduction() {
+fn threads_see_their_own_reductions() {
     let expected: Vec<u32> = (0..64).map(|n| n + 5).collect();
     leaves(
         &kernel(
@@ -152,7 +152,7 @@ fn a_thread_sees_its_own_reduction() {
 }
 
 #[test]
-fn an_operand_may_be_overwritten_while_its_reduction_is_under_way() {
+fn operands_of_outstanding_reductions_may_be_overwritten() {
     leaves(
         &kernel(
             "mov.u32 %r5, 0;
@@ -165,7 +165,7 @@ fn an_operand_may_be_overwritten_while_its_reduction_is_under_way() {
 }
 
 #[test]
-fn reductions_in_shared_memory_are_seen_behind_a_barrier() {
+fn shared_reductions_are_visible_after_a_barrier() {
     leaves(
         &kernel(
             ".shared .align 4 .u32 sum; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 [sum], 0; bar.sync 0;
@@ -176,7 +176,7 @@ fn reductions_in_shared_memory_are_seen_behind_a_barrier() {
     );
 }
 
-/// Each lane takes a lock, adds 1, and gives the lock back.
+/// Each lane takes a lock, adds 1, and releases the lock.
 const LOCK: &str = "
     TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;
     ld.volatile.global.u32 %r6, [%rd1+4]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%rd1+4], %r6;
@@ -195,7 +195,7 @@ fn lanes_of_a_warp_take_a_lock_one_after_another() {
 const GRID_BARRIER: &str = include_str!("../kernels/grid_barrier.ptx");
 
 #[test]
-fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {
+fn cooperative_ctas_meet_at_a_grid_barrier() {
     for order in ORDERS {
         let bench = Bench::new(GRID_BARRIER);
         let out = bench.words(&[u32::MAX; 40]);
@@ -212,7 +212,7 @@ fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {
 }
 
 #[test]
-fn what_a_kernel_prints_is_printed() {
+fn printf_works_in_stepped_kernels() {
     let bench = Bench::new(&format!(
         ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
          .global .align 1 .b8 text[8] = {{104, 101, 108, 108, 111, 10, 0, 0}};
@@ -226,7 +226,7 @@ fn what_a_kernel_prints_is_printed() {
 }
 
 #[test]
-fn a_wild_address_is_a_fault_that_names_thread_and_instruction() {
+fn wild_address_fault_names_thread_and_instruction() {
     let bench = Bench::new(&kernel(
         "setp.ne.u32 %p1, %r1, 5; @%p1 bra DONE; mov.u64 %rd4, 64; st.global.u32 [%rd4], %r4; DONE: ret;",
     ));
@@ -238,7 +238,7 @@ fn a_wild_address_is_a_fault_that_names_thread_and_instruction() {
 }
 
 #[test]
-fn stores_that_are_joined_store_what_each_of_them_says() {
+fn merged_stores_store_all_elements() {
     let body = "
         .shared .align 16 .b8 buffer[4096];
         mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 16, %r5; mul.lo.u32 %r7, %r4, 3; mul.lo.u32 %r8, %r4, 5;
@@ -258,7 +258,7 @@ fn stores_that_are_joined_store_what_each_of_them_says() {
 }
 
 #[test]
-fn of_loads_that_are_joined_the_one_at_a_wild_address_is_the_fault() {
+fn fault_of_merged_loads_names_the_wild_one() {
     let bench = Bench::new(&kernel(
         ".shared .align 16 .b8 buffer[40]; mov.u32 %r5, buffer; ld.shared.u32 %r6, [%r5+32];
          ld.shared.u32 %r7, [%r5+36]; ld.shared.u32 %r8, [%r5+40]; add.u32 %r6, %r6, %r7;
@@ -271,7 +271,7 @@ fn of_loads_that_are_joined_the_one_at_a_wild_address_is_the_fault() {
 }
 
 #[test]
-fn a_reduction_at_a_wild_address_is_a_fault_where_it_stands() {
+fn wild_reduction_faults_at_its_instruction() {
     let bench = Bench::new(&kernel("mov.u64 %rd4, 64; red.global.add.u32 [%rd4], %r4; ret;"));
     let out = bench.words(&[0; 64]);
     let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 1, 32, out).unwrap_err() else { panic!() };
@@ -280,7 +280,7 @@ fn a_reduction_at_a_wild_address_is_a_fault_where_it_stands() {
 }
 
 #[test]
-fn a_barrier_that_some_threads_never_reach_is_a_deadlock() {
+fn barrier_missed_by_some_threads_deadlocks() {
     let bench = Bench::new(&kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra DONE; bar.sync 0, 64; DONE: ret;"));
     let out = bench.words(&[0; 64]);
     let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 1, 64, out).unwrap_err() else { panic!() };

@@ -1,4 +1,4 @@
-//! Warps as whoever executes them may use them: by several threads, only when they are ready, or not at all.
+//! Rules of warp sources: use by several threads, readiness of warps, launches without a model.
 
 use functional::launch::LaunchConfig;
 use functional::timed::turns::TurnsError;
@@ -7,7 +7,7 @@ use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError,
 
 use crate::bench::{Bench, kernel};
 
-/// Executes a CTA of one warp to its end, what it puts off at once.
+/// Executes a CTA of one warp to its end, with immediate deferred ops.
 fn run_to_end(warps: &mut dyn WarpSource, cta: u64) {
     let (warp, now) = (WarpSlot { cta: 0, warp: 0 }, Moment::default());
     let mut execution = Execution::default();
@@ -22,7 +22,7 @@ fn run_to_end(warps: &mut dyn WarpSource, cta: u64) {
 }
 
 #[test]
-fn sms_can_be_simulated_by_threads_of_their_own() {
+fn sms_can_run_on_separate_threads() {
     let bench = Bench::new(&kernel("red.global.add.u32 [%rd1], 1; ret;"));
     let out = bench.words(&[0]);
     let program = bench.module.kernel("test").unwrap();
@@ -49,7 +49,7 @@ fn sms_can_be_simulated_by_threads_of_their_own() {
 }
 
 #[test]
-fn a_warp_that_is_not_ready_cannot_be_issued_from() {
+fn warps_that_are_not_ready_cannot_issue() {
     let bench = Bench::new(&kernel("bar.sync 0; ret;"));
     let (out, program) = (bench.words(&[0]), bench.module.kernel("test").unwrap());
     let config = LaunchConfig {
@@ -75,7 +75,7 @@ fn a_warp_that_is_not_ready_cannot_be_issued_from() {
 }
 
 #[test]
-fn a_kernel_bound_for_a_model_runs_without_one_too() {
+fn kernel_bound_for_a_model_runs_without_one() {
     let bench = Bench::new(&kernel(
         "mov.u32 %r5, 0; mov.u32 %r6, 0;
          LOOP: setp.ge.u32 %p1, %r6, %r1; @%p1 bra DONE; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, 1; bra LOOP;

@@ -1,4 +1,4 @@
-//! Lanes on a SIMT stack: the same results where they need not go on alone, and an error where they would have to.
+//! Lanes on a SIMT stack: equal results if lanes need not continue alone, else an error.
 
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError};
@@ -6,7 +6,7 @@ use functional::timed::turns::Order;
 
 use crate::bench::{Bench, ORDERS, Step, kernel};
 
-/// Launches a CTA on a stack, and gives what it leaves behind.
+/// Launches a CTA on a SIMT stack and returns the result.
 fn on_a_stack(
     order: Order,
     text: &str,
@@ -24,7 +24,7 @@ fn on_a_stack(
     }
 }
 
-/// What a kernel ends with that never does on a stack.
+/// Fault of a kernel that never ends on a SIMT stack.
 fn deadlock(text: &str) -> String {
     let fault = on_a_stack(Order::InTurn, text, 32, 40).unwrap_err();
     match fault.kind {
@@ -34,7 +34,7 @@ fn deadlock(text: &str) -> String {
 }
 
 #[test]
-fn lanes_that_part_meet_again() {
+fn diverged_lanes_reconverge() {
     let text = kernel(
         "setp.lt.u32 %p1, %r1, 7; mov.u32 %r5, 1; @%p1 bra THEN; add.u32 %r5, %r5, 10; bra.uni DONE;
          THEN: add.u32 %r5, %r5, 100;
@@ -47,8 +47,8 @@ fn lanes_that_part_meet_again() {
 }
 
 #[test]
-fn one_side_of_a_branch_is_over_before_the_other_begins() {
-    // Loads that may spin end the turn of a fragment; on a stack it goes on.
+fn branch_sides_run_one_after_the_other() {
+    // A load that may spin ends a fragment's turn; on a stack, the fragment continues.
     let side = |name: &str, lanes: &str| {
         format!(
             "{name}: mov.u32 %r6, 0;
@@ -70,7 +70,7 @@ fn one_side_of_a_branch_is_over_before_the_other_begins() {
 }
 
 #[test]
-fn lanes_that_leave_a_loop_wait_for_the_others() {
+fn lanes_leaving_a_loop_wait_for_the_others() {
     let text = kernel(
         "mov.u32 %r5, 0;
          LOOP: setp.ge.u32 %p1, %r5, %r1; @%p1 bra DONE; add.u32 %r5, %r5, 1; bra LOOP;
@@ -80,7 +80,7 @@ fn lanes_that_leave_a_loop_wait_for_the_others() {
 }
 
 #[test]
-fn a_lock_that_is_given_back_before_lanes_meet_is_taken_by_each() {
+fn lock_released_before_reconvergence_is_taken_by_all() {
     let text = kernel(
         "TRY: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra NEXT;
          ld.volatile.global.u32 %r6, [%rd1+4]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%rd1+4], %r6;
@@ -93,18 +93,18 @@ fn a_lock_that_is_given_back_before_lanes_meet_is_taken_by_each() {
 }
 
 #[test]
-fn lanes_that_spin_for_a_lock_of_one_that_waits_for_them_are_told_with_the_option() {
+fn spinning_for_a_parked_lanes_lock_names_the_option() {
     let reason = deadlock(&kernel(
         "TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;
          atom.global.exch.b32 %r7, [%rd1], 0; ret;",
     ));
-    assert!(reason.contains("spin while others of it wait for them"), "{reason}");
+    assert!(reason.contains("spin while others of their warp wait"), "{reason}");
     assert!(reason.contains("sm.divergence=independent"), "{reason}");
 }
 
 #[test]
-fn a_lane_that_waits_for_a_later_side_of_its_branch_is_told() {
-    // Lanes below 7 set what the others wait for; these run first.
+fn waiting_for_a_later_branch_side_deadlocks() {
+    // Lanes below 7 set the flag of the others; the others run first.
     let reason = deadlock(&kernel(
         "setp.lt.u32 %p1, %r1, 7; @%p1 bra SET;
          WAIT: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT; bra.uni DONE;
@@ -115,8 +115,8 @@ fn a_lane_that_waits_for_a_later_side_of_its_branch_is_told() {
 }
 
 #[test]
-fn a_warp_that_spins_as_a_whole_waits_for_another() {
-    // Warp 1 sets what warp 0 waits for, after more turns than a warp may spin for itself.
+fn whole_warp_may_spin_for_another_warp() {
+    // Warp 1 sets warp 0's flag, after more turns than a warp may spin for its own lanes.
     let text = kernel(
         "setp.ge.u32 %p1, %r1, 32; @%p1 bra SET;
          WAIT: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT; ret;

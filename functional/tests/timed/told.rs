@@ -1,4 +1,4 @@
-//! What whoever executes a kernel is told of each instruction.
+//! Effects that are reported for each instruction.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use warp_stream::{MemorySpace, OperationClass};
 
 use crate::bench::{Bench, Step, kernel};
 
-/// The steps of instructions with a memory side, and whether their accesses are put off.
+/// Steps of instructions with a memory access of this class.
 fn accesses(steps: &[Step], class: OperationClass) -> Vec<&Step> {
     steps.iter().filter(|step| step.instruction.class == class).collect()
 }
 
 #[test]
-fn addresses_are_told_lane_by_lane_with_their_space() {
+fn addresses_are_reported_per_lane_with_their_space() {
     let bench = Bench::new(&kernel(
         ".shared .align 8 .b8 buffer[512]; .local .align 8 .b8 own[64];
          setp.lt.u32 %p1, %r1, 8; @%p1 ld.global.u32 %r5, [%rd3+4];
@@ -37,12 +37,12 @@ fn addresses_are_told_lane_by_lane_with_their_space() {
     let generic = told(MemorySpace::Shared, 1);
     assert_eq!((generic.addresses[0], generic.addresses[3]), (32, 56));
     let local = told(MemorySpace::Local, 0);
-    assert_eq!(local.addresses[1] - local.addresses[0], 4, "words of neighbouring lanes are neighbours");
+    assert_eq!(local.addresses[1] - local.addresses[0], 4, "words of neighbouring lanes are adjacent");
     assert_eq!(local.addresses[0] % 128, 0);
 }
 
 #[test]
-fn of_loads_that_are_joined_one_access_is_told_that_has_the_bytes_of_all() {
+fn merged_loads_report_one_access() {
     let bench = Bench::new(&kernel(
         ".shared .align 4 .b8 first[4]; .shared .align 16 .b8 buffer[1024]; st.shared.u32 [first], %r1;
          mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 16, %r5; setp.lt.u32 %p1, %r1, 8;
@@ -61,7 +61,7 @@ fn of_loads_that_are_joined_one_access_is_told_that_has_the_bytes_of_all() {
 }
 
 #[test]
-fn of_stores_that_are_joined_one_access_is_told_that_has_the_bytes_of_all() {
+fn merged_stores_report_one_access() {
     let bench = Bench::new(&kernel(
         ".shared .align 16 .b8 buffer[1024]; mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 16, %r5;
          st.shared.u32 [%r6+12], %r1; st.shared.u32 [%r6+4], %r2; st.shared.u32 [%r6+8], %r1;
@@ -75,7 +75,7 @@ fn of_stores_that_are_joined_one_access_is_told_that_has_the_bytes_of_all() {
 }
 
 #[test]
-fn a_parameter_that_is_indexed_is_told_by_its_place_in_the_constant_bank() {
+fn indexed_parameters_report_constant_bank_offsets() {
     let bench = Bench::new(&kernel(
         "mov.u64 %rd6, out; and.b32 %r5, %r1, 4; cvt.u64.u32 %rd7, %r5; add.s64 %rd6, %rd6, %rd7;
          ld.param.u32 %r6, [%rd6]; st.global.u32 [%rd3], %r6; ret;",
@@ -89,7 +89,7 @@ fn a_parameter_that_is_indexed_is_told_by_its_place_in_the_constant_bank() {
 }
 
 #[test]
-fn only_what_others_take_part_in_is_put_off() {
+fn only_accesses_shared_between_warps_are_deferred() {
     let bench = Bench::new(&kernel(
         ".shared .align 4 .u32 sum; ld.global.u32 %r5, [%rd3]; ld.volatile.global.u32 %r6, [%rd3];
          atom.global.add.u32 %r7, [%rd3], 1; add.u32 %r7, %r7, %r6; ld.volatile.shared.u32 %r8, [sum];
@@ -110,7 +110,7 @@ fn only_what_others_take_part_in_is_put_off() {
 }
 
 #[test]
-fn clocks_tell_simulated_time_and_places_are_the_models() {
+fn clocks_and_slots_come_from_the_model() {
     let bench = Bench::new(&kernel(
         "mov.u64 %rd4, %clock64; mov.u64 %rd5, %clock64; sub.s64 %rd6, %rd5, %rd4; cvt.u32.u64 %r5, %rd6;
          mov.u32 %r6, %smid; shl.b32 %r6, %r6, 16; mov.u32 %r7, %warpid; or.b32 %r6, %r6, %r7;
@@ -123,7 +123,7 @@ fn clocks_tell_simulated_time_and_places_are_the_models() {
 }
 
 #[test]
-fn a_sleeping_warp_says_for_how_long() {
+fn nanosleep_reports_its_duration() {
     let bench = Bench::new(&kernel("add.u32 %r5, %r1, 100; nanosleep.u32 %r5; ret;"));
     let out = bench.words(&[0]);
     let steps = bench.launch(Order::InTurn, 1, 32, out).unwrap();
@@ -131,7 +131,7 @@ fn a_sleeping_warp_says_for_how_long() {
 }
 
 #[test]
-fn warps_end_with_an_exit_and_start_at_the_first_instruction() {
+fn warps_start_at_the_first_instruction_and_exit() {
     let bench = Bench::new(&kernel("st.global.u32 [%rd3], %r4; ret;"));
     let out = bench.words(&[0; 128]);
     let steps = bench.launch(Order::InTurn, 2, 64, out).unwrap();
@@ -142,12 +142,13 @@ fn warps_end_with_an_exit_and_start_at_the_first_instruction() {
             .map(|step| step.instruction.address)
             .collect();
         assert_eq!(own[0], 0);
-        assert!(own.windows(2).all(|pair| pair[1] == pair[0] + 16), "one after the other: {own:?}");
+        assert!(own.windows(2).all(|pair| pair[1] == pair[0] + 16), "consecutive: {own:?}");
     }
     assert_eq!(accesses(&steps, OperationClass::Exit).len(), 4);
 }
 
-/// A texture of 8 by 8 single-precision numbers, whose handle is 77, read between texels; its first texel's address.
+/// A texture of 8 by 8 singles with handle 77, sampled between texels; returns the address of its first
+/// texel.
 fn place_texture(bench: &Bench) -> u64 {
     let address = bench.words(&[0; 64]);
     let level = Level { address, width: 8, height: 8, depth: 1, pitch: 32, slice: 256 };
@@ -166,7 +167,7 @@ fn place_texture(bench: &Bench) -> u64 {
 }
 
 #[test]
-fn the_texels_between_which_a_texture_is_read_are_told() {
+fn sampled_texels_are_reported() {
     let bench = Bench::new(&kernel(
         ".reg .f32 %f<6>; mov.u64 %rd4, 77; mov.f32 %f1, 0f40200000; mov.f32 %f2, 0f3F800000;
          setp.eq.u32 %p1, %r1, 3; @%p1 tex.2d.v4.f32.f32 {%f3, %f4, %f5, %f0}, [%rd4, {%f1, %f2}]; ret;",
@@ -182,12 +183,12 @@ fn the_texels_between_which_a_texture_is_read_are_told() {
     let [read] = accesses(&steps, OperationClass::Texture)[..] else { panic!("one read") };
     let mut told = read.texels.clone();
     told.sort_unstable();
-    // (2.5, 1) lies in the middle of texel 2 of its row, and between rows 0 and 1.
+    // (2.5, 1) is the centre of texel 2 in its row, and lies between rows 0 and 1.
     assert_eq!((read.active, told), (1 << 3, vec![texels + 8, texels + 40]));
 }
 
 #[test]
-fn lanes_that_have_parted_wait_for_each_other_with_an_instruction_that_both_parts_issue() {
+fn diverged_lanes_meet_at_an_instruction_of_both_sides() {
     let stores = "st.global.u32 [%rd3], %r1; st.global.u32 [%rd3], %r2; st.global.u32 [%rd3], %r3;";
     let bench = Bench::new(&kernel(&format!(
         "setp.lt.u32 %p1, %r1, 7; @%p1 bra THEN; {stores} add.u32 %r5, %r1, 1; bra DONE;

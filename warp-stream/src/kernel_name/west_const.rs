@@ -1,15 +1,15 @@
-//! Qualifiers of types before the type that they qualify: `const int*` for the demangler's `int const*`.
+//! Moves type qualifiers before their type: the demangler's `int const*` becomes `const int*`.
 
-/// Qualifiers that a demangled type has behind its name.
+/// Qualifiers that the demangler writes behind a type's name.
 const QUALIFIERS: [&str; 2] = [" const", " volatile"];
 
-/// A namespace without a name, whose parentheses enclose no types.
+/// The unnamed namespace, whose parentheses enclose no types.
 const ANONYMOUS: &str = "(anonymous namespace)";
 
-/// A type in the output.
+/// A nested type in the output.
 #[derive(Clone, Copy)]
 struct Level {
-    /// Byte at which the name begins; qualifiers that have moved stand before it.
+    /// Byte at which the type's name begins, after qualifiers that were moved before the name.
     name: usize,
     /// A pointer, reference or function has followed the name.
     is_over: bool,
@@ -21,7 +21,7 @@ impl Level {
     }
 }
 
-/// A demangled name with qualifiers before the names of types.
+/// Rewrites a demangled name with qualifiers before the names of types.
 pub(super) fn west_const(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut levels = vec![Level::at(0)];
@@ -75,7 +75,7 @@ pub(super) fn west_const(text: &str) -> String {
     out
 }
 
-/// Bytes at the start of `rest` that are part of a name though they look like the parts of a type.
+/// Length of a prefix of `rest` that belongs to a name although its characters look like type syntax.
 fn verbatim(rest: &str, before: &str) -> Option<usize> {
     if rest.starts_with(ANONYMOUS) {
         return Some(ANONYMOUS.len());
@@ -87,13 +87,13 @@ fn verbatim(rest: &str, before: &str) -> Option<usize> {
     }
     let symbols = match name {
         _ if name.starts_with("()") || name.starts_with("[]") => 2,
-        // The parameters, or template arguments, follow the operator's symbol.
+        // Parameters or template arguments follow the operator's symbol.
         _ => name.find(|letter: char| !"<>=!+-*/%&|^~,".contains(letter)).unwrap_or(name.len()),
     };
     Some("operator".len() + symbols)
 }
 
-/// A qualifier at the start of `rest` that is a word of its own.
+/// Qualifier at the start of `rest` that is a whole word.
 fn qualifier(rest: &str) -> Option<&'static str> {
     QUALIFIERS.into_iter().find(|qualifier| {
         rest.strip_prefix(qualifier).is_some_and(|behind| {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn qualifiers_of_the_name_move_and_those_of_pointers_stay() {
+    fn qualifiers_of_names_move_and_of_pointers_stay() {
         for (text, expected) in [
             ("f(int const*, int)", "f(const int*, int)"),
             ("f(int const* const)", "f(const int* const)"),

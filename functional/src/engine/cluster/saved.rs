@@ -1,4 +1,4 @@
-//! A cluster as data.
+//! Saved state of a cluster.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use crate::engine::divergence::Between;
 use crate::engine::grid::Grid;
 use crate::engine::sparse::SparseWords;
 
-/// A cluster as data: registers, memory, barriers, and where its threads stand.
+/// Saved state of a cluster: registers, memory, barriers, and program counters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SavedCluster {
-    /// Its number in the launch.
+    /// Number of the cluster in the launch.
     pub(crate) index: u64,
     barrier: Barrier,
     ctas: Vec<SavedCta>,
@@ -20,14 +20,14 @@ pub(crate) struct SavedCluster {
 }
 
 impl SavedCluster {
-    /// Checks that a cluster of the launch can be in this state, and says what is wrong if it cannot.
+    /// Checks that a cluster of the launch can be in this state; the error names the inconsistency.
     pub(crate) fn check(&self, grid: &Grid, between: Between) -> Result<(), &'static str> {
         let ctas = grid.ctas_per_cluster();
         if self.index >= grid.cluster_count() {
-            return Err("a CTA that the launch has not");
+            return Err("a CTA outside of the launch");
         }
         if self.ctas.len() != ctas as usize {
-            return Err("a cluster with other CTAs");
+            return Err("a cluster with a wrong number of CTAs");
         }
         if !self.barrier.is_possible() {
             return Err("a barrier with too many threads");
@@ -35,9 +35,9 @@ impl SavedCluster {
         if !self.shared.fits(super::words_per_cta(grid) * ctas as usize) {
             return Err("shared memory beyond its end");
         }
-        // Between steps it may be what its threads have put off that is under way.
+        // Between steps, a deferred op may be all that remains of a CTA.
         if between == Between::Turns && self.live_threads() == 0 {
-            return Err("a CTA under way without a thread");
+            return Err("an unfinished CTA without a live thread");
         }
         self.ctas.iter().try_for_each(|cta| cta.check(grid, between))
     }
@@ -45,7 +45,7 @@ impl SavedCluster {
     /// Checks that a warp, numbered through the CTAs, stands before a machine instruction.
     pub(crate) fn check_ready(&self, grid: &Grid, warp: usize) -> Result<(), &'static str> {
         let warps = grid.warps_per_cta() as usize;
-        self.ctas.get(warp / warps).ok_or("a warp that is not there")?.check_ready(grid, warp % warps)
+        self.ctas.get(warp / warps).ok_or("a warp number out of range")?.check_ready(grid, warp % warps)
     }
 
     fn live_threads(&self) -> u32 {
@@ -54,7 +54,8 @@ impl SavedCluster {
 }
 
 impl Cluster {
-    /// The cluster as data, none of its warps running; and what is counted twice when it goes on.
+    /// Saves a cluster with no running warp, and returns the work that will be counted again after
+    /// resumption.
     pub(crate) fn save(&self, between: Between) -> (SavedCluster, Executed) {
         let mut twice = Executed::default();
         let saved = SavedCluster {
@@ -66,7 +67,7 @@ impl Cluster {
         (saved, twice)
     }
 
-    /// Makes this the cluster that goes on from data that was checked.
+    /// Restores the cluster from checked data.
     pub(crate) fn restore(&mut self, grid: &Grid, saved: &SavedCluster) {
         self.start(grid, saved.index);
         self.state.barrier = saved.barrier;

@@ -1,4 +1,4 @@
-//! A CTA as data.
+//! Saved state of a CTA.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::engine::grid::Grid;
 use crate::engine::sparse::SparseWords;
 use crate::engine::special;
 
-/// A warp between its turns, as data.
+/// Saved state of a warp between its turns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SavedWarp {
     lanes: SavedLanes,
@@ -17,7 +17,7 @@ pub(crate) struct SavedWarp {
     fuel: u32,
 }
 
-/// A CTA as data.
+/// Saved state of a CTA.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SavedCta {
     barriers: [Barrier; BARRIERS],
@@ -32,17 +32,17 @@ impl SavedCta {
 
     /// Checks that a warp stands before a machine instruction.
     pub(crate) fn check_ready(&self, grid: &Grid, warp: usize) -> Result<(), &'static str> {
-        self.warps.get(warp).ok_or("a warp that is not there")?.lanes.check_ready(&grid.program)
+        self.warps.get(warp).ok_or("a warp number out of range")?.lanes.check_ready(&grid.program)
     }
 
-    /// Checks that a CTA of the launch can be in this state, and says what is wrong if it cannot.
+    /// Checks that a CTA of the launch can be in this state; the error names the inconsistency.
     pub(crate) fn check(&self, grid: &Grid, between: Between) -> Result<(), &'static str> {
         let local_bytes = grid.local_bytes();
         if !self.barriers.iter().all(Barrier::is_possible) {
             return Err("a barrier with too many threads");
         }
         if self.warps.len() != grid.warps_per_cta() as usize {
-            return Err("a CTA with other warps");
+            return Err("a CTA with a wrong number of warps");
         }
         for (warp, number) in self.warps.iter().zip(0..) {
             warp.lanes.check(&grid.program, grid.lanes_of_warp(number), local_bytes, between)?;
@@ -60,7 +60,7 @@ fn local_words(bytes: u32) -> usize {
 }
 
 impl Cta {
-    /// The CTA as data. What is counted twice when it goes on is added to `twice`.
+    /// Saves the CTA. Work that will be counted again after resumption is added to `twice`.
     pub(crate) fn save(&self, between: Between, twice: &mut Executed) -> SavedCta {
         let words = local_words(self.local_bytes) * 32;
         let warps = self.warps.iter().map(|warp| {
@@ -71,7 +71,7 @@ impl Cta {
         SavedCta { barriers: self.state.barriers, warps: warps.collect() }
     }
 
-    /// Makes this CTA, which has just been started, go on from data that was checked.
+    /// Restores a freshly started CTA from checked data.
     pub(crate) fn restore(&mut self, grid: &Grid, saved: &SavedCta) {
         self.state.barriers = saved.barriers;
         self.state.live_threads = saved.live_threads();

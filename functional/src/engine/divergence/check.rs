@@ -1,9 +1,9 @@
-//! Whether lanes that come from outside could be those of a warp of the program. The engine follows program counters and
-//! offsets of rows without looking, so each fragment must stand in the function of its frame, and each frame, join and
-//! lane be where the others say.
+//! Validation of untrusted saved lanes against the program. The engine trusts program counters and row
+//! offsets, so each fragment must lie in the function of its frame, and frames, joins and lanes must be
+//! consistent.
 //!
-//! Each live lane is in one fragment or has arrived at one join. A join expects the lanes of the fragments and joins
-//! under it and those that have arrived, and is there as long as some have not.
+//! Each live lane is in one fragment or parked in one join. A join expects the lanes of the fragments and
+//! joins below it and its parked lanes, and exists as long as some are missing.
 
 use ptx_frontend::isa::Op as Form;
 
@@ -15,7 +15,7 @@ use crate::engine::frame::SavedFrame;
 use crate::engine::op::Run;
 use crate::engine::program::{BoundFunction, Program};
 
-/// What is wrong with them.
+/// Result of a check; the error names the inconsistency.
 type Check = Result<(), &'static str>;
 
 fn ensure(holds: bool, otherwise: &'static str) -> Check {
@@ -23,17 +23,18 @@ fn ensure(holds: bool, otherwise: &'static str) -> Check {
 }
 
 impl SavedLanes {
-    /// Checks them against the program and a warp of these lanes with so many bytes of local memory.
+    /// Checks the lanes against the program and a warp of `lanes` with `local_bytes` bytes of local memory
+    /// each.
     pub(crate) fn check(&self, program: &Program, lanes: u32, local_bytes: u32, between: Between) -> Check {
-        ensure(self.live & !lanes == 0, "lanes that the warp has not")?;
+        ensure(self.live & !lanes == 0, "lanes outside of the warp")?;
         ensure(self.stack.iter().all(|&top| top <= local_bytes), "a stack beyond local memory")?;
         let (from_start, from_end) = self.local_used;
         ensure(from_start <= local_bytes && from_end <= local_bytes, "more local memory than there is")?;
         self.check_joins(program)?;
         self.check_frames(program, local_bytes)?;
         for fragment in &self.fragments {
-            ensure(fragment.join == NONE || self.join(fragment.join).is_some(), "a join that is not there")?;
-            ensure(fragment.frame == self.frame_under(fragment.join), "lanes in a frame they cannot be in")?;
+            ensure(fragment.join == NONE || self.join(fragment.join).is_some(), "an unknown join")?;
+            ensure(fragment.frame == self.frame_under(fragment.join), "lanes in a wrong frame")?;
             self.check_place(program, fragment.pc, fragment.frame)?;
             let waits = match fragment.wait {
                 Wait::Ready => true,
@@ -44,19 +45,19 @@ impl SavedLanes {
                         && gathers_members(program, fragment.pc)
                 }
             };
-            ensure(waits, "lanes that wait for what there is not")?;
+            ensure(waits, "lanes that wait for an unknown barrier or lane")?;
         }
         self.check_lanes()
     }
 
-    /// Does the next fragment stand before a machine instruction?
+    /// Checks that the next fragment stands before a machine instruction.
     pub(crate) fn check_ready(&self, program: &Program) -> Check {
         let is_first = |pc: u32| {
             let places = program.machine.as_ref().map(|machine| &machine.places);
             places.and_then(|places| places.get(pc as usize)).is_some_and(|place| place.is_first())
         };
         let next = self.fragments.first().filter(|next| next.wait == Wait::Ready && is_first(next.pc));
-        ensure(next.is_some(), "a warp that is ready and stands before no instruction")
+        ensure(next.is_some(), "a ready warp that stands before no instruction")
     }
 
     fn join(&self, at: u32) -> Option<&Join> {
@@ -67,24 +68,25 @@ impl SavedLanes {
         self.frames.get(at as usize)?.as_ref()
     }
 
-    /// The frame of lanes whose innermost join this is.
+    /// Frame of lanes whose innermost join is `join`.
     fn frame_under(&self, join: u32) -> u32 {
         self.join(join).map_or(0, |join| join.callee.unwrap_or(join.frame))
     }
 
-    /// Does op `pc` belong to the function of this frame?
+    /// Checks that op `pc` belongs to the function of this frame.
     fn check_place(&self, program: &Program, pc: u32, frame: u32) -> Check {
         let function = self.frame(frame).and_then(|frame| program.functions.get(frame.function as usize));
         let is_inside = |function: &BoundFunction| (function.entry..function.end).contains(&pc);
         ensure(function.is_some_and(is_inside), "a program counter outside of its function")
     }
 
-    /// Joins stand in their functions, their parents lead to the outermost one, and calls are at calls.
+    /// Checks that joins lie in their functions, parents lead to the outermost join, and calls return
+    /// behind call ops.
     fn check_joins(&self, program: &Program) -> Check {
         self.check_parents()?;
         for (at, join) in self.joins.iter().enumerate() {
             let Some(join) = join else { continue };
-            ensure(join.frame == self.frame_under(join.parent), "a join in a frame it cannot be in")?;
+            ensure(join.frame == self.frame_under(join.parent), "a join in a wrong frame")?;
             self.check_place(program, join.pc, join.frame)?;
             ensure(join.waited < PATIENCE, "a join that has waited too long")?;
             if let Some(callee) = join.callee {
@@ -97,28 +99,29 @@ impl SavedLanes {
         Ok(())
     }
 
-    /// Parents are there, and none is under itself.
+    /// Checks that parents exist and contain no cycle.
     fn check_parents(&self) -> Check {
         let mut is_good = vec![false; self.joins.len()];
         for start in 0..self.joins.len() {
             let (mut at, mut path) = (start as u32, Vec::new());
             while let Some(join) = self.join(at).filter(|_| !is_good[at as usize]) {
-                ensure(path.len() < self.joins.len(), "a join under itself")?;
+                ensure(path.len() < self.joins.len(), "a cycle of joins")?;
                 path.push(at);
                 at = join.parent;
-                ensure(at == NONE || self.join(at).is_some(), "a join under one that is not there")?;
+                ensure(at == NONE || self.join(at).is_some(), "a join with an unknown parent")?;
             }
             path.into_iter().for_each(|at| is_good[at as usize] = true);
         }
         Ok(())
     }
 
-    /// Frame 0 is the kernel's, the others those of calls; each has its rows, and its place behind its caller's.
+    /// Checks that frame 0 is the kernel's, the others belong to calls, and each has its rows and follows
+    /// its caller in local memory.
     fn check_frames(&self, program: &Program, local_bytes: u32) -> Check {
         for (number, frame) in self.frames.iter().enumerate() {
             let Some(frame) = frame else { continue };
             let function = program.functions.get(frame.function as usize).ok_or("an unknown function")?;
-            ensure(frame.fits(&function.layout), "a frame with other rows")?;
+            ensure(frame.fits(&function.layout), "a frame with a wrong number of rows")?;
             let end = u64::from(frame.local_base) + u64::from(function.local_bytes);
             ensure(end <= local_bytes.into(), "a frame beyond local memory")?;
             let base = if number == 0 {
@@ -131,18 +134,18 @@ impl SavedLanes {
                     program.functions.get(caller.function as usize).ok_or("an unknown function")?;
                 caller.local_base.saturating_add(function.frame_bytes())
             };
-            ensure(frame.local_base == base, "a frame out of its place")?;
+            ensure(frame.local_base == base, "a frame at a wrong offset")?;
         }
-        ensure(self.frame(0).is_some(), "no frame of the kernel")
+        ensure(self.frame(0).is_some(), "the kernel's frame is missing")
     }
 
-    /// Each live lane is in one place, and each join expects those that come to it.
+    /// Checks that each live lane is in one place and each join expects exactly the lanes below it.
     fn check_lanes(&self) -> Check {
         let mut under = vec![0u32; self.joins.len()];
         let mut outermost = 0u32;
         let mut add = |join: u32, lanes: u32| {
             let all = under.get_mut(join as usize).unwrap_or(&mut outermost);
-            ensure(lanes != 0 && *all & lanes == 0, "a lane in two places, or none in one")?;
+            ensure(lanes != 0 && *all & lanes == 0, "a lane in two fragments, or a fragment without lanes")?;
             *all |= lanes;
             Ok(())
         };
@@ -155,13 +158,13 @@ impl SavedLanes {
         for (join, &under) in self.joins.iter().zip(&under) {
             let Some(join) = join else { continue };
             let holds = under != 0 && under & join.arrived == 0 && under | join.arrived == join.expected;
-            ensure(holds, "a join that expects others than those that come")?;
+            ensure(holds, "a join that expects the wrong lanes")?;
         }
-        ensure(outermost == self.live, "lanes that are nowhere, or have exited")
+        ensure(outermost == self.live, "missing or exited lanes")
     }
 }
 
-/// Can lanes wait at the op at `pc` for others? Of an instruction that exchanges values there is no other op.
+/// True if lanes can wait for others at op `pc`. An instruction that exchanges values has only this op.
 fn gathers_members(program: &Program, pc: u32) -> bool {
     let function = program.function_at(pc);
     let number = |pc: u32| program.code.get(pc as usize).map(|op| op.instruction);
@@ -174,15 +177,15 @@ fn gathers_members(program: &Program, pc: u32) -> bool {
     }
 }
 
-/// Does the op at `pc` call the frame's function?
+/// True if the op at `pc` calls the frame's function.
 fn check_call(program: &Program, pc: u32, callee: &SavedFrame) -> Check {
     let op = &program.code[pc as usize];
-    ensure(std::ptr::fn_addr_eq(op.run, call::call as Run), "a call that is none")?;
-    let site = program.call_sites.get(op.immediate as usize).ok_or("a call that is none")?;
+    ensure(std::ptr::fn_addr_eq(op.run, call::call as Run), "no call at the call's position")?;
+    let site = program.call_sites.get(op.immediate as usize).ok_or("an unknown call site")?;
     let by_address = || program.function_addresses.iter().any(|&(_, function)| function == callee.function);
     let is_called = match site.function {
         Some(function) => function == callee.function,
         None => by_address(),
     };
-    ensure(is_called, "a call of another function")
+    ensure(is_called, "a call to another function")
 }

@@ -1,4 +1,4 @@
-//! The lanes of a warp as data: where they stand, how they will meet, and their frames.
+//! Saved state of a warp's lanes: positions, joins, and frames.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,19 +8,19 @@ use crate::engine::frame::{Frames, SavedFrame};
 use crate::engine::lane::WARP;
 use crate::engine::program::{BoundFunction, Program};
 
-/// What has happened when warps are saved.
+/// Point of execution at which warps are saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Between {
-    /// Turns. Lanes that wait for others at a warp-wide op come to it anew when they go on.
+    /// Between turns: lanes that wait at a warp-wide op execute it again after resumption.
     Turns,
-    /// Steps that somebody else chooses: all is to stand exactly as it did.
+    /// Between steps of an external scheduler: the state is restored exactly.
     Steps,
 }
 
-/// The lanes of a warp between its turns, as data.
+/// Saved lanes of a warp between its turns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SavedLanes {
-    /// In the order in which they will run.
+    /// Fragments in the order in which they run.
     pub(super) fragments: Vec<Fragment>,
     pub(super) joins: Vec<Option<Join>>,
     pub(super) frames: Vec<Option<SavedFrame>>,
@@ -28,21 +28,21 @@ pub(crate) struct SavedLanes {
     pub(crate) live: u32,
     cluster_parity: u32,
     pub(super) stack: [u32; WARP],
-    /// Bytes of a lane's local memory that have been used, from its beginning and from its end.
+    /// Bytes of local memory used per lane, from the start and from the end.
     pub(super) local_used: (u32, u32),
     torn: u32,
     impatient: bool,
 }
 
 impl Divergence {
-    /// The running fragment, which stands at `pc`, is the next to run.
+    /// Queues the running fragment, at `pc`, as the next to run.
     pub(crate) fn park_first(&mut self, pc: u32, mask: u32) {
         let (frame, join) = (self.frame, self.join);
         self.queue.push_front(Fragment { pc, mask, frame, join, wait: Wait::Ready });
     }
 
-    /// The next fragment, which is ready, is the running one: undoes [`Divergence::park_first`]. Gives its place, its lanes,
-    /// and its frame with where that begins in local memory.
+    /// Undoes [`Divergence::park_first`]: the next, ready fragment runs. Returns its position and lanes,
+    /// and its frame with the frame's local base.
     pub(crate) fn take_first(&mut self) -> Option<(u32, u32, *mut u8, u32)> {
         let Fragment { pc, mask, frame, join, .. } = self.queue.pop_front()?;
         (self.frame, self.join) = (frame, join);
@@ -50,8 +50,8 @@ impl Divergence {
         Some((pc, mask, frame.base, frame.local_base))
     }
 
-    /// The lanes as data; none of them runs. Lanes that come anew to a warp-wide op when they go on are counted twice: that
-    /// much more.
+    /// Saves the lanes, none of which runs. Also returns the work that lanes at a warp-wide op will count
+    /// again.
     pub(crate) fn save(&self, between: Between) -> (SavedLanes, Executed) {
         let mut twice = Executed::default();
         let fragments = self.queue.iter().map(|&fragment| match fragment.wait {
@@ -76,8 +76,8 @@ impl Divergence {
         (saved, twice)
     }
 
-    /// The lanes go on from data that was checked against the program. `fill` fills the rows of special registers of a
-    /// function's frame, which begins at a place.
+    /// Restores lanes from data checked against the program. `fill` fills the rows of special registers of
+    /// a function's frame.
     pub(crate) fn restore(
         &mut self,
         saved: &SavedLanes,
@@ -100,7 +100,7 @@ impl Divergence {
 }
 
 impl SavedLanes {
-    /// Call site and caller's frame of the call whose join this is.
+    /// Call site and caller's frame of the call with this join.
     fn site_of(&self, call: u32, program: &Program) -> (u32, u32) {
         match self.joins.get(call as usize) {
             Some(Some(join)) => (program.code[join.pc as usize - 1].immediate as u32, join.frame),

@@ -1,4 +1,4 @@
-//! A frame as data. Special registers are the launch's.
+//! Saved state of a frame. Special registers are derived from the launch.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,28 +6,28 @@ use super::{Frame, FrameLayout, Frames, Row};
 use crate::engine::op::PREDICATE_TRUE;
 use crate::engine::program::{BoundFunction, Program};
 
-/// A frame as data.
+/// Saved state of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SavedFrame {
-    /// Function, index into the program's functions.
+    /// Function, as an index into the program's functions.
     pub(crate) function: u32,
-    /// The call's join.
+    /// Join of the call.
     pub(crate) call: u32,
-    /// Where the activation's variables begin in a lane's local memory.
+    /// Start of the activation's variables in a lane's local memory.
     pub(crate) local_base: u32,
     /// All rows.
     words: Vec<u32>,
 }
 
 impl SavedFrame {
-    /// Has it as many rows as such a frame?
+    /// True if the number of rows matches `layout`.
     pub(crate) fn fits(&self, layout: &FrameLayout) -> bool {
         self.words.len() == layout.rows() * 32
     }
 }
 
 impl Frame {
-    /// The frame as data.
+    /// Saves the frame.
     fn save(&self) -> SavedFrame {
         SavedFrame {
             function: self.function,
@@ -37,8 +37,8 @@ impl Frame {
         }
     }
 
-    /// A frame with these rows, which fit the layout, called from `site` in frame `caller`. Rows of special registers are
-    /// to be filled.
+    /// Restores a frame that fits `layout`, called from `site` in frame `caller`. The rows of special
+    /// registers stay unfilled.
     fn restore(saved: &SavedFrame, layout: &FrameLayout, (site, caller): (u32, u32)) -> Frame {
         let mut frame = Frame::new(layout, saved.function, saved.local_base).called_from(site, caller);
         frame.call = saved.call;
@@ -51,13 +51,13 @@ impl Frame {
 }
 
 impl Frames {
-    /// The frames as data.
+    /// Saves all frames.
     pub(crate) fn save(&self) -> Vec<Option<SavedFrame>> {
         self.slots.iter().map(|slot| slot.as_ref().map(Frame::save)).collect()
     }
 
-    /// Frames of functions of the program, whose rows they have. `caller` gives call site and caller's frame of a call's
-    /// join, `fill` fills the rows of special registers of a function's frame, which begins at a place.
+    /// Restores frames of the program's functions. `caller` returns call site and caller's frame of a join;
+    /// `fill` fills the rows of special registers.
     pub(crate) fn restore(
         saved: &[Option<SavedFrame>],
         program: &Program,

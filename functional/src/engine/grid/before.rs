@@ -1,4 +1,4 @@
-//! The first clusters of a launch, executed to their end while none of the others starts.
+//! Execution of a launch's first clusters to their end, before any other starts.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -12,14 +12,14 @@ use crate::engine::divergence::Between;
 use crate::engine::view::View;
 use crate::fault::Fault;
 
-/// Turns of all clusters in which none ends before their states are compared with earlier ones.
+/// Turns without an ended cluster before states are compared.
 const QUIET_TURNS: u32 = 4;
 
-/// What executing the first clusters came to.
+/// Result of executing the first clusters.
 pub(crate) enum Before {
-    /// All have ended.
+    /// All clusters have ended.
     Ended,
-    /// These are where they were before, and nothing else will change it: they wait for clusters that have not started.
+    /// These clusters are in a repeated state: they wait for clusters that have not started.
     Waits(Rest),
     /// A lane faulted.
     Fault(Box<Fault>),
@@ -35,7 +35,7 @@ struct Turns<'g> {
 }
 
 impl Turns<'_> {
-    /// Gives a cluster a turn; has it ended?
+    /// Gives a cluster a turn; returns true if it ended.
     fn give(&mut self, mut cluster: Cluster) -> Result<bool, Box<Fault>> {
         let grid = self.grid;
         match cluster.run(grid, &mut self.view, ROUNDS, &mut self.executed) {
@@ -57,7 +57,7 @@ impl Turns<'_> {
         Ok(false)
     }
 
-    /// Gives each cluster that is under way a turn; has one ended?
+    /// Gives each unfinished cluster a turn; returns true if one ended.
     fn give_all(&mut self) -> Result<bool, Box<Fault>> {
         let mut ended = false;
         for _ in 0..self.under_way.len() {
@@ -68,7 +68,7 @@ impl Turns<'_> {
         Ok(ended)
     }
 
-    /// A number that tells the state of all that are under way from others.
+    /// Hash of the state of all unfinished clusters.
     fn state(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.under_way.iter().for_each(|cluster| cluster.save(Between::Turns).0.hash(&mut hasher));
@@ -77,7 +77,7 @@ impl Turns<'_> {
 }
 
 impl Grid<'_> {
-    /// Executes the clusters before `end`, on this thread.
+    /// Executes the clusters before `end` on this thread.
     pub(crate) fn run_before(&self, end: u64) -> (Executed, Before) {
         let mut turns = Turns {
             grid: self,
@@ -119,17 +119,17 @@ impl Grid<'_> {
     }
 }
 
-/// Finds out that a sequence of states repeats itself (Brent's algorithm).
+/// Cycle detection in a sequence of states (Brent's algorithm).
 #[derive(Default)]
 struct Repetition {
     mark: Option<u64>,
-    /// States since the mark, and how many there are before the next mark.
+    /// States since the mark, and the interval to the next mark.
     since: u64,
     until: u64,
 }
 
 impl Repetition {
-    /// Is this next state one of those before?
+    /// Adds a state; returns true if the state occurred before.
     fn has_seen(&mut self, state: u64) -> bool {
         if self.mark == Some(state) {
             return true;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sequence_that_runs_into_a_circle_repeats_itself() {
+    fn cyclic_sequences_are_detected() {
         let mut repetition = Repetition::default();
         let mut states = (0..100).chain((0..).map(|n| 100 + n % 7));
         let at = states.position(|state| repetition.has_seen(state));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_of_different_states_does_not() {
+    fn sequences_of_distinct_states_are_not_cyclic() {
         let mut repetition = Repetition::default();
         assert!(!(0..10_000).any(|state| repetition.has_seen(state)));
     }

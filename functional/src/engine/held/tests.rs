@@ -2,7 +2,7 @@ use std::cell::UnsafeCell;
 
 use super::*;
 
-/// Memory of a test, aligned as a page of the host is to its lines.
+/// Memory of a test, aligned like a host page.
 #[repr(align(128))]
 struct Memory(UnsafeCell<[u32; 256]>);
 
@@ -16,7 +16,7 @@ impl Memory {
     }
 
     fn words<const N: usize>(&self, words: [usize; N]) -> [u32; N] {
-        // SAFETY: nothing else accesses the memory meanwhile.
+        // SAFETY: no other thread accesses the memory.
         words.map(|word| unsafe { self.0.get().cast::<u32>().add(word).read_volatile() })
     }
 }
@@ -30,13 +30,13 @@ fn store(held: &mut HeldStores, cycle: u64, lanes: u32, addresses: [u64; WARP], 
     };
     let place = place.cast::<u32>();
     for lane in 0..WARP {
-        // SAFETY: the place has a word for each lane.
+        // SAFETY: the buffer has a word for each lane.
         unsafe { place.add(lane).write(value(lane as u32)) };
     }
 }
 
 fn own(held: &mut HeldStores, address: u64) -> Option<u32> {
-    // SAFETY: the copy of a word.
+    // SAFETY: the pointer is to the copy of a word.
     held.copy_of(address).map(|place| unsafe { place.cast::<u32>().read() })
 }
 
@@ -55,7 +55,7 @@ fn held_store_reaches_memory_when_published() {
 }
 
 #[test]
-fn scattered_store_touches_its_lanes_alone() {
+fn scattered_store_writes_only_its_lanes() {
     let memory = Memory::new();
     let mut held = HeldStores::default();
     let addresses = std::array::from_fn(|lane| memory.address(8 * lane));
@@ -90,7 +90,7 @@ fn own_copy_follows_later_stores() {
 }
 
 #[test]
-fn access_outside_of_all_records_meets_none() {
+fn access_outside_all_records_meets_none() {
     let memory = Memory::new();
     let mut held = HeldStores::default();
     store(&mut held, 5, u32::MAX, std::array::from_fn(|lane| memory.address(32 + lane)), |lane| lane);
@@ -101,7 +101,7 @@ fn access_outside_of_all_records_meets_none() {
 }
 
 #[test]
-fn deferred_op_takes_effect_between_the_stores_around_it() {
+fn deferred_op_takes_effect_between_adjacent_stores() {
     let memory = Memory::new();
     let mut held = HeldStores::default();
     let due = Due { warp: WarpSlot { cta: 1, warp: 2 }, number: 3 };

@@ -1,5 +1,5 @@
-//! The runtime that kernels call (CUDA programming guide, "CUDA Dynamic Parallelism"): `__cudaCDP2…` of CUDA 12 and
-//! later, `cuda…` of PTX made before. What they ask for is done later, see [`crate::children`].
+//! Device runtime for kernels (CUDA programming guide, "CUDA Dynamic Parallelism"): `__cudaCDP2…` since
+//! CUDA 12, `cuda…` in older PTX. Requests are executed later, see [`crate::children`].
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::fault::FaultKind;
 use crate::launch::{LaunchConfig, LaunchError, check};
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
 
-/// What the names of CUDA 12 and later begin with.
+/// Prefix of the names since CUDA 12.
 pub(super) const PREFIX: &str = "__cudaCDP2";
 
-/// The function of this name.
+/// Function called `name`.
 pub(super) fn function(name: &str) -> Option<Run> {
     let (name, is_old) = match name.strip_prefix(PREFIX) {
         Some(name) => (name, false),
@@ -72,11 +72,11 @@ mod error {
     pub(super) const NOT_SUPPORTED: i32 = 801;
 }
 
-/// Why a call of one lane did not succeed.
+/// Failure of one lane's call.
 enum Failure {
-    /// An error that the call returns.
+    /// Error code that the call returns.
     Error(i32),
-    /// The lane faults.
+    /// Fault of the lane.
     Fault(FaultKind),
 }
 
@@ -94,7 +94,7 @@ impl From<FaultKind> for Failure {
 
 type Outcome<T = ()> = Result<T, Failure>;
 
-/// A call of one lane.
+/// Call of one lane.
 struct Call<'r, 'a> {
     w: &'r mut Running<'a>,
     op: &'r Op,
@@ -114,7 +114,7 @@ impl<'a> Call<'_, 'a> {
         argument_bytes(self.w, self.op, n, self.lane)
     }
 
-    /// A `dim3`.
+    /// Argument `n` as a `dim3`.
     fn size(&self, n: usize) -> [u32; 3] {
         let words = words::<12, 4>(&self.bytes(n));
         [0, 1, 2].map(|axis| u32::from_le_bytes(words[axis]))
@@ -129,13 +129,13 @@ impl<'a> Call<'_, 'a> {
         self.children().runtime.as_ref().ok_or(error::NOT_SUPPORTED.into())
     }
 
-    /// The kernel that argument `n` is the address of.
+    /// Kernel whose address is argument `n`.
     fn kernel(&self, n: usize) -> Outcome<Arc<Program>> {
         let kernel = self.runtime()?.kernel_at(self.argument(n)).ok_or(error::INVALID_DEVICE_FUNCTION)?;
         kernel.map_err(|_| error::INVALID_PTX.into())
     }
 
-    /// Stores a result where argument `n` points.
+    /// Stores a result at the address in argument `n`.
     fn store(&mut self, n: usize, bytes: &[u8]) -> Outcome {
         let address = self.argument(n);
         if address == 0 {
@@ -144,12 +144,12 @@ impl<'a> Call<'_, 'a> {
         Ok(write(self.w, self.lane, address, bytes)?)
     }
 
-    /// The CTA and thread that call.
+    /// Calling CTA and thread.
     fn thread(&self) -> (u64, u32) {
         (self.w.cta.index, self.w.warp * 32 + self.lane as u32)
     }
 
-    /// A new handle of a stream or event.
+    /// Creates a handle for a stream or event.
     fn make_handle(&self) -> u64 {
         const HANDLES: u64 = 0x5180_0000_0000_0000;
         let mut requests = self.children().requests.lock();
@@ -159,13 +159,13 @@ impl<'a> Call<'_, 'a> {
         handle
     }
 
-    /// Refuses what is no handle of this grid.
+    /// Rejects a handle that this grid did not create.
     fn check_handle(&self, n: usize) -> Outcome {
         let known = self.children().requests.lock().handles.contains(&self.argument(n));
         if known { Ok(()) } else { Err(error::INVALID_RESOURCE_HANDLE.into()) }
     }
 
-    /// Adds work to the stream that argument `n` names.
+    /// Adds work to the stream in argument `n`.
     fn enqueue(&self, n: usize, work: Work) -> Outcome {
         let is_tail = self.is_tail(n)?;
         let mut requests = self.children().requests.lock();
@@ -178,7 +178,7 @@ impl<'a> Call<'_, 'a> {
         Ok(())
     }
 
-    /// Is the stream the one of tail launches? All others are executed in one order.
+    /// True for the stream of tail launches. All other streams execute in one order.
     fn is_tail(&self, n: usize) -> Outcome<bool> {
         const NULL: u64 = 0;
         const TAIL_LAUNCH: u64 = 3;
@@ -193,7 +193,7 @@ impl<'a> Call<'_, 'a> {
     }
 }
 
-/// Makes the call for each executing lane; its result is the error.
+/// Makes the call for each executing lane and returns the error code.
 fn each(w: &mut Running<'_>, op: &Op, call: impl for<'r, 'a> Fn(&mut Call<'r, 'a>) -> Outcome) -> Flow {
     for lane in lanes_of(w.mask) {
         let mut one = Call { w: &mut *w, op, lane };
@@ -211,7 +211,7 @@ fn each(w: &mut Running<'_>, op: &Op, call: impl for<'r, 'a> Fn(&mut Call<'r, 'a
     Flow::Next
 }
 
-/// Makes the call for each executing lane; its result is a value, 0 after an error.
+/// Makes the call for each executing lane and returns its value, or 0 after an error.
 fn each_value(
     w: &mut Running<'_>,
     op: &Op,
@@ -233,17 +233,17 @@ fn each_value(
     Flow::Next
 }
 
-/// `N` bytes as words of `W` bytes.
+/// Splits `N` bytes into words of `W` bytes.
 fn words<const N: usize, const W: usize>(bytes: &[u8; N]) -> Vec<[u8; W]> {
     bytes.chunks_exact(W).map(|word| std::array::from_fn(|index| word[index])).collect()
 }
 
-/// `N` bytes as numbers of 64 bits.
+/// Splits `N` bytes into 64-bit numbers.
 fn numbers<const N: usize>(bytes: &[u8; N]) -> Vec<u64> {
     words::<N, 8>(bytes).into_iter().map(u64::from_le_bytes).collect()
 }
 
-/// A launch of a kernel in these sizes, its parameters still zeros.
+/// Launch of a kernel with these sizes and zero parameters.
 fn prepare(
     call: &Call<'_, '_>,
     kernel: Arc<Program>,
@@ -273,7 +273,7 @@ fn prepare(
     Ok(Parameters { kernel: Some(kernel), config })
 }
 
-/// A new parameter block of so many bytes.
+/// Allocates a parameter block of `bytes` bytes.
 fn parameter_block(call: &Call<'_, '_>, bytes: u64, parameters: Parameters) -> Outcome<u64> {
     let memory = &call.w.grid.owner.memory;
     let sm = call.w.cta.sm();
@@ -301,7 +301,7 @@ fn get_parameter_buffer_v2(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// Launches what a parameter block is for, in the stream that argument `stream` names.
+/// Launches the kernel of a parameter block in the stream in argument `stream`.
 fn launch_block(
     call: &Call<'_, '_>,
     block: u64,
@@ -335,7 +335,7 @@ fn launch_device_v2(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| launch_block(call, call.argument(0), 1, Ok))
 }
 
-/// `cudaError_t DeviceSynchronize(void)`: what the grid has launched so far is executed here and now.
+/// `cudaError_t DeviceSynchronize(void)`: executes the grid's launches so far at once.
 fn device_synchronize(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let code = match grid.children.run(grid.owner, 1) {
@@ -360,7 +360,7 @@ fn event_create(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| make(call, DISABLE_TIMING))
 }
 
-/// Makes a stream or event; kernels can make them with these flags only.
+/// Creates a stream or event, with the only flags that kernels may use.
 fn make(call: &mut Call<'_, '_>, flags: i32) -> Outcome {
     if call.integer(1) != flags {
         return Err(error::INVALID_VALUE.into());
@@ -378,8 +378,8 @@ fn destroy(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// `cudaError_t StreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned flags)`: all streams are executed in one order, so
-/// that what stands before the event has been done already.
+/// `cudaError_t StreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned flags)`. All streams execute in one
+/// order, so the work before the event is already done.
 fn stream_wait_event(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| call.is_tail(0).and_then(|_| call.check_handle(1)))
 }
@@ -389,7 +389,7 @@ fn event_record(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| call.check_handle(0).and_then(|()| call.is_tail(1).map(|_| ())))
 }
 
-/// Adds a copy, refused if it leaves allocated memory or is not one within the device.
+/// Adds a copy; fails if the copy leaves allocated memory or the device.
 fn copy(call: &Call<'_, '_>, [to, from]: [Place; 2], rows: Rows, kind: i32, stream: usize) -> Outcome {
     const DEVICE_TO_DEVICE: i32 = 3;
     const DEFAULT: i32 = 4;
@@ -401,7 +401,7 @@ fn copy(call: &Call<'_, '_>, [to, from]: [Place; 2], rows: Rows, kind: i32, stre
     call.enqueue(stream, Work::Copy { to, from, rows })
 }
 
-/// Adds a fill, refused if it leaves allocated memory.
+/// Adds a fill; fails if the fill leaves allocated memory.
 fn fill(call: &Call<'_, '_>, to: Place, rows: Rows, value: i32, stream: usize) -> Outcome {
     rows.check(call.w.grid.owner, to).map_err(|_| error::INVALID_VALUE)?;
     call.enqueue(stream, Work::Fill { to, rows, byte: value as u8 })
@@ -433,7 +433,7 @@ fn memcpy_3d(w: &mut Running<'_>, op: &Op) -> Flow {
         let address = call.argument(0);
         let lane = call.lane;
         let fields = numbers(&read::<160>(call.w, lane, address)?);
-        // Array, position x, y, z, pointer, pitch, width, height; twice; then extent and kind.
+        // Layout: array, position x, y, z, pointer, pitch, width, height, twice; then extent and kind.
         let place = |first: usize| {
             let [array, x, y, z, pointer, pitch, _, rows] = std::array::from_fn(|n| fields[first + n]);
             let slice = pitch.checked_mul(rows).filter(|_| array == 0)?;
@@ -507,7 +507,7 @@ fn peek_at_last_error(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// The address of a text in device memory.
+/// Address of a text in device memory.
 fn place_text(call: &Call<'_, '_>, text: String) -> Outcome<u64> {
     if let Some(address) = call.children().requests.lock().texts.get(&text) {
         return Ok(*address);
@@ -576,7 +576,7 @@ fn func_get_attributes(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| store_attributes(call, usize::MAX))
 }
 
-/// The same with the structure of CUDA 11.
+/// `FuncGetAttributes` with the structure of CUDA 11.
 fn func_get_attributes_v11(w: &mut Running<'_>, op: &Op) -> Flow {
     const BYTES: usize = 56;
     each(w, op, |call| store_attributes(call, BYTES))

@@ -1,10 +1,10 @@
-//! Against the C library's own `snprintf`.
+//! Comparison with the C library's `snprintf`.
 
 use std::ffi::CString;
 
 use super::*;
 
-/// Arguments from a list; strings lie at their index plus one.
+/// Arguments from a list; a string's address is its index plus one.
 struct List<'a> {
     values: Vec<u64>,
     strings: &'a [&'a str],
@@ -33,12 +33,12 @@ fn printed(format: &str, values: &[u64], strings: &[&str]) -> (String, i32) {
     (String::from_utf8(out).unwrap(), count)
 }
 
-/// What the C library makes of one argument.
+/// Output of the C library for one argument.
 macro_rules! c_library {
     ($format:expr, $($value:expr),*) => {{
         let format = CString::new($format).unwrap();
         let mut buffer = [0u8; 512];
-        // SAFETY: the buffer's length is given, the format takes these arguments.
+        // SAFETY: the buffer's length is passed, and the format takes these arguments.
         let length = unsafe {
             libc::snprintf(buffer.as_mut_ptr().cast(), buffer.len(), format.as_ptr(), $($value),*)
         };
@@ -50,7 +50,7 @@ const FLAGS: [&str; 12] = ["", "-", "+", " ", "0", "#", "-+", "+0", "# ", "-#", 
 const SIZES: [&str; 10] = ["", "1", "8", "20", ".0", ".1", ".5", "12.3", "30.20", "3.12"];
 
 #[test]
-fn integers_are_written_as_c_does() {
+fn integers_print_as_in_c() {
     let values = [0u64, 1, 9, 42, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 40, 1 << 63, u64::MAX];
     for flags in FLAGS {
         for size in SIZES {
@@ -79,7 +79,7 @@ fn integers_are_written_as_c_does() {
 }
 
 #[test]
-fn floating_point_numbers_are_written_as_c_does() {
+fn floating_point_numbers_print_as_in_c() {
     let mut values = vec![
         0.0,
         -0.0,
@@ -111,7 +111,7 @@ fn floating_point_numbers_are_written_as_c_does() {
             for conversion in ["f", "F", "e", "E", "g", "G", "a", "A"] {
                 for &value in &values {
                     if value == 99999.95 && flags.contains('#') && "gG".contains(conversion) {
-                        // glibc 2.36 drops zeros that `#` keeps when rounding adds a digit.
+                        // glibc 2.36 drops zeros that `#` should keep when rounding adds a digit.
                         continue;
                     }
                     let format = format!("%{flags}{size}{conversion}");
@@ -127,12 +127,12 @@ fn floating_point_numbers_are_written_as_c_does() {
 }
 
 #[test]
-fn a_digit_added_by_rounding_keeps_the_precision() {
+fn rounding_carry_keeps_the_precision() {
     assert_eq!(printed("%#.5g %.5g", &[99999.95f64.to_bits(); 2], &[]).0, "1.0000e+05 1e+05");
 }
 
 #[test]
-fn characters_strings_and_pointers_are_written_as_c_does() {
+fn characters_strings_pointers_print_as_in_c() {
     assert_eq!(printed("[%c%3c%-3c]", &[65, 66, 67], &[]).0, "[A  BC  ]");
     assert_eq!(
         printed("[%s|%8s|%-8s|%.2s|%s]", &[1, 1, 1, 1, 0], &["volta"]).0,
@@ -145,13 +145,13 @@ fn characters_strings_and_pointers_are_written_as_c_does() {
 }
 
 #[test]
-fn the_count_is_that_of_the_arguments_and_stars_take_one() {
+fn printf_counts_arguments_including_stars() {
     assert_eq!(printed("no arguments, 100%%", &[], &[]), ("no arguments, 100%".to_owned(), 0));
     assert_eq!(printed("%d %*d %.*f", &[1, 6, 2, 1, 2.55f64.to_bits()], &[]), ("1      2 2.5".to_owned(), 5));
     assert_eq!(printed("%-*d|%*d|", &[4, 7, (-4i32) as u32 as u64, 7], &[]).0, "7   |7   |");
 }
 
 #[test]
-fn what_is_no_directive_stands_for_itself() {
+fn invalid_directives_print_literally() {
     assert_eq!(printed("50%! %y, %", &[], &[]).0, "50%! %y, %");
 }

@@ -1,4 +1,4 @@
-//! Addresses of an access as a timing model wants them: which memory they lie in, and where in it.
+//! Addresses of an access for a timing model: memory space and offset.
 
 use warp_stream::{Execution, MemoryOperation, MemorySpace, Residence, local_memory};
 
@@ -9,19 +9,19 @@ use crate::engine::running::Running;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 use crate::ops::place::AccessSpace;
 
-/// Where a kernel's parameters begin in their constant bank (from Volta on; `cuobjdump -sass`), bytes.
+/// Byte offset of a kernel's parameters in their constant bank (from Volta on; `cuobjdump -sass`).
 const PARAMETERS: u64 = 0x160;
 
-/// What an access reaches.
+/// Extent of an access.
 pub(super) struct Reached<'e> {
     pub(super) space: MemorySpace,
     pub(super) lanes: u32,
     pub(super) addresses: &'e [u64; WARP],
-    /// Bytes of a lane's access.
+    /// Bytes per lane.
     pub(super) width: u8,
 }
 
-/// Notes space and addresses of the access that the executing lanes are about to make.
+/// Records space and addresses of the access that the executing lanes are about to make.
 pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation, execution: &mut Execution) {
     match from {
         Addresses::Parameter(at) => {
@@ -40,14 +40,14 @@ pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation,
         }
         Addresses::Tile { site, tile } => {
             let Some(tile) = w.grid.program.matrices.tiles.get(tile as usize) else { return };
-            // SAFETY: rows as the binder gave them.
+            // SAFETY: the binder allocated the rows.
             execution.addresses = unsafe { tile.lane_addresses(w) };
             place(w, site.space, memory, execution);
         }
     }
 }
 
-/// Notes the space that an access reaches whose addresses are noted as those of a state space, and where in it they lie.
+/// Converts addresses of a state space to the memory space that the access reaches, and offsets in it.
 fn place(w: &Running<'_>, named: AccessSpace, memory: MemoryOperation, execution: &mut Execution) {
     let addresses = &mut execution.addresses;
     if memory.space == MemorySpace::Constant {
@@ -72,13 +72,13 @@ fn place(w: &Running<'_>, named: AccessSpace, memory: MemoryOperation, execution
     }
 }
 
-/// Where a constant is: one of the parameters in their bank, another where it is in device memory.
+/// Offset of a constant: parameters in their bank, others by device address.
 fn in_bank(w: &Running<'_>, address: u64) -> u64 {
     let offset = address.wrapping_sub(w.grid.parameter_address);
     if offset < w.grid.parameters.len() as u64 { PARAMETERS + offset } else { address }
 }
 
-/// The memory that most of the executing lanes reach, and where its addresses begin.
+/// Memory space that most executing lanes access, and its first address.
 fn space_of(w: &Running<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (MemorySpace, u64) {
     match named {
         AccessSpace::Global => (MemorySpace::Global, 0),
@@ -109,16 +109,16 @@ fn space_of(w: &Running<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (Me
     }
 }
 
-/// Where the warp's local memory begins. It belongs to the place on the SM that the warp has.
+/// Start of the warp's local memory, which belongs to its warp slot on the SM.
 fn local_memory_of(w: &Running<'_>) -> u64 {
     let Some(simulated) = &w.cta.simulated else { return local_memory::START };
     let Residence { sm, first_warp } = simulated.residence;
     local_memory::of_warp(sm, first_warp + w.warp, w.grid.device.warps_per_sm, w.local_bytes)
 }
 
-/// Where a lane's access to local memory lies in that of its warp. Words of neighbouring lanes are neighbours (CUDA
-/// programming guide, "Local Memory"); the accesses of a warp to longer elements together cover the words they are made of.
-/// Lanes that do not execute have any offset.
+/// Offset of a lane's local access in the warp's local memory. Words of neighbouring lanes are adjacent
+/// (CUDA programming guide, "Local Memory"), and accesses of a warp to longer elements cover all their
+/// words. The offset is undefined for inactive lanes.
 fn local_offset(offset: u64, lane: u64, width: u8) -> u64 {
     let width = u64::from(width);
     let row = (offset / 4).wrapping_mul(local_memory::ROW);
@@ -126,7 +126,7 @@ fn local_offset(offset: u64, lane: u64, width: u8) -> u64 {
 }
 
 impl Reached<'_> {
-    /// First byte, and one behind the last.
+    /// First byte and end.
     pub(super) fn extent(&self) -> (u64, u64) {
         let mut extent = (u64::MAX, 0);
         for lane in lanes_of(self.lanes) {
@@ -136,7 +136,7 @@ impl Reached<'_> {
         extent
     }
 
-    /// Do some of its bytes belong to the other access, which lies in the same memory?
+    /// True if the accesses, in the same memory, share a byte.
     pub(super) fn overlaps(&self, other: &Reached<'_>) -> bool {
         let meets = |lane: usize| {
             let (address, end) = (self.addresses[lane], self.addresses[lane] + u64::from(self.width));
@@ -154,14 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_neighbouring_lanes_of_local_memory_are_neighbours() {
+    fn local_words_of_neighbouring_lanes_are_adjacent() {
         assert_eq!([0, 1, 31].map(|lane| local_offset(8, lane, 4)), [256, 260, 380]);
         assert_eq!(local_offset(9, 1, 1), 261);
         assert_eq!(local_offset(8, 1, 16), 272);
     }
 
     #[test]
-    fn a_lane_that_does_not_execute_may_have_any_offset() {
+    fn inactive_lanes_may_have_any_offset() {
         local_offset(u64::MAX, 31, 16);
     }
 }

@@ -1,4 +1,5 @@
-//! What a warp executes ahead, told in few words: the host's caches have to hold it for all warps of all SMs.
+//! Run-ahead queue: compact records of instructions that a warp executed ahead. The host's caches hold the
+//! queues of all warps of all SMs.
 
 use warp_stream::{Execution, LaneMask, MachineInstruction, MemorySpace};
 
@@ -7,33 +8,33 @@ use crate::engine::access::lanes_of;
 use crate::engine::machine::{Machine, Needs};
 use crate::fault::FaultKind;
 
-/// Words of what a warp has executed ahead, at most. The more there are, the less often its registers come to the host's caches.
+/// Capacity in words. A larger queue brings the warp's registers into the host's caches less often.
 const WORDS: usize = 384;
-/// Words that tell of a machine instruction, at most: its own, and an address for each lane.
+/// Maximum words of a machine instruction: a head, and an address per lane.
 const LONGEST: usize = 1 + WARP;
-/// Positions of machine instructions that a word has room for.
+/// Code positions that fit into a head.
 const POSITIONS: u32 = Machine::EARLY_POSITIONS;
-/// Lanes of which addresses are kept together: the eights of [`Execution::stride`].
+/// Lanes whose addresses are encoded together: the groups of eight of [`Execution::stride`].
 const TILE: usize = 8;
 const TILES: usize = WARP / TILE;
 
-/// How the addresses of an access are told.
+/// Encoding of an access's addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// There is no access.
+    /// No access.
     None,
-    /// All lanes have the same, in one word.
+    /// One address for all lanes, in one word.
     Uniform,
-    /// The first one, and from a lane's to the next.
+    /// First address and a common stride.
     Even,
-    /// From a lane's to the next of its tile, and the first one of each tile.
+    /// Stride within tiles, and each tile's first address.
     Tiles,
-    /// Those of the active lanes.
+    /// Addresses of the active lanes.
     Listed,
 }
 
 impl Form {
-    /// Words that follow the first.
+    /// Words after the head.
     fn words(self, active: LaneMask) -> usize {
         match self {
             Form::None => 0,
@@ -45,7 +46,7 @@ impl Form {
     }
 }
 
-/// The first word of a machine instruction: active lanes (32 bits), position (25), space (3), form (4).
+/// Head of a machine instruction: active lanes (32 bits), position (25), space (3), form (4).
 #[derive(Debug, Clone, Copy)]
 struct Head(u64);
 
@@ -76,17 +77,17 @@ impl Head {
     }
 }
 
-/// Machine instructions at a time that are many.
+/// Instructions per run that count as many.
 const MANY: u16 = 16;
 
-/// Machine instructions that were executed ahead, in order.
+/// Machine instructions executed ahead, in order.
 #[derive(Debug)]
 pub(super) struct AheadQueue {
-    /// With room for [`WORDS`], of which those that were never used are not touched.
+    /// [`WORDS`] words; unused ones are never touched.
     words: Vec<u64>,
-    /// Where the first is; the last ends where the words do.
+    /// Start of the first instruction; the last ends at the end of `words`.
     taken: u16,
-    /// Added since the words were used again, and the time before.
+    /// Instructions added in the current run and the run before.
     added: u16,
     added_before: u16,
 }
@@ -104,7 +105,7 @@ impl AheadQueue {
         self.added_before = std::mem::take(&mut self.added);
     }
 
-    /// Were many executed the last time?
+    /// True if many instructions ran ahead the last time.
     #[inline(always)]
     pub(super) fn were_many(&self) -> bool {
         self.added_before >= MANY
@@ -115,13 +116,14 @@ impl AheadQueue {
         usize::from(self.taken) == self.words.len()
     }
 
-    /// Whether one more can be added, of so many words at most: words are used again when all have been taken.
+    /// True if an instruction of up to `words` words fits. Words are reused once all instructions are
+    /// taken.
     #[inline(always)]
     fn has_room(&self, words: usize) -> bool {
         self.words.len() + words <= WORDS
     }
 
-    /// What was added and not taken.
+    /// Words added and not taken.
     pub(super) fn words(&self) -> &[u64] {
         self.words.get(usize::from(self.taken)..).unwrap_or_default()
     }
@@ -131,13 +133,13 @@ impl AheadQueue {
         self.words.get(usize::from(self.taken)).map(|word| Head(*word))
     }
 
-    /// Position of the first one.
+    /// Position of the first instruction.
     #[inline(always)]
     pub(super) fn position(&self) -> Option<u32> {
         self.head().map(Head::position)
     }
 
-    /// Takes the first one, and tells what it did; false if there is none.
+    /// Takes the first instruction and reports its effects; false if the queue is empty.
     #[inline(always)]
     pub(super) fn take(&mut self, execution: &mut Execution) -> bool {
         let Some(head) = self.head() else { return false };
@@ -159,7 +161,7 @@ impl AheadQueue {
         true
     }
 
-    /// Adds one without access; there is room.
+    /// Adds an instruction without an access; there is room.
     #[inline(always)]
     pub(super) fn add(&mut self, position: u32, active: LaneMask) {
         self.added += 1;
@@ -193,7 +195,7 @@ impl AheadQueue {
         }
     }
 
-    /// One with words that were checked.
+    /// Restores a queue from checked words.
     pub(super) fn restored(words: &[u64]) -> AheadQueue {
         let mut queue = AheadQueue::default();
         queue.words.extend_from_slice(words);
@@ -202,7 +204,7 @@ impl AheadQueue {
 }
 
 impl Step<'_, '_> {
-    /// Executes what comes next as far as it needs nothing of others; `told` is scratch.
+    /// Executes the following instructions as long as they depend on no other warp; `told` is scratch.
     pub(super) fn go_ahead(&mut self, told: &mut Execution) -> Result<(), FaultKind> {
         if self.ahead.were_many() {
             self.foresee_frame();
@@ -228,8 +230,7 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Executes the ops of the machine instruction that the warp stands before, at this position, of which nothing is told
-    /// but the lanes that execute.
+    /// Executes the ops of the machine instruction at `position` and reports only the executing lanes.
     #[inline(always)]
     fn execute_silently(&mut self, position: u32) -> Result<u32, FaultKind> {
         loop {
@@ -244,7 +245,7 @@ impl Step<'_, '_> {
     }
 }
 
-/// Lanes' addresses, from words in a form; gives how far they are apart in each tile, if that is always the same.
+/// Decodes the lanes' addresses; returns the common stride within tiles, if known.
 #[inline(always)]
 fn tell(form: Form, words: &[u64], active: LaneMask, addresses: &mut [u64; WARP]) -> Option<u64> {
     match (form, words) {
@@ -279,26 +280,24 @@ fn spread(first: u64, stride: u64, addresses: &mut [u64]) {
     }
 }
 
-/// Checks that words which come from outside tell of instructions of the code.
+/// Checks that untrusted words describe instructions of the code.
 pub(super) fn check(words: &[u64], code: &[MachineInstruction]) -> Result<(), &'static str> {
     if words.len() > WORDS {
-        return Err("a warp that has executed more ahead than it can");
+        return Err("a run-ahead queue beyond its capacity");
     }
     let mut rest = words;
     while let [head, behind @ ..] = rest {
         let head = Head(*head);
         let (Some(form), Some(_)) = (head.form(), head.space()) else {
-            return Err("a warp that has executed ahead what there is not");
+            return Err("a run-ahead queue with an unknown instruction");
         };
         let Some(instruction) = code.get(head.position() as usize) else {
-            return Err("a warp that has executed ahead what there is not");
+            return Err("a run-ahead queue with an unknown instruction");
         };
         if instruction.memory.is_some() && head.active() != 0 && form == Form::None {
-            return Err("a warp that has accessed memory nowhere");
+            return Err("a run-ahead queue with an unknown memory space");
         }
-        rest = behind
-            .get(form.words(head.active())..)
-            .ok_or("a warp that has accessed memory at fewer addresses than it has lanes")?;
+        rest = behind.get(form.words(head.active())..).ok_or("a run-ahead queue with missing addresses")?;
     }
     Ok(())
 }
@@ -307,14 +306,14 @@ pub(super) fn check(words: &[u64], code: &[MachineInstruction]) -> Result<(), &'
 mod tests {
     use super::*;
 
-    /// What is told of an access of lanes at addresses.
+    /// Effects of an access by lanes at addresses.
     fn told(active: LaneMask, address: impl Fn(u64) -> u64) -> Execution {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         Execution { active, space: MemorySpace::Shared, addresses, ..Execution::default() }
     }
 
     #[test]
-    fn what_was_executed_ahead_is_taken_in_order() {
+    fn run_ahead_queue_is_first_in_first_out() {
         let mut queue = AheadQueue::default();
         for start in [0, POSITIONS - 1000] {
             let mut added = 0;
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn each_space_is_told_as_it_was() {
+    fn memory_spaces_round_trip() {
         use MemorySpace::*;
         for space in [Global, Shared, Local, Constant, Texture, Generic] {
             let mut queue = AheadQueue::default();
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_active_lanes_are_told_as_they_were() {
+    fn addresses_of_active_lanes_round_trip() {
         let accesses = [
             (told(u32::MAX, |_| 0x7000), 2, Some(0)),
             (told(u32::MAX, |lane| 0x7000 + 4 * lane), 3, Some(4)),

@@ -1,8 +1,8 @@
-//! What is put off: an op on memory that takes effect when its request has reached the place where it is done. It keeps
-//! copies of the rows that it reads, so that the warp may write them meanwhile.
+//! Deferred ops: memory ops that take effect when their request has reached the memory side. A deferred op
+//! keeps copies of its operand rows, so that the warp may overwrite them.
 //!
-//! A thread sees its own accesses in order: an access of the warp to the same bytes carries out what has been put off
-//! before it, and so does a barrier or fence.
+//! A thread sees its own accesses in order: an access of the warp to the same bytes executes the deferred
+//! op first, and so does a barrier or fence.
 
 mod saved;
 
@@ -21,25 +21,25 @@ use crate::engine::view::Range;
 use crate::fault::FaultKind;
 pub(crate) use saved::SavedDeferred;
 
-/// Rows kept: address, two sources and four results, of double words each.
+/// Saved rows: an address, two sources and four results of 64 bits.
 const ROWS: usize = 2 * 7;
-/// Offsets of the first kept row of an address, of sources, and of results.
+/// Offsets of the first saved row of address, sources, and results.
 const ADDRESS: u32 = 0;
 const SOURCES: u32 = u64::ROW;
 const RESULTS: u32 = 3 * u64::ROW;
 
-/// An op that has been put off.
+/// A deferred op.
 #[derive(Debug)]
 struct Pending {
-    /// Operands name kept rows.
+    /// The op, with operands that name saved rows.
     op: Op,
     pc: u32,
     lanes: u32,
     rows: Box<[Row; ROWS]>,
-    /// Where results go: offsets of rows in the frame.
+    /// Frame offsets of the result rows.
     results: [u32; 4],
     deferral: Deferral,
-    /// Frame, and the function whose activation it was.
+    /// Frame, and the function that it belongs to.
     frame: (u32, u32),
     owner: WarpSlot,
     /// Machine registers of the results.
@@ -48,16 +48,16 @@ struct Pending {
     addresses: [u64; WARP],
     width: u8,
     extent: (u64, u64),
-    /// It has taken effect before its time.
+    /// True if the op took effect early.
     done: bool,
-    /// Takes effect when the SM's stores are published.
+    /// True if the op takes effect when the SM's stores are published.
     in_line: bool,
-    /// Its number is in use.
+    /// True if the number is in use.
     live: bool,
 }
 
 impl Pending {
-    /// Does an instruction name the machine registers of the results?
+    /// True if an instruction uses the machine registers of the results.
     fn is_in_registers_of(&self, next: &MachineInstruction) -> bool {
         let end = |registers: Registers| u32::from(registers.first) + u32::from(registers.count);
         let own = self.destination;
@@ -66,7 +66,7 @@ impl Pending {
         })
     }
 
-    /// Does it access some of these bytes?
+    /// True if the op accesses some of these bytes.
     fn meets(&self, (start, end): (u64, u64), reached: &Reached<'_>) -> bool {
         let (own_start, own_end) = self.extent;
         self.space == reached.space && own_start < end && start < own_end && self.reached().overlaps(reached)
@@ -77,7 +77,7 @@ impl Pending {
     }
 }
 
-/// All that the warps of an SM have put off, by number. Storage is used again.
+/// Deferred ops of an SM's warps, by number, with storage that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Deferred {
     pending: Vec<Pending>,
@@ -85,7 +85,7 @@ pub(crate) struct Deferred {
 }
 
 impl Deferred {
-    /// The warp that has put this off.
+    /// Warp that deferred this op.
     pub(crate) fn owner(&self, number: u32) -> Option<WarpSlot> {
         self.pending.get(number as usize).filter(|pending| pending.live).map(|pending| pending.owner)
     }
@@ -94,14 +94,14 @@ impl Deferred {
         &self.pending[number as usize]
     }
 
-    /// Forgets a number.
+    /// Frees a number.
     pub(super) fn release(&mut self, number: u32) {
         if std::mem::replace(&mut self.pending[number as usize].live, false) {
             self.free.push(number);
         }
     }
 
-    /// Keeps the op that the warp stands at.
+    /// Defers the op at which the warp stands.
     #[inline(never)]
     pub(super) fn put_off(
         &mut self,
@@ -133,27 +133,28 @@ impl Deferred {
         number
     }
 
-    /// Does a machine instruction that touches these rows, of a fragment in this frame, need the results?
+    /// True if a machine instruction that touches these rows of `frame` needs the results.
     fn is_needed(&self, number: u32, touched: &[u32], frame: u32) -> bool {
         let pending = self.get(number);
         let results = &pending.results[..pending.deferral.results.into()];
         !pending.done && pending.frame.0 == frame && results.iter().any(|row| touched.contains(row))
     }
 
-    /// Has one to take effect before another, as they access the same bytes?
+    /// True if one op must precede another because both access the same bytes.
     pub(super) fn is_before(&self, earlier: u32, number: u32) -> bool {
         let (one, other) = (self.get(earlier), self.get(number));
         !one.done && !other.done && one.meets(other.extent, &other.reached())
     }
 
-    /// An op is to take effect when the SM's stores are published; `false` if it is already, or has taken effect.
+    /// Makes an op take effect when the SM's stores are published; `false` if it is already so or has taken
+    /// effect.
     pub(super) fn take_place_in_line(&mut self, number: u32) -> bool {
         let pending = &mut self.pending[number as usize];
         !pending.done && !std::mem::replace(&mut pending.in_line, true)
     }
 
-    /// Executes an op on the SM's own copies of the lines that it accesses, so that the SM's loads see the memory as it will
-    /// be. What the op answers is forgotten: the values of others may come before.
+    /// Executes an op on the SM's own copies of lines, so that the SM's loads see its effect. The result is
+    /// discarded, because values of other SMs may come first.
     pub(super) fn try_out(
         &mut self,
         number: u32,
@@ -182,11 +183,11 @@ impl Deferred {
         let op = Op { immediate: 0, ..pending.op };
         let place = (w.frame, w.mask, w.active, w.pc);
         let range = w.view.replace(op.slot, Range::ALL);
-        // SAFETY: the first two rows are those of the address.
+        // SAFETY: the first two rows hold the address.
         unsafe { rows.as_mut_ptr().cast::<[u64; WARP]>().write(places) };
         w.frame = rows.as_mut_ptr().cast();
         (w.mask, w.active, w.pc) = (lanes, lanes, pending.pc);
-        // SAFETY: as in `carry_out`; the places are copies of values that may be accessed.
+        // SAFETY: as in `carry_out`; the pointers are to copies of accessible values.
         let flow = unsafe { (op.run)(w, &op) };
         (w.frame, w.mask, w.active, w.pc) = place;
         w.view.replace(op.slot, range);
@@ -196,16 +197,18 @@ impl Deferred {
         }
     }
 
-    /// Must `next`, which touches these rows, wait for this, and no scoreboard of registers could tell?
+    /// True if `next`, which touches these rows, must wait for this op although no register scoreboard
+    /// shows it.
     pub(super) fn holds(&self, number: u32, next: &MachineInstruction, touched: &[u32], frame: u32) -> bool {
         let pending = self.get(number);
         match next.class {
             _ if pending.done => false,
-            // An op in line takes effect before anything that follows in other SMs, and the SM's own loads see the effect.
+            // A queued op takes effect before anything that follows in other SMs, and the SM's own loads
+            // see the effect.
             OperationClass::Barrier | OperationClass::Fence => {
                 pending.space == MemorySpace::Global && !pending.in_line
             }
-            // It may be a return, with which the frame goes.
+            // The branch may be a return, which drops the frame.
             OperationClass::Branch if frame != 0 && pending.deferral.results != 0 => !pending.in_line,
             _ => self.is_needed(number, touched, frame) && !pending.is_in_registers_of(next),
         }
@@ -234,7 +237,7 @@ impl Pending {
         }
     }
 
-    /// Copies the rows that the op reads, and has it read the copies and write kept rows.
+    /// Copies the op's operand rows, and redirects the op to saved rows.
     fn keep_operands(&mut self, w: &Running<'_>, wide_address: bool) {
         let Op { a, b, c, .. } = self.op;
         let Deferral { sources, wide, .. } = self.deferral;
@@ -245,7 +248,7 @@ impl Pending {
         self.name_kept_rows();
     }
 
-    /// Has the op, as the program has it, read and write kept rows.
+    /// Redirects the program's op to saved rows.
     fn name_kept_rows(&mut self) {
         let Op { b, c, d, e, .. } = self.op;
         let Deferral { sources, results, .. } = self.deferral;
@@ -262,7 +265,7 @@ impl Pending {
 
     fn keep(&mut self, w: &Running<'_>, row: u32, at: u32, wide: bool) {
         let first = (at / u32::ROW) as usize;
-        // SAFETY: the binder has given a row of this width; it starts where rows start.
+        // SAFETY: the binder allocated a row of this width at this offset.
         unsafe {
             self.rows[first] = w.row::<u32>(row).cast::<Row>().read();
             if wide {
@@ -271,7 +274,7 @@ impl Pending {
         }
     }
 
-    /// Writes the results of the lanes to the frame, if it is still there.
+    /// Writes the lanes' results to the frame, if it still exists.
     fn answer(&self, w: &Running<'_>) {
         let (number, function) = self.frame;
         let frame = w.divergence.frames.find(number).filter(|frame| frame.function == function);
@@ -280,7 +283,7 @@ impl Pending {
             let kept =
                 self.rows.as_ptr().cast::<u8>().wrapping_add(RESULTS as usize + number * u64::ROW as usize);
             let row = frame.base.wrapping_add(row as usize);
-            // SAFETY: rows of this width, in a frame of the function that the op is one of, and among the kept ones.
+            // SAFETY: rows of this width, in a frame of the op's function and among the saved rows.
             unsafe {
                 if self.deferral.wide {
                     copy_lanes::<u64>(kept.cast(), row.cast(), self.lanes);
@@ -296,13 +299,13 @@ impl Pending {
 /// Both are rows of this width.
 unsafe fn copy_lanes<B: Bits>(from: *const B, to: *mut B, lanes: u32) {
     for lane in lanes_of(lanes) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { to.add(lane).write(from.add(lane).read()) };
     }
 }
 
 impl Step<'_, '_> {
-    /// Executes what has been put off under this number, and before it what the warp has put off on the same bytes.
+    /// Executes deferred op `number`, after earlier deferred ops of the warp on the same bytes.
     pub(super) fn carry_out_in_order(&mut self, number: u32) -> Result<(), FaultKind> {
         for at in 0..self.pending.len() {
             let earlier = self.pending[at];
@@ -316,7 +319,7 @@ impl Step<'_, '_> {
         self.carry_out(number)
     }
 
-    /// Executes all that the warp has put off, but for what is in line.
+    /// Executes all deferred ops of the warp, except queued ones.
     pub(super) fn carry_out_all(&mut self) -> Result<(), FaultKind> {
         for at in 0..self.pending.len() {
             if !self.deferred.get(self.pending[at]).in_line {
@@ -326,8 +329,8 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Executes what the warp has put off and the machine instruction at this position needs. A model with a scoreboard
-    /// does not issue it so early.
+    /// Executes deferred ops that the machine instruction at `position` needs. A model with a scoreboard
+    /// never issues it that early.
     pub(super) fn carry_out_needed(&mut self, position: u32) -> Result<(), FaultKind> {
         let (touched, frame) = (self.machine.touched(position), self.w.divergence.frame);
         for at in 0..self.pending.len() {
@@ -338,7 +341,7 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Executes what the warp has put off on these bytes.
+    /// Executes deferred ops of the warp on these bytes.
     pub(super) fn carry_out_overlapping(&mut self, reached: &Reached<'_>) -> Result<(), FaultKind> {
         if self.pending.is_empty() {
             return Ok(());
@@ -365,7 +368,7 @@ impl Step<'_, '_> {
         let place = (w.frame, w.mask, w.active, w.pc);
         w.frame = pending.rows.as_mut_ptr().cast();
         (w.mask, w.active, w.pc) = (pending.lanes, pending.lanes, pending.pc);
-        // SAFETY: the op's operands are rows among the kept ones, as wide as the binder has said.
+        // SAFETY: the op's operands are saved rows of the widths that the binder set.
         let flow = unsafe { (pending.op.run)(w, &pending.op) };
         if flow == Flow::Stop
             && let Stop::Fault(kind) = std::mem::replace(&mut w.stop, Stop::Yield)

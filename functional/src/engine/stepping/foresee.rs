@@ -1,17 +1,17 @@
-//! What a cluster brings to the host's caches before its warps are stepped.
+//! Prefetch of a cluster's state into the host's caches before its warps are stepped.
 
 use warp_stream::host_cache::read_all;
 
 use super::{Step, SteppedCluster};
 
-/// Words of what a warp has executed ahead that are told of in a turn.
+/// Words of the run-ahead queue consumed per turn.
 const SOON: usize = 16;
 
-/// Rows of registers beyond which more would be read than is used.
+/// Maximum rows worth prefetching: beyond it, too few of them are used.
 const MOST_ROWS: usize = 128;
 
 impl SteppedCluster {
-    /// Its warps are going to be stepped: most have executed ahead what they do.
+    /// Prefetches for the warps' next steps, most of which come from the run-ahead queue.
     pub(crate) fn foresee(&self) {
         read_all(&self.warps);
         for warp in &self.warps {
@@ -20,14 +20,14 @@ impl SteppedCluster {
         }
     }
 
-    /// A warp of a CTA is going to execute something.
+    /// Prefetches for a warp's next execution.
     pub(super) fn foresee_warp(&self, rank: usize, own: usize) {
         read_all(std::slice::from_ref(&self.cluster.ctas[rank].warps[own]));
     }
 }
 
 impl Step<'_, '_> {
-    /// Many instructions of the warp are going to be executed: they use most of its registers.
+    /// Prefetches most registers of a warp that is about to execute many instructions.
     pub(super) fn foresee_frame(&self) {
         let divergence = &self.w.divergence;
         let frame = divergence.frames.get(divergence.frame);

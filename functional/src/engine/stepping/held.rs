@@ -1,5 +1,5 @@
-//! Plain accesses of an SM that holds its stores: a store goes to a record of the SM, a load that meets a record reads the SM's
-//! own copy of the line. The op itself moves the bytes: it is executed with other addresses.
+//! Plain accesses of an SM with a store buffer. A store goes to a record; a load that may hit a record
+//! reads the SM's copy of the line. The op itself moves the bytes, with redirected addresses.
 
 use super::{Step, SteppedCluster, WARP};
 use crate::engine::access::{Generic, Global, Space, lanes_of, resolve_aligned};
@@ -11,17 +11,17 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::view::Range;
 use crate::fault::{Fault, FaultKind};
 
-/// Held stores of an SM, and the row through which ops are given other addresses.
+/// Store buffer of an SM, and the row that redirects ops.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     pub(crate) stores: HeldStores,
-    /// The program's constants, and the row.
+    /// Constants of the program, and the row.
     constants: Constants,
     row: u32,
 }
 
 impl Holding {
-    /// From here on stores are held.
+    /// Starts buffering stores.
     pub(crate) fn start(&mut self, grid: &Grid<'_>) {
         self.constants = grid.program.constants.clone();
         self.row = self.constants.add(0, true);
@@ -29,21 +29,21 @@ impl Holding {
     }
 }
 
-/// Where the lanes of an access go.
+/// Destinations of an access's lanes.
 struct Targets {
-    /// Lanes that reach device memory.
+    /// Lanes that access device memory.
     global: u32,
     places: [u64; WARP],
 }
 
-/// Does each lane's access follow the one of the lane before?
+/// True if the lanes access consecutive elements.
 #[inline(always)]
 fn is_consecutive(addresses: &[u64; WARP], width: u64) -> bool {
     let wanted = consecutive(addresses[0], width);
     addresses.iter().zip(&wanted).fold(0, |odd, (address, wanted)| odd | (address ^ wanted)) == 0
 }
 
-/// Addresses of accesses that follow each other.
+/// Addresses of consecutive accesses.
 #[inline(always)]
 fn consecutive(first: u64, width: u64) -> [u64; WARP] {
     let (mut addresses, mut next) = ([0; WARP], first);
@@ -55,7 +55,8 @@ fn consecutive(first: u64, width: u64) -> [u64; WARP] {
 }
 
 impl Step<'_, '_> {
-    /// Executes the op that the warp stands at: as [`Step::execute`], unless it stores, or loads what the SM may hold.
+    /// Executes the op at which the warp stands. Stores and loads that may hit the store buffer are
+    /// redirected; others run as in [`Step::execute`].
     #[inline(always)]
     pub(super) fn execute_access(&mut self, mask: u32) -> Result<(), FaultKind> {
         if !self.holding.stores.is_on() {
@@ -69,7 +70,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Executes a store: its bytes go to a record.
+    /// Executes a store into a record.
     #[inline(never)]
     fn store(&mut self, access: OpAccess, mask: u32) -> Result<(), FaultKind> {
         let op = self.w.grid.program.code[self.w.pc as usize];
@@ -98,7 +99,7 @@ impl Step<'_, '_> {
         self.execute_at(&places, mask, op)
     }
 
-    /// Executes a load: lines that the SM has stored to are read from its own copies.
+    /// Executes a load; lines in the store buffer are read from the SM's copies.
     #[inline(always)]
     fn load(&mut self, access: OpAccess, mask: u32) -> Result<(), FaultKind> {
         let op = self.w.grid.program.code[self.w.pc as usize];
@@ -136,18 +137,18 @@ impl Step<'_, '_> {
     /// Addresses of an op's lanes.
     #[inline(always)]
     fn addresses(&self, op: &Op) -> [u64; WARP] {
-        // SAFETY: the binder has noted the access of an op with a row of double words.
+        // SAFETY: the binder notes an op's access only with a 64-bit row of addresses.
         let mut addresses = unsafe { self.w.read_row::<u64>(op.a) };
         addresses.iter_mut().for_each(|address| *address = address.wrapping_add(op.immediate));
         addresses
     }
 
-    /// The core cycle of the warp's step.
+    /// Core cycle of the warp's step.
     fn cycle(&self) -> u64 {
         self.w.cta.simulated.as_ref().map_or(0, |simulated| simulated.now.cycle)
     }
 
-    /// The allocation of device memory with an address.
+    /// Allocation of device memory that contains an address.
     #[inline(always)]
     fn allocation(&mut self, access: OpAccess, op: &Op, address: u64) -> Option<Range> {
         if access.is_generic && self.is_in_window(address) {
@@ -157,20 +158,21 @@ impl Step<'_, '_> {
         self.w.view.find(&grid.owner.memory, op.slot, address)
     }
 
-    /// Is a range aligned to accesses, and in one allocation of device memory?
+    /// True if a range is aligned and lies in one allocation of device memory.
     #[inline(always)]
     fn is_within_allocation(&mut self, access: OpAccess, op: &Op, all: std::ops::Range<u64>) -> bool {
         let is_aligned = all.start & (u64::from(access.width) - 1) == 0;
         is_aligned && self.allocation(access, op, all.start).is_some_and(|range| all.end <= range.end)
     }
 
-    /// Are all lanes' accesses aligned, and in one allocation of device memory?
+    /// True if all lanes' accesses are aligned and lie in one allocation of device memory.
     fn is_in_one_allocation(&mut self, access: OpAccess, op: &Op, addresses: &[u64; WARP]) -> bool {
         let (mask, width) = (self.w.mask, u64::from(access.width));
         let some = addresses[mask.trailing_zeros() as usize % WARP];
         let Some(range) = self.allocation(access, op, some) else { return false };
         let last = range.end.wrapping_sub(width);
-        // The top bit is set of a lane before the allocation, behind it, or misaligned: all addresses are below 2^62.
+        // The top bit marks a lane before or after the allocation or misaligned: all addresses are below
+        // 2^62.
         let wrong = |lane: usize| {
             let misaligned = (addresses[lane] & (width - 1)).wrapping_neg();
             addresses[lane].wrapping_sub(range.start) | last.wrapping_sub(addresses[lane]) | misaligned
@@ -181,13 +183,13 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Is a generic address one of shared or local memory, or of code?
+    /// True if a generic address belongs to shared memory, local memory or code.
     #[inline(always)]
     fn is_in_window(&self, address: u64) -> bool {
         self.w.grid.owner.memory.is_in_window(address)
     }
 
-    /// Where an op's lanes go; nothing if one of them must not.
+    /// Destinations of an op's lanes; `None` if a lane's access is invalid.
     #[cold]
     #[inline(never)]
     fn targets(&mut self, access: OpAccess, op: &Op, addresses: &[u64; WARP]) -> Option<Targets> {
@@ -201,7 +203,7 @@ impl Step<'_, '_> {
                 continue;
             }
             let whole = resolve_aligned::<Global>(&mut self.w, op.slot, lane, address, access.width.into());
-            // A load may begin in an allocation and end behind it.
+            // A load may start in an allocation and end after it.
             let overhangs = access.kind == AccessKind::Load
                 && matches!(whole, Err(FaultKind::IllegalAddress { .. }))
                 && Global::resolve(&mut self.w, op.slot, lane as u32, address, access.element.into())
@@ -215,7 +217,7 @@ impl Step<'_, '_> {
         Some(targets)
     }
 
-    /// Executes an op in place of the one that the warp stands at.
+    /// Executes `op` in place of the op at which the warp stands.
     #[inline(always)]
     pub(super) fn execute_op(&mut self, mask: u32, op: &Op) -> Result<(), FaultKind> {
         let pc = self.w.pc;
@@ -233,7 +235,7 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Executes an op whose lanes access these places of the host.
+    /// Executes an op whose lanes access these host addresses.
     #[inline(always)]
     fn execute_at(&mut self, places: &[u64; WARP], mask: u32, op: Op) -> Result<(), FaultKind> {
         let Step { w, holding, .. } = self;
@@ -246,7 +248,7 @@ impl Step<'_, '_> {
         done
     }
 
-    /// Has an op that was put off take effect before the warp's next store, and its result be seen by the SM's loads.
+    /// Queues a deferred op before the warp's next store, with its effect visible to the SM's loads.
     pub(super) fn put_in_line(&mut self, number: u32) -> Result<(), FaultKind> {
         for at in 0..self.pending.len() {
             let earlier = self.pending[at];
@@ -273,7 +275,7 @@ impl Step<'_, '_> {
 }
 
 impl SteppedCluster {
-    /// Carries out what a warp has put off and put in line, as it is due.
+    /// Executes a queued deferred op that is due.
     pub(crate) fn perform_due(
         &mut self,
         engine: &mut super::Engine<'_>,

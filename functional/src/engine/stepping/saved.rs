@@ -1,4 +1,4 @@
-//! A cluster between two steps as data.
+//! Saved state of a cluster between two steps.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{Moment, Residence, WarpSlot};
@@ -9,34 +9,34 @@ use crate::engine::cluster::SavedCluster;
 use crate::engine::divergence::Between;
 use crate::engine::grid::Grid;
 
-/// A warp slot's number is below.
+/// Bound of warp slot numbers.
 const MOST_WARPS: u32 = 1 << 16;
 
 impl SteppedWarp {
-    /// Has it put nothing off, and executed nothing ahead?
+    /// True if the warp has neither deferred ops nor instructions executed ahead.
     fn has_nothing_left(&self) -> bool {
         self.pending.is_empty() && self.ahead.is_empty()
     }
 }
 
-/// A cluster between two steps, as data.
+/// Saved state of a cluster between two steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedSteps {
     cluster: SavedCluster,
-    /// First of its warp slots on the SM.
+    /// First warp slot on the SM.
     first_warp: u32,
-    /// When it did something last: core cycles, nanoseconds.
+    /// Time of the last action: core cycles, nanoseconds.
     now: (u64, u64),
     warps: Vec<SavedStep>,
 }
 
-/// A warp between two steps, as data.
+/// Saved state of a warp between two steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedStep {
     ready: bool,
-    /// What it has executed ahead, in order, as words: upper and lower half.
+    /// Words of the run-ahead queue: upper and lower half.
     ahead: Vec<[u32; 2]>,
-    /// Numbers of what it has put off, in order.
+    /// Numbers of deferred ops, in order.
     pending: Vec<u32>,
 }
 
@@ -47,22 +47,22 @@ impl SavedStep {
 }
 
 impl SavedSteps {
-    /// Its number in the launch.
+    /// Number of the cluster in the launch.
     pub(crate) fn index(&self) -> u64 {
         self.cluster.index
     }
 
-    /// Ops that its warps have put off.
+    /// Number of the warps' deferred ops.
     pub(crate) fn pending(&self) -> usize {
         self.warps.iter().map(|warp| warp.pending.len()).sum()
     }
 
-    /// Checks that a cluster of the launch can be in this state in a slot of an SM whose warps have put this off, and says
-    /// what is wrong if it cannot.
+    /// Checks that a cluster of the launch can be in this state, in a slot of an SM with these deferred
+    /// ops; the error names the inconsistency.
     pub(crate) fn check(&self, grid: &Grid, slot: u32, deferred: &SavedDeferred) -> Result<(), &'static str> {
         self.cluster.check(grid, Between::Steps)?;
         if self.warps.len() as u64 != u64::from(grid.warps_per_cta()) * u64::from(grid.ctas_per_cluster()) {
-            return Err("a CTA with other warps");
+            return Err("a CTA with a wrong number of warps");
         }
         if self.first_warp >= MOST_WARPS {
             return Err("a CTA beyond the warps of an SM");
@@ -81,7 +81,7 @@ impl SavedSteps {
 }
 
 impl SteppedCluster {
-    /// The cluster as data, if anything of it is still under way.
+    /// Saves the cluster, if it is unfinished.
     pub(crate) fn save(&mut self) -> Option<SavedSteps> {
         let simulated = self.cluster.ctas.first()?.state.simulated.as_ref();
         let (residence, now) = simulated.map(|simulated| (simulated.residence, simulated.now))?;
@@ -104,7 +104,7 @@ impl SteppedCluster {
         })
     }
 
-    /// The cluster in a slot of an SM, from data that was checked: it stands exactly as it did.
+    /// Restores the exact state of a cluster from checked data, in a slot of an SM.
     pub(crate) fn resumed(grid: &Grid, (sm, slot): (u32, u32), saved: &SavedSteps) -> SteppedCluster {
         let mut cluster = SteppedCluster::new(grid, slot);
         cluster.reside(Some(Residence { sm, first_warp: saved.first_warp }));
@@ -133,7 +133,7 @@ impl SteppedCluster {
         cluster
     }
 
-    /// What warps that are ready would do next stands with what their other lanes do.
+    /// Moves each ready warp's fragment into the queue of its other lanes.
     pub(super) fn park(&mut self) {
         for number in 0..self.warps.len() {
             let SteppedWarp { fragment, ready, .. } = self.warps[number];

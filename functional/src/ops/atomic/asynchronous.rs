@@ -1,5 +1,5 @@
-//! `red.async` (PTX manual 9.7.13.7): an update in shared memory and transactions of a barrier, both at once; or one in
-//! global memory, which counts as done when the CTA has ended.
+//! `red.async` (PTX manual 9.7.13.7): updates shared memory and completes transactions of a barrier at
+//! once, or updates global memory before the end of the CTA.
 
 use ptx_frontend::ir::Instruction;
 

@@ -1,4 +1,4 @@
-//! Which update bulk reductions and those of several devices' memory make of each element.
+//! Element updates of bulk and multicast reductions.
 
 use ptx_frontend::isa::{Modifier, ScalarType};
 
@@ -8,7 +8,7 @@ use crate::engine::access::Space;
 use crate::number::half::{Bf16, F16};
 use crate::ops::memory::{self, Stepwise, load_combined, reduce};
 
-/// Calls `$function!` with the update that an operation on a type comes down to.
+/// Calls `$function!` with the update for an operation on a type.
 macro_rules! by_update {
     ($how:expr, $ty:expr, $function:ident) => {{
         use ScalarType::{B32, B64, S32, S64, U32, U64};
@@ -44,7 +44,7 @@ macro_rules! by_update {
     }};
 }
 
-/// The function for an operation on a type, if there is one.
+/// Function for an operation on a type, if supported.
 pub(in crate::ops) fn bulk_update<To: Space>(how: Modifier, ty: ScalarType) -> Option<Run> {
     macro_rules! function {
         ($update:ty) => {
@@ -54,17 +54,17 @@ pub(in crate::ops) fn bulk_update<To: Space>(how: Modifier, ty: ScalarType) -> O
     Some(by_update!(how, ty, function))
 }
 
-/// Updates an element of global memory at the first place with the one at the second.
+/// Updates the first element, in global memory, with the second.
 pub(in crate::ops) type ElementUpdate = unsafe fn(*mut u8, *const u8);
 
 /// # Safety
-/// Both places are aligned and hold an element; others touch the first one by atomic operations only.
+/// Both pointers are aligned and valid, and other threads access the first only atomically.
 unsafe fn update_element<U: Update>(to: *mut u8, from: *const u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { U::indivisibly(to.cast(), from.cast::<U::Value>().read(), false) };
 }
 
-/// The function that updates one element, if there is one.
+/// Function that updates one element, if supported.
 pub(in crate::ops) fn element_update(how: Modifier, ty: ScalarType) -> Option<ElementUpdate> {
     macro_rules! function {
         ($update:ty) => {
@@ -74,7 +74,7 @@ pub(in crate::ops) fn element_update(how: Modifier, ty: ScalarType) -> Option<El
     Some(by_update!(how, ty, function))
 }
 
-/// The function that loads the values of several devices, put together by an operation on a type, if there is one.
+/// Function that loads and reduces the values of several devices, if supported.
 pub(in crate::ops) fn reduction_of_replicas(how: Modifier, ty: ScalarType) -> Option<Run> {
     macro_rules! function {
         ($update:ty) => {
@@ -84,7 +84,7 @@ pub(in crate::ops) fn reduction_of_replicas(how: Modifier, ty: ScalarType) -> Op
     Some(by_update!(how, ty, function))
 }
 
-/// The function that updates the values of several devices with a register, if there is one.
+/// Function that updates the values of several devices from a register, if supported.
 pub(in crate::ops) fn replicas_update(how: Modifier, ty: ScalarType) -> Option<Run> {
     macro_rules! function {
         ($update:ty) => {
@@ -94,7 +94,7 @@ pub(in crate::ops) fn replicas_update(how: Modifier, ty: ScalarType) -> Option<R
     Some(by_update!(how, ty, function))
 }
 
-/// The function that updates values of several devices with those in shared memory, if there is one.
+/// Function that updates values of several devices from shared memory, if supported.
 pub(in crate::ops) fn replicas_bulk_update(how: Modifier, ty: ScalarType) -> Option<Run> {
     macro_rules! function {
         ($update:ty) => {

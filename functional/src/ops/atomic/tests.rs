@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn inc_wraps_behind_its_limit_and_dec_from_zero_to_it() {
+fn inc_wraps_after_the_limit_dec_from_zero_to_it() {
     let inc = |old, limit| Increment::<u32>::apply(old, limit, false);
     assert_eq!((inc(0, 3), inc(2, 3), inc(3, 3), inc(9, 3)), (1, 3, 0, 0));
     assert_eq!((inc(0, 0), inc(u32::MAX, u32::MAX)), (0, 0));
@@ -11,7 +11,7 @@ fn inc_wraps_behind_its_limit_and_dec_from_zero_to_it() {
 }
 
 #[test]
-fn minima_and_maxima_mind_the_sign() {
+fn min_and_max_respect_the_sign() {
     assert_eq!(Min::<i32>::apply(-1, 1, false), -1);
     assert_eq!(Min::<u32>::apply(u32::MAX, 1, false), 1);
     assert_eq!(Max::<i64>::apply(-1, 1, false), 1);
@@ -19,7 +19,7 @@ fn minima_and_maxima_mind_the_sign() {
 }
 
 #[test]
-fn subnormal_sums_of_singles_survive_in_shared_memory_only() {
+fn subnormal_sums_survive_in_shared_memory_only() {
     let (one, two) = (1u32, 2u32);
     assert_eq!(AddFloat::<f32>::apply(one, two, true), 3);
     assert_eq!(AddFloat::<f32>::apply(one, two, false), 0);
@@ -28,7 +28,7 @@ fn subnormal_sums_of_singles_survive_in_shared_memory_only() {
 }
 
 #[test]
-fn halves_are_added_apart() {
+fn packed_halves_add_separately() {
     let pair = |low: f32, high: f32| {
         u32::from(f16::from_f32(low).to_bits()) | u32::from(f16::from_f32(high).to_bits()) << 16
     };
@@ -40,7 +40,7 @@ fn halves_are_added_apart() {
 }
 
 #[test]
-fn the_hosts_operations_give_what_the_plain_ones_do() {
+fn host_atomics_match_plain_updates() {
     fn check<U: Update>(samples: &[U::Value])
     where
         U::Value: std::fmt::Debug,
@@ -48,7 +48,7 @@ fn the_hosts_operations_give_what_the_plain_ones_do() {
         for &old in samples {
             for &b in samples {
                 let mut cell = old;
-                // SAFETY: a live, aligned value that nobody else touches.
+                // SAFETY: a live, aligned value without other users.
                 let found = unsafe { U::indivisibly(&raw mut cell, b, false) };
                 assert_eq!(found, old);
                 assert_eq!(cell, U::apply(old, b, false));
@@ -72,7 +72,7 @@ fn the_hosts_operations_give_what_the_plain_ones_do() {
 }
 
 #[test]
-fn merging_updates_can_be_put_together() {
+fn merging_updates_compose() {
     fn check<U: Update>(samples: &[U::Value])
     where
         U::Value: std::fmt::Debug,

@@ -1,4 +1,4 @@
-//! What atomic operations make of a value, with the host's own operations on it.
+//! Updates of atomic operations, by atomic operations of the host.
 
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -6,24 +6,24 @@ use half::{bf16, f16};
 
 use crate::engine::lane::Lane;
 
-/// A value in memory on which the host has atomic operations.
+/// Memory value with atomic operations on the host.
 pub(in crate::ops) trait Cell: Lane + PartialEq {
-    /// Replaces `old` by `new`; what was found if it was something else.
+    /// Replaces `old` by `new`; the error is the value found instead.
     ///
     /// # Safety
-    /// `at` is aligned and points to a live value, which others touch only by atomic operations.
+    /// `at` is aligned and points to a live value, which others access only atomically.
     unsafe fn compare_exchange(at: *mut Self, old: Self, new: Self) -> Result<Self, Self>;
-    /// Replaces the value, and returns it.
+    /// Replaces the value and returns the old one.
     ///
     /// # Safety
     /// As for [`Cell::compare_exchange`].
     unsafe fn exchange(at: *mut Self, new: Self) -> Self;
-    /// Adds to the value, and returns it.
+    /// Adds to the value and returns the old one.
     ///
     /// # Safety
     /// As for [`Cell::compare_exchange`].
     unsafe fn fetch_add(at: *mut Self, addend: Self) -> Self;
-    /// The value.
+    /// Current value.
     ///
     /// # Safety
     /// As for [`Cell::compare_exchange`].
@@ -35,23 +35,23 @@ macro_rules! cells {
         $(impl Cell for $ty {
             #[inline(always)]
             unsafe fn compare_exchange(at: *mut $ty, old: $ty, new: $ty) -> Result<$ty, $ty> {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let atomic = unsafe { <$atomic>::from_ptr(at) };
                 atomic.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst)
             }
             #[inline(always)]
             unsafe fn exchange(at: *mut $ty, new: $ty) -> $ty {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { <$atomic>::from_ptr(at) }.swap(new, Ordering::SeqCst)
             }
             #[inline(always)]
             unsafe fn fetch_add(at: *mut $ty, addend: $ty) -> $ty {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_add(addend, Ordering::SeqCst)
             }
             #[inline(always)]
             unsafe fn load(at: *mut $ty) -> $ty {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { <$atomic>::from_ptr(at) }.load(Ordering::SeqCst)
             }
         })*
@@ -59,21 +59,21 @@ macro_rules! cells {
 }
 cells! { u16 => AtomicU16, u32 => AtomicU32, u64 => AtomicU64, i32 => AtomicI32, i64 => AtomicI64 }
 
-/// What an atomic operation makes of a value.
+/// Update of a value by an atomic operation.
 pub(in crate::ops) trait Update: 'static {
-    /// The value.
+    /// Value type.
     type Value: Cell;
-    /// Do several updates in a row come to one with their operands put together by `apply`?
+    /// True if consecutive updates equal one update whose operand is combined by `apply`.
     const MERGES: bool;
-    /// The new value.
+    /// New value.
     fn apply(old: Self::Value, b: Self::Value, shared: bool) -> Self::Value;
-    /// Updates the value indivisibly, and returns the old one.
+    /// Updates the value atomically and returns the old one.
     ///
     /// # Safety
     /// As for [`Cell::compare_exchange`].
     #[inline(always)]
     unsafe fn indivisibly(at: *mut Self::Value, b: Self::Value, shared: bool) -> Self::Value {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut old = Self::Value::load(at);
             loop {
@@ -91,7 +91,7 @@ macro_rules! updates {
     (@host $ty:ty [$host:ident]) => {
         #[inline(always)]
         unsafe fn indivisibly(at: *mut $ty, b: $ty, _: bool) -> $ty {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { <$ty>::$host(at, b) }
         }
     };
@@ -142,7 +142,7 @@ pub(super) struct AddFloat<T>(std::marker::PhantomData<T>);
 impl Update for AddFloat<f32> {
     type Value = u32;
     const MERGES: bool = false;
-    /// Subnormals survive in shared memory and are flushed to zero in global memory (manual 9.7.13.5).
+    /// Subnormals survive in shared memory and are flushed to zero in global memory (PTX manual 9.7.13.5).
     #[inline(always)]
     fn apply(old: u32, b: u32, shared: bool) -> u32 {
         let read = |bits: u32| if shared { bits } else { flush(bits) };
@@ -151,7 +151,7 @@ impl Update for AddFloat<f32> {
     }
 }
 
-/// A subnormal single as a zero of its sign.
+/// Flushes a subnormal single to zero of the same sign.
 #[inline(always)]
 fn flush(bits: u32) -> u32 {
     if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }

@@ -1,5 +1,5 @@
-//! `atom` and `red` of vectors: each element is updated indivisibly by itself, in order, after the address of the whole
-//! was checked.
+//! `atom` and `red` on vectors: the address of the whole vector is checked first, then each element is
+//! updated atomically, in order.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ use crate::ops::float::extremum::extreme_half;
 use crate::ops::forms;
 use crate::ops::memory::push_copy;
 
-/// The larger or smaller of two halves.
+/// Minimum or maximum of two halves.
 pub(super) struct Extreme<F, const LARGER: bool>(PhantomData<F>);
 
 impl<F: HalfFormat, const LARGER: bool> Update for Extreme<F, LARGER> {
@@ -63,7 +63,7 @@ fn sum_function(ty: ScalarType, wanted: bool) -> Run {
 
 #[inline(always)]
 unsafe fn check_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     match unsafe { I::outlined::<Locate>(w, op, op.c) } {
         Ok(_) => crate::ops::control::uncounted(w),
         Err(fault) => w.fault(fault),
@@ -71,7 +71,7 @@ unsafe fn check_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 per_level! {
-    /// A fault unless `c` bytes at `a` + immediate may be accessed together.
+    /// Faults unless `c` bytes at `a` + immediate form one valid access.
     fn check<> = check_body
 }
 
@@ -82,7 +82,8 @@ fn elements<'i>(b: &Binder<'_, '_>, operand: &'i Operand) -> Result<&'i [Operand
     }
 }
 
-/// Binds the updates of the elements at operand `address`; the old values go to the vector before it, if there is one.
+/// Binds updates of the elements at operand `address`; the preceding vector operand, if any, receives the
+/// old values.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize) -> Bound {
     let ty = b.last_type(i)?;
     let (e, a, offset) = target(b, i, &i.operands[address])?;
@@ -95,7 +96,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize) -> Bound {
     let mut rows = Vec::with_capacity(sources.len());
     for source in sources {
         let row = b.source(source, ty)?;
-        // A result may overlay an operand that is still to be read.
+        // A result may overlay an operand that is read later.
         let kept = if address > 0 { b.scratch(false) } else { row };
         if kept != row {
             push_copy(b, kept, row, false);
@@ -118,7 +119,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize) -> Bound {
         } else {
             Some(sum_function(ty, wanted))
         };
-        let run = run.ok_or_else(|| b.error(format!("no extremum of .{}", ty.name())))?;
+        let run = run.ok_or_else(|| b.error(format!("no minimum or maximum of .{}", ty.name())))?;
         let at = offset.wrapping_add(i64::from(width) * n as i64);
         let op = Op { d, a, b: source, e, immediate: at as u64, slot, ..b.op(run) };
         b.push(op);
@@ -126,12 +127,12 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize) -> Bound {
     Ok(())
 }
 
-/// `atom`: the address stands behind the result.
+/// Binds `atom`, whose address follows the result.
 fn bind_atom(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, 1)
 }
 
-/// `red`: the address stands first.
+/// Binds `red`, whose address is the first operand.
 fn bind_red(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, 0)
 }

@@ -1,4 +1,4 @@
-//! `atom.exch` and `atom.cas` of 128 bits, with the host's own compare-and-exchange of 16 bytes.
+//! `atom.exch` and `atom.cas` of 128 bits, by the host's 16-byte compare-and-exchange.
 
 use ptx_frontend::ir::{Instruction, Operand};
 
@@ -13,7 +13,7 @@ use crate::ops::memory::halves_128;
 
 const BYTES: u32 = 16;
 
-/// Can this host do it?
+/// True if the host has such an instruction.
 fn host_has_it() -> bool {
     #[cfg(target_arch = "x86_64")]
     let has = std::arch::is_x86_feature_detected!("cmpxchg16b");
@@ -22,15 +22,16 @@ fn host_has_it() -> bool {
     has
 }
 
-/// Replaces 16 aligned bytes by `new` if they are `old`, indivisibly; what they were.
+/// Atomically replaces 16 aligned bytes by `new` if they equal `old`, and returns the old bytes.
 ///
 /// # Safety
-/// `at` points to 16 live bytes, aligned; [`host_has_it`].
+/// `at` points to 16 live, aligned bytes, and [`host_has_it`] holds.
 #[cfg(target_arch = "x86_64")]
 unsafe fn compare_exchange(at: *mut u128, old: u128, new: u128) -> u128 {
     let (mut low, mut high) = (old as u64, (old >> 64) as u64);
-    // SAFETY: the caller's promise. The compiler keeps rbx, which takes the low half, to itself: it is put back. (Its
-    // own intrinsic becomes a call of a library that is not there when it is inlined for another level.)
+    // SAFETY: guaranteed by the caller. The compiler reserves rbx, which takes the low half, so the code
+    // restores it. The compiler's intrinsic is no alternative: inlined for another level, it calls a
+    // library that is absent.
     unsafe {
         std::arch::asm!(
             "xchg rsi, rbx",
@@ -47,7 +48,7 @@ unsafe fn compare_exchange(at: *mut u128, old: u128, new: u128) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-/// No form that needs it is bound on such a host.
+/// Never called: no form that needs it is bound on such a host.
 ///
 /// # Safety
 /// None.
@@ -56,22 +57,22 @@ unsafe fn compare_exchange(_: *mut u128, old: u128, _: u128) -> u128 {
     old
 }
 
-/// What a lane of a 128-bit register holds: two rows of double words, low halves first.
+/// Value of a lane in a 128-bit register: two 64-bit rows, low halves first.
 ///
 /// # Safety
 /// `row` is the first of two such rows of the frame.
 unsafe fn read(w: &Running<'_>, row: u32, lane: usize) -> u128 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let (low, high) = (w.read_lane::<u64>(row, lane), w.read_lane::<u64>(row + u64::ROW, lane));
         u128::from(low) | u128::from(high) << 64
     }
 }
 
-/// d = 16 bytes at `a`, replaced by `c`, or if `CONDITIONAL` only where they are `b`.
+/// d = 16 bytes at `a`, replaced by `c`; if `CONDITIONAL`, only where they equal `b`.
 #[inline(always)]
 unsafe fn replace<I: Isa, const CONDITIONAL: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: rows as the binder gave them; the places were checked; the binder has asked for the host's ability.
+    // SAFETY: the binder allocated the rows and checked the host's ability; the addresses were checked.
     unsafe {
         let places = match I::outlined::<Locate>(w, op, BYTES) {
             Ok(places) => places,
@@ -98,13 +99,13 @@ unsafe fn replace<I: Isa, const CONDITIONAL: bool>(w: &mut Running<'_>, op: &Op)
 
 #[inline(always)]
 unsafe fn exchange_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { replace::<I, false>(w, op) }
 }
 
 #[inline(always)]
 unsafe fn compare_and_swap_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { replace::<I, true>(w, op) }
 }
 
@@ -122,7 +123,7 @@ fn row(b: &Binder<'_, '_>, operand: &Operand) -> Result<u32, BindError> {
 
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, expected: Option<&Operand>, new: &Operand) -> Bound {
     if !host_has_it() {
-        return Err(b.error("this host has no compare-and-exchange of 16 bytes"));
+        return Err(b.error("the host processor lacks a 16-byte compare-and-exchange (cmpxchg16b)"));
     }
     let (e, a, offset) = target(b, i, &i.operands[1])?;
     let c = row(b, new)?;

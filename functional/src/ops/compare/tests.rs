@@ -1,7 +1,7 @@
 use super::*;
 use crate::engine::shapes::Ternary;
 
-/// Floating-point comparisons by name, with the relations for which the manual says they hold.
+/// Floating-point comparisons with their true relations according to the manual.
 const FLOAT: [(Modifier, &str); 14] = [
     (Modifier::Eq, "="),
     (Modifier::Ne, "<>"),
@@ -34,7 +34,7 @@ fn relation(a: f32, b: f32) -> char {
 const SINGLES: [f32; 9] = [f32::NEG_INFINITY, -1.5, -1e-40, -0.0, 0.0, 1e-40, 1.5, f32::INFINITY, f32::NAN];
 
 #[test]
-fn each_float_comparison_is_true_for_its_relations() {
+fn float_comparisons_hold_for_their_relations() {
     for a in SINGLES {
         for b in SINGLES {
             let holds = |how: Modifier| match how {
@@ -61,7 +61,7 @@ fn each_float_comparison_is_true_for_its_relations() {
 }
 
 #[test]
-fn the_general_comparison_knows_the_same_relations() {
+fn general_comparison_matches_the_plain_ones() {
     for (how, text) in FLOAT {
         let of = |symbol: char, relation: Relations| if text.contains(symbol) { relation } else { 0 };
         let expected = of('<', LESS) | of('=', EQUAL) | of('>', GREATER) | of('?', UNORDERED);
@@ -70,7 +70,7 @@ fn the_general_comparison_knows_the_same_relations() {
 }
 
 #[test]
-fn lower_and_higher_compare_as_unsigned_whatever_the_type() {
+fn lower_and_higher_always_compare_unsigned() {
     assert!(is_signed(Modifier::Lt, ScalarType::S32));
     assert!(!is_signed(Modifier::Lo, ScalarType::S32));
     assert!(!is_signed(Modifier::Lt, ScalarType::U32));
@@ -78,7 +78,7 @@ fn lower_and_higher_compare_as_unsigned_whatever_the_type() {
 }
 
 #[test]
-fn flushing_reads_subnormals_as_zeros_of_their_sign() {
+fn ftz_reads_subnormals_as_signed_zeros() {
     let single = |bits| Flushed::<f32>::from_bits(bits).0.to_bits();
     assert_eq!(single(0x007f_ffff), 0);
     assert_eq!(single(0x807f_ffff), 0x8000_0000);
@@ -90,7 +90,7 @@ fn flushing_reads_subnormals_as_zeros_of_their_sign() {
 }
 
 #[test]
-fn halves_of_a_register_are_read_apart() {
+fn packed_halves_compare_separately() {
     assert_eq!(Low::<f16>::from_bits(0x4000_3c00).0, f16::from_f32(1.0));
     assert_eq!(High::<f16>::from_bits(0x4000_3c00).0, f16::from_f32(2.0));
 }

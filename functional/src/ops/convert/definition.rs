@@ -1,4 +1,4 @@
-//! What `cvt` means for any two types: decoded exactly, rounded once, clamped, extended to the register.
+//! Definition of `cvt` for any two types: decode exactly, round once, clamp, extend to the register.
 
 use ptx_frontend::isa::{ScalarType, TypeClass};
 
@@ -6,38 +6,38 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::number::{Finite, Format, NAN_16, NAN_32, Round};
 
-/// One conversion.
+/// A conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Conversion {
     /// Result type.
     pub(super) to: ScalarType,
     /// Operand type.
     pub(super) from: ScalarType,
-    /// How a result that does not fit is rounded.
+    /// Rounding of inexact results.
     pub(super) round: Round,
-    /// A float result is an integral value.
+    /// True if a float result is an integral value.
     pub(super) integral: bool,
-    /// Subnormal singles, operand or result, become zeros.
+    /// True if subnormal single operands and results become zero.
     pub(super) ftz: bool,
-    /// Integers are clamped to the result type, floats to [0, 1].
+    /// True to clamp integers to the result type and floats to [0, 1].
     pub(super) sat: bool,
-    /// Results below zero become 0.
+    /// True if negative results become 0.
     pub(super) relu: bool,
-    /// Infinite results become the largest number.
+    /// True if infinite results become the largest number.
     pub(super) satfinite: bool,
-    /// Bits of the operand's register.
+    /// Width of the operand's register in bits.
     pub(super) source_bits: u32,
-    /// Bits of the result's register.
+    /// Width of the result's register in bits.
     pub(super) result_bits: u32,
 }
 
-/// What a register's bits stand for.
+/// Value of a register's bits.
 pub(super) enum Value {
     Number(Finite),
     Infinite {
         negative: bool,
     },
-    /// Its payload, as the fraction of a double.
+    /// NaN with its payload, as the fraction of a double.
     Nan {
         negative: bool,
         payload: u64,
@@ -45,7 +45,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What the bits of a number of this format stand for.
+    /// Decodes the bits of a number.
     pub(super) fn decode(bits: u64, format: Format) -> Value {
         let negative = bits & format.sign() != 0;
         match Finite::decode(bits, format) {
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// A number below zero, or -0?
+    /// True for negative numbers and -0.
     pub(super) fn is_below_zero(&self) -> bool {
         match self {
             Value::Number(number) => number.negative,
@@ -68,7 +68,7 @@ impl Value {
     }
 }
 
-/// The format of a floating-point type.
+/// Format of a floating-point type.
 fn format(ty: ScalarType) -> Option<Format> {
     Some(match ty {
         ScalarType::F16 => Format::F16,
@@ -80,7 +80,7 @@ fn format(ty: ScalarType) -> Option<Format> {
 }
 
 impl Conversion {
-    /// To `to` from `from`, rounded to nearest, in registers as wide as the types.
+    /// Conversion to `to` from `from`, rounded to nearest, in registers as wide as the types.
     pub(super) fn new(to: ScalarType, from: ScalarType) -> Conversion {
         Conversion {
             to,
@@ -96,19 +96,19 @@ impl Conversion {
         }
     }
 
-    /// Are values of the operand's type read as they lie in the register? A row of words holds narrow values with
-    /// zeros above, so that only 64-bit rows differ.
+    /// True if operand values have the layout of their register. Narrow values in a 32-bit row are
+    /// zero-extended, so only 64-bit rows differ.
     pub(super) fn fits_source(&self) -> bool {
         (self.source_bits > 32) == (self.from.bits() > 32)
     }
 
-    /// Are values of the result's type written as they lie in the register? Here the sign's extension differs, too.
+    /// True if result values have the layout of their register, including sign extension.
     pub(super) fn fits_result(&self) -> bool {
         (self.result_bits > 32) == (self.to.bits() > 32)
             && (!self.to.is_signed() || self.result_bits == self.to.bits())
     }
 
-    /// As an op's immediate.
+    /// Encodes the conversion in an op's immediate.
     pub(super) fn encode(self) -> u64 {
         let flags = [self.integral, self.ftz, self.sat, self.relu, self.satfinite];
         let flags = flags.iter().enumerate().fold(0, |all, (i, &flag)| all | u8::from(flag) << i);
@@ -124,7 +124,7 @@ impl Conversion {
         ])
     }
 
-    /// From an op's immediate.
+    /// Decodes an op's immediate.
     fn decode(immediate: u64) -> Conversion {
         let [to, from, round, flags, source_bits, result_bits, ..] = immediate.to_le_bytes();
         let ty = |code: u8| ScalarType::ALL.get(usize::from(code)).copied().unwrap_or(ScalarType::B32);
@@ -143,7 +143,7 @@ impl Conversion {
         }
     }
 
-    /// The result's register for the operand's.
+    /// Result register for an operand register.
     fn convert(self, register: u64) -> u64 {
         let width = self.from.bits();
         let bits = if width < 64 { register & ((1 << width) - 1) } else { register };
@@ -154,7 +154,7 @@ impl Conversion {
         }
     }
 
-    /// What the operand's bits stand for.
+    /// Value of the operand's bits.
     fn value(self, bits: u64) -> Value {
         let Some(format) = format(self.from) else {
             let negative = self.from.is_signed() && bits >> (self.from.bits() - 1) & 1 != 0;
@@ -162,13 +162,13 @@ impl Conversion {
             let magnitude = if negative { extended.wrapping_neg() } else { bits };
             return Value::Number(Finite::integer(negative, magnitude));
         };
-        // The machine code of ptxas makes halves of subnormal numbers, too.
+        // ptxas code can produce halves of subnormal magnitude.
         let flushes = self.ftz && format == Format::F32 && self.to != ScalarType::F16;
         let flushed = flushes && format.is_subnormal(bits);
         Value::decode(if flushed { bits & format.sign() } else { bits }, format)
     }
 
-    /// The integer, in the result's register.
+    /// Integer result in its register.
     fn to_integer(self, value: Value) -> u64 {
         let width = self.to.bits();
         let signed = self.to.class() == TypeClass::Signed;
@@ -200,7 +200,7 @@ impl Conversion {
         }
     }
 
-    /// The number rounded to an integer; far outside of all integer types it may be any that is too.
+    /// The number rounded to an integer; any out-of-range integer for numbers far outside of all types.
     fn integral_value(self, number: Finite) -> i128 {
         let magnitude = if number.exponent > 64 && number.significand != 0 {
             i128::MAX
@@ -210,7 +210,7 @@ impl Conversion {
         if number.negative { -magnitude } else { magnitude }
     }
 
-    /// The float, in the result's register.
+    /// Float result in its register.
     fn to_float(self, value: Value, to: Format) -> u64 {
         let bits = match value {
             Value::Nan { .. } if self.sat => return 0,
@@ -226,7 +226,7 @@ impl Conversion {
         let bits = if self.satfinite && infinite { bits - 1 } else { bits };
         let negative = bits & to.sign() != 0;
         let smallest = u64::from(f32::MIN_POSITIVE.to_bits());
-        // Rounded to 24 bits, whatever its exponent, the number is less than the smallest normal one.
+        // True if the number, rounded to 24 bits with unbounded exponent, is below the smallest normal.
         let is_tiny = match value {
             Value::Number(number) if bits & !to.sign() == smallest => {
                 number.round_to(-150, self.round) < 1 << 24
@@ -249,7 +249,7 @@ impl Conversion {
         }
     }
 
-    /// A NaN of the result type: with its payload in double precision, the canonical one elsewhere.
+    /// NaN of the result type: with its payload in double precision, else canonical.
     fn nan(self, negative: bool, payload: u64) -> u64 {
         match self.to {
             ScalarType::F64 => {
@@ -262,7 +262,7 @@ impl Conversion {
     }
 }
 
-/// The warp-wide function of every conversion; which one is in the op's immediate.
+/// Warp-wide function of every conversion, as encoded in the op's immediate.
 ///
 /// # Safety
 /// As for [`crate::engine::op::Run`]: `a` and `d` name rows of the registers' widths.
@@ -272,7 +272,7 @@ pub(super) unsafe fn convert_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     while lanes != 0 {
         let lane = lanes.trailing_zeros() as usize;
         lanes &= lanes - 1;
-        // SAFETY: the binder has recorded how wide the rows are.
+        // SAFETY: the binder recorded the widths of the rows.
         unsafe {
             let a = if conversion.source_bits > 32 {
                 w.read_lane::<u64>(op.a, lane)

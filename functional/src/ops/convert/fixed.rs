@@ -1,6 +1,6 @@
-//! Pairs of signed fixed-point numbers of 8 bits, 6 of them below the point (`.s2f6x2`), from and to singles and bfloats,
-//! with scales that are powers of 2 (PTX manual 9.7.9.20). Doubles have all numbers that occur on the way, so results are
-//! rounded once.
+//! Pairs of signed 8-bit fixed-point numbers with 6 fraction bits (`.s2f6x2`), from and to singles and
+//! bfloats, with power-of-2 scales (PTX manual 9.7.9.20). Doubles represent all intermediate numbers, so
+//! results are rounded once.
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -12,10 +12,10 @@ use crate::number::NAN_16;
 use crate::number::half::{Bf16, HalfFormat};
 use crate::ops::{Bound, forms};
 
-/// What 1 is.
+/// Fixed-point units per 1.
 const ONE: f64 = 64.0;
 
-/// Scales of 1.
+/// Two scales of 1.
 const NO_SCALES: u32 = 0x7f7f;
 
 /// Flags in the op's immediate.
@@ -24,7 +24,7 @@ const FROM_SINGLES: u64 = 2;
 const RELU: u64 = 4;
 const FINITE: u64 = 8;
 
-/// 2 to the power of the bits less 127, all ones NaN.
+/// Scale 2^(bits - 127); all ones is NaN.
 fn scale(bits: u32) -> f64 {
     match bits & 0xff {
         0xff => f64::NAN,
@@ -50,7 +50,7 @@ fn to_bfloat(fixed: u32, scale: f64, how: u64) -> u32 {
     u32::from(bits - u16::from(infinite && how & FINITE != 0))
 }
 
-/// The upper number of each operand makes the upper one of the result.
+/// Conversion of a pair; the upper number of each operand makes the upper result.
 struct Fixed;
 
 impl Arithmetic for Fixed {
@@ -70,10 +70,10 @@ impl Arithmetic for Fixed {
     }
 }
 
-/// Binds a conversion; the scales are the last operand, if there are any.
+/// Binds a conversion; the last operand holds the scales, if any.
 fn bind_fixed(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let (Some(to), Some(from)) = (i.ty(0), i.ty(1)) else {
-        return Err(b.error("cvt needs two types"));
+        return Err(b.error("cvt requires two types"));
     };
     let singles = from == ScalarType::F32;
     let first = b.source(&i.operands[1], from)?;

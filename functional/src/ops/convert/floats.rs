@@ -1,4 +1,4 @@
-//! Quick functions from float to float.
+//! Fast functions from float to float.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::number::rounding::redirect;
 use crate::number::{self, Down, Nearest, Round, Rounding, Up, Zero};
 use crate::ops::float::modifiers::Modifiers;
 
-/// Double to single, rounded as `R`, with any modifiers.
+/// Double to single, rounded by `R`, with any modifiers.
 struct Narrow<R>(PhantomData<R>);
 impl<R: Rounding> Arithmetic for Narrow<R> {
     type T = f64;
@@ -64,12 +64,12 @@ impl<F: HalfFormat> Unary for WidenHalf<F> {
     }
 }
 
-/// What a conversion within a type does to a number.
+/// Operation on a number within its type.
 trait Change: 'static {
     fn change<T: Real>(a: T) -> T;
 }
 
-/// Nothing.
+/// No operation.
 struct Keep;
 impl Change for Keep {
     #[inline(always)]
@@ -78,7 +78,7 @@ impl Change for Keep {
     }
 }
 
-/// Makes it an integral value.
+/// Rounding to an integral value.
 struct Integral<R>(PhantomData<R>);
 impl<R: Rounding> Change for Integral<R> {
     #[inline(always)]
@@ -100,7 +100,7 @@ impl<C: Change> Arithmetic for Single<C> {
     }
 }
 
-/// Double to double: NaN is made quiet.
+/// Double to double; NaN becomes quiet.
 struct Double<C>(PhantomData<C>);
 impl<C: Change> Unary for Double<C> {
     type A = f64;
@@ -112,12 +112,12 @@ impl<C: Change> Unary for Double<C> {
     }
 }
 
-/// From a half (`.f16` or `.bf16`) to single.
+/// Half (`.f16` or `.bf16`) to single.
 pub(in crate::ops) fn widen_half(from: ScalarType) -> Run {
     if from == ScalarType::Bf16 { unary::<WidenHalf<Bf16>>() } else { unary::<WidenHalf<F16>>() }
 }
 
-/// The function for a conversion, if there is a quick one.
+/// Fast function of a conversion, if any.
 pub(super) fn function(conversion: &Conversion) -> Option<Run> {
     let Conversion { from, to, ftz, .. } = *conversion;
     if conversion.relu || (conversion.sat && to != ScalarType::F32) {
@@ -129,7 +129,7 @@ pub(super) fn function(conversion: &Conversion) -> Option<Run> {
         (ScalarType::F64, ScalarType::F32) => narrow(conversion.round),
         (ScalarType::F32, ScalarType::F64) => Some(arithmetic::<Widen>()),
         _ if conversion.sat || conversion.round != Round::Nearest => None,
-        // No half but zero is as small as a subnormal single.
+        // No nonzero half is as small as a subnormal single.
         (ScalarType::F32, ScalarType::F16) => Some(unary::<NarrowHalf<F16>>()),
         (ScalarType::F16, ScalarType::F32) => Some(widen_half(from)),
         _ if ftz => None,
@@ -149,7 +149,7 @@ fn narrow(round: Round) -> Option<Run> {
     }
 }
 
-/// The function that `$function` is for the change that a conversion makes.
+/// Evaluates `$function` with the operation of a conversion.
 macro_rules! by_change {
     ($conversion:expr, $function:ident) => {
         match ($conversion.integral, $conversion.round) {

@@ -1,4 +1,4 @@
-//! Quick functions from integers.
+//! Fast functions from integers.
 
 use std::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use crate::engine::op::Run;
 use crate::engine::shapes::{Unary, unary};
 use crate::number::Round;
 
-/// Rust's `as` between two integers, or from an integer to a float, rounded to nearest.
+/// Rust's `as` from an integer to an integer, or to a float rounded to nearest.
 trait Cast<D>: Lane {
     fn cast(self) -> D;
 }
@@ -45,7 +45,7 @@ impl<S: Cast<D>, D: Lane> Unary for As<S, D> {
     }
 }
 
-/// From the low word of a double word, an `S`, to a double word.
+/// From the low word of a double word, of type `S`, to a double word.
 struct LowWord<S>(PhantomData<S>);
 
 macro_rules! low_words {
@@ -60,7 +60,7 @@ macro_rules! low_words {
 }
 low_words! { u32 i32 }
 
-/// Extends or truncates. Only the operand's sign counts, and only when the result is wider.
+/// Extends or truncates. Only the operand's sign matters, and only for a wider result.
 pub(super) fn resize(to: ScalarType, from: ScalarType) -> Option<Run> {
     fn to_any<S: Cast<u8> + Cast<u16> + Cast<u32> + Cast<u64>>(bits: u32) -> Option<Run> {
         Some(match bits {
@@ -84,7 +84,8 @@ pub(super) fn resize(to: ScalarType, from: ScalarType) -> Option<Run> {
     }
 }
 
-/// Extends or truncates the low part of a 64-bit register, as index arithmetic does (`cvt.s64.s32 %rd2, %rd1`).
+/// Extends or truncates the low part of a 64-bit register, as index arithmetic does (`cvt.s64.s32 %rd2,
+/// %rd1`).
 pub(super) fn resize_low_word(to: ScalarType, from: ScalarType) -> Option<Run> {
     use ScalarType::{S32, S64, U32, U64};
     match (from, to) {
@@ -95,7 +96,7 @@ pub(super) fn resize_low_word(to: ScalarType, from: ScalarType) -> Option<Run> {
     }
 }
 
-/// Integer to single or double, where the host rounds as wanted or nothing is rounded.
+/// Integer to single or double, if the host's rounding fits or the result is exact.
 pub(super) fn to_float(conversion: &Conversion) -> Option<Run> {
     fn function<S: Cast<f32> + Cast<f64>>(to: ScalarType) -> Run {
         if to == ScalarType::F32 { unary::<As<S, f32>>() } else { unary::<As<S, f64>>() }

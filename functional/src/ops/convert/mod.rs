@@ -1,9 +1,9 @@
 //! Conversion between types (PTX manual 9.7.9.20).
 //!
-//! [`definition`] says what every form means, one lane at a time, in integers. The forms that programs use often, on
-//! registers as wide as the types, have a vectorised function beside it: in [`integers`], [`to_integer`] and
-//! [`floats`]. Pairs of narrow floats and packed integers stand in [`narrow`], of fixed-point numbers in [`fixed`], rounding by
-//! random bits in [`stochastic`].
+//! Module [`definition`] defines every form, one lane at a time, with integers. Common forms with registers
+//! as wide as the types also have a vectorised function in [`integers`], [`to_integer`] and [`floats`].
+//! Pairs of narrow floats and packed integers are in [`narrow`], fixed-point pairs in [`fixed`], and
+//! stochastic rounding in [`stochastic`].
 
 mod definition;
 mod fixed;
@@ -59,11 +59,11 @@ pub fn half_finite(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, |_| None)
 }
 
-/// Binds a conversion: with the function that `quick` knows for it, if it knows one and the registers are as wide as
-/// the types, else with its definition.
+/// Binds a conversion. `quick` may return a fast function if the registers are as wide as the types;
+/// otherwise the definition applies.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, quick: impl FnOnce(&Conversion) -> Option<Run>) -> Bound {
     let (Some(to), Some(from)) = (i.ty(0), i.ty(1)) else {
-        return Err(b.error("cvt needs two types"));
+        return Err(b.error("cvt requires two types"));
     };
     let mut conversion = Conversion {
         ftz: i.has(Modifier::Ftz),
@@ -88,7 +88,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, quick: impl FnOnce(&Conversion)
     Ok(())
 }
 
-/// How the result is rounded, and whether to an integral value.
+/// Rounding of the result, and whether to an integral value.
 fn rounding(i: &Instruction) -> (Round, bool) {
     i.modifiers()
         .find_map(|modifier| {
@@ -120,7 +120,7 @@ fn source(
     };
     let declared = b.register_type(*register);
     if !holds(declared, from) {
-        return Err(b.error(format!("a .{} register holds no .{}", declared.name(), from.name())));
+        return Err(b.error(format!("a .{} register cannot hold a .{}", declared.name(), from.name())));
     }
     conversion.source_bits = declared.bits();
     Ok(b.register(*register))

@@ -1,7 +1,7 @@
-//! Pairs of numbers of eight bits and fewer, and the 19-bit format of the tensor cores (PTX manual 9.7.9.20).
+//! Pairs of numbers of eight or fewer bits, and the 19-bit format of tensor cores (PTX manual 9.7.9.20).
 //!
-//! The narrow formats have no infinity but `.e5m2`, and a NaN only where noted; conversions to them give the largest
-//! number for what is too large.
+//! Only `.e5m2` has infinities, and NaNs exist only where noted. Conversions give the largest number on
+//! overflow.
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;
@@ -15,14 +15,14 @@ use crate::number::{Finite, Format, NAN_16, NAN_32, Round};
 use crate::ops::float::modifiers::Modifiers;
 use crate::ops::{Bound, forms};
 
-/// What a format has beside finite numbers.
+/// Special values of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Specials {
-    /// Infinities and NaN, as IEEE 754 has them.
+    /// Infinities and NaN as in IEEE 754.
     Ieee,
-    /// All ones is a NaN.
+    /// A NaN of all ones.
     Nan,
-    /// Nothing.
+    /// None.
     None,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    /// A format of IEEE 754.
+    /// An IEEE 754 format.
     pub(super) fn ieee(format: Format) -> Narrow {
         Narrow { format, specials: Specials::Ieee }
     }
 
-    /// The format of each number of a pair, or of four.
+    /// Format of each element of a pair or quadruple type.
     pub(super) fn of(several: ScalarType) -> Option<Narrow> {
         let (exponent, fraction, specials) = match several {
             ScalarType::E4m3x2 | ScalarType::E4m3x4 => (4, 3, Specials::Nan),
@@ -57,7 +57,7 @@ impl Narrow {
         (self.specials == Specials::Ieee).then(|| self.format.infinity())
     }
 
-    /// The largest number.
+    /// Largest number.
     pub(super) fn largest(self) -> u64 {
         match self.specials {
             Specials::Ieee => self.format.infinity() - 1,
@@ -81,12 +81,12 @@ impl Narrow {
         Value::Number(Finite { negative, exponent: self.format.quantum() + (field - 1).max(0), significand })
     }
 
-    /// The nearest number, ties to even.
+    /// Nearest number, ties to even.
     fn encode(self, value: Value) -> u64 {
         self.encode_rounded(value, self.largest(), |number, unit| number.round_to(unit, Round::Nearest))
     }
 
-    /// A number as `round` makes it a multiple of 2 to a power; the magnitude `most` for what is larger.
+    /// Encodes a number rounded by `round`, with magnitude `most` on overflow.
     pub(super) fn encode_rounded(
         self,
         value: Value,
@@ -114,9 +114,9 @@ impl Narrow {
     }
 }
 
-/// A format of 8 bits, all of whose numbers half precision has too.
+/// An 8-bit format whose numbers are exact in half precision.
 pub(in crate::ops) trait Eights: 'static {
-    /// A pair of such numbers.
+    /// Type of a pair of such numbers.
     const PAIR: ScalarType;
 }
 
@@ -133,18 +133,18 @@ impl Eights for E5m2 {
     const PAIR: ScalarType = ScalarType::E5m2x2;
 }
 
-/// The same number in single precision.
+/// Exact conversion to single precision.
 pub(in crate::ops) fn widen_eights<F: Eights>(bits: u8) -> f32 {
     let half = convert_element(bits.into(), F::PAIR, ScalarType::F16x2, Modifiers::NONE);
     F16::widen(half as u16)
 }
 
-/// The nearest number of 8 bits, ties to even, the largest one for what is larger.
+/// Nearest 8-bit number, ties to even, saturating.
 pub(in crate::ops) fn narrow_to_eights<F: Eights>(x: f32) -> u8 {
     convert_element(x.to_bits().into(), ScalarType::F32, F::PAIR, Modifiers::NONE) as u8
 }
 
-/// Bits of each number of a pair.
+/// Bits per element of a pair.
 fn element_bits(pair: ScalarType) -> u32 {
     match pair {
         ScalarType::F32 => 32,
@@ -152,7 +152,7 @@ fn element_bits(pair: ScalarType) -> u32 {
     }
 }
 
-/// The format of each number of a pair, or of a single.
+/// Format of each element of a pair, or of a single.
 fn wide_format(pair: ScalarType) -> Format {
     match pair {
         ScalarType::F16x2 => Format::F16,
@@ -161,7 +161,7 @@ fn wide_format(pair: ScalarType) -> Format {
     }
 }
 
-/// One number of a pair to one of another.
+/// Converts one element of a pair.
 fn convert_element(bits: u64, from: ScalarType, to: ScalarType, how: Modifiers) -> u64 {
     if to == ScalarType::Ue8m0x2 {
         return encode_power(bits, wide_format(from), how);
@@ -191,7 +191,8 @@ fn encode_half(value: Value, to: Format, how: Modifiers) -> u64 {
     }
 }
 
-/// `.ue8m0`: 2 to the power of the bits less 127, all ones NaN. The sign is dropped; what is below 2^-127 becomes that.
+/// Encodes `.ue8m0`: 2^(bits - 127), all ones NaN. The sign is dropped, and numbers below 2^-127 become
+/// 2^-127.
 fn encode_power(bits: u64, from: Format, how: Modifiers) -> u64 {
     const NAN: u64 = 0xff;
     let magnitude = bits & !from.sign();
@@ -214,7 +215,7 @@ fn decode_power(bits: u64) -> u64 {
     }
 }
 
-/// A pair to a pair; types and modifiers are in the op's immediate.
+/// Pair to pair; the immediate encodes types and modifiers.
 struct Pair;
 
 impl Arithmetic for Pair {
@@ -244,7 +245,7 @@ fn convert_pair(a: u32, b: u32, how: u64) -> u32 {
 /// Binds a conversion to a pair from a pair or two singles.
 fn bind_pair(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let (Some(to), Some(from)) = (i.ty(0), i.ty(1)) else {
-        return Err(b.error("cvt needs two types"));
+        return Err(b.error("cvt requires two types"));
     };
     let first = b.source(&i.operands[1], from)?;
     let second = match i.operands.get(2) {
@@ -258,7 +259,7 @@ fn bind_pair(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// Single to `.tf32`: its fraction cut to ten bits.
+/// Single to `.tf32`: the fraction is cut to ten bits.
 struct TensorFloat;
 
 impl Arithmetic for TensorFloat {
@@ -295,7 +296,7 @@ fn bind_tf32(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// Two integers, clamped, placed before the low bits of c.
+/// Two clamped integers above the low bits of c.
 struct Pack;
 
 impl Arithmetic for Pack {

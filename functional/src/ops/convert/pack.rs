@@ -13,19 +13,19 @@ use crate::number::{Nearest, Round, Rounding, Zero};
 use crate::ops::Bound;
 use crate::ops::float::modifiers::Modifiers;
 
-/// The half for a single, rounded as `R` (to nearest or toward zero).
+/// Half for a single, rounded by `R` (to nearest or toward zero).
 #[inline(always)]
 fn narrow<F: HalfFormat, R: Rounding>(a: f32, modifiers: Modifiers) -> u16 {
     let nearest = F::narrow(a);
     let outward = F::widen(nearest).abs() > a.abs();
     let rounded = if R::ROUND == Round::Zero && outward { nearest.wrapping_sub(1) } else { nearest };
     let infinite = rounded & 0x7fff == F::FORMAT.infinity() as u16;
-    // The largest number is just below infinity.
+    // The largest number is the predecessor of infinity.
     let too_large = infinite && modifiers.has(Modifiers::SATFINITE);
     modifiers.half_result::<F>(if too_large { rounded.wrapping_sub(1) } else { rounded })
 }
 
-/// a in the upper half, b in the lower, with any modifiers.
+/// a in the upper half, b in the lower half, with any modifiers.
 struct Pack<F, R>(PhantomData<(F, R)>);
 impl<F: HalfFormat, R: Rounding> Arithmetic for Pack<F, R> {
     type T = f32;

@@ -1,8 +1,8 @@
-//! Stochastic rounding (`.rs`, PTX manual 9.7.9.20): what is cut off from a magnitude, as a fraction of the result's unit
-//! in the last place, is added to random bits read as a fraction, and a carry rounds away from zero.
+//! Stochastic rounding (`.rs`, PTX manual 9.7.9.20). Random bits, read as a fraction, are added to the part
+//! of the magnitude that is cut off. A carry rounds away from zero.
 //!
-//! The manual gives the random bits of each operand. Where fewer are given than are cut off it does not say which they
-//! are added to; here they are the highest.
+//! The manual defines the random bits of each operand, but not their position if fewer bits are given than
+//! are cut off. Here they are the highest bits.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -16,7 +16,7 @@ use crate::engine::running::Running;
 use crate::number::{Finite, Format, Round};
 use crate::ops::Bound;
 
-/// A conversion of singles to narrower numbers side by side.
+/// Conversion of singles to adjacent narrower numbers.
 #[derive(Debug, Clone, Copy)]
 struct Stochastic {
     to: ScalarType,
@@ -25,7 +25,7 @@ struct Stochastic {
 }
 
 impl Stochastic {
-    /// As the low half of an op's immediate.
+    /// Encodes the conversion in the low half of an op's immediate.
     fn encode(self) -> u64 {
         self.to as u64 | u64::from(self.relu) << 8 | u64::from(self.satfinite) << 9
     }
@@ -38,7 +38,7 @@ impl Stochastic {
         }
     }
 
-    /// Random bits of an operand, and how many there are.
+    /// Random bits of an operand, and their number.
     fn random(self, high: bool, word: u32) -> (u32, u32) {
         match self.to {
             ScalarType::F16x2 => (if high { word >> 16 } else { word } & 0x1fff, 13),
@@ -50,13 +50,13 @@ impl Stochastic {
         }
     }
 
-    /// Numbers side by side, and bits of each.
+    /// Number of elements, and bits per element.
     fn places(self) -> (usize, u32) {
         let count = if matches!(self.to, ScalarType::F16x2 | ScalarType::Bf16x2) { 2 } else { 4 };
         (count, self.to.bits() / count as u32)
     }
 
-    /// The first single goes to the highest place.
+    /// Converts; the first single becomes the highest element.
     fn convert(self, singles: [u32; 4], word: u32) -> u32 {
         let (count, width) = self.places();
         let mut result = 0;
@@ -83,11 +83,11 @@ impl Stochastic {
     }
 }
 
-/// d = a, b, c, e rounded by the random bits in the row that the immediate's upper half names.
+/// d = a, b, c, e rounded by the random bits in the row of the immediate's upper half.
 fn convert_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     let stochastic = Stochastic::decode(op.immediate);
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows of words.
+        // SAFETY: 32-bit rows.
         unsafe {
             let singles = [op.a, op.b, op.c, op.e].map(|row| w.read_lane::<u32>(row, lane));
             let word = w.read_lane::<u32>((op.immediate >> 32) as u32, lane);
@@ -122,6 +122,6 @@ pub fn stochastic_halves(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 pub fn stochastic_narrow(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     match &i.operands[1] {
         Operand::Vector(singles) => bind(b, i, singles, &i.operands[2]),
-        other => Err(b.error(format!("{other:?} is not four singles"))),
+        other => Err(b.error(format!("{other:?} is no vector of four singles"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Quick functions from single and double precision to integers.
+//! Fast functions from single and double precision to integers.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use crate::number::{Down, Nearest, Round, Rounding, Up, Zero};
 
 /// Single or double precision.
 pub(super) trait Real: Lane {
-    /// Rounded to an integral value.
+    /// Rounds to an integral value.
     fn integral<R: Rounding>(self) -> Self;
 }
 
@@ -33,7 +33,7 @@ macro_rules! real {
 }
 real! { f32 f64 }
 
-/// From a float that is an integral value: clamped, NaN to what the manual says for this pair of types.
+/// From an integral float: clamped, and NaN according to the manual for this pair of types.
 trait Clamp<D>: Real {
     fn clamp_to(self) -> D;
 }
@@ -43,7 +43,7 @@ macro_rules! clamps {
         $($(impl Clamp<$to> for $from {
             #[inline(always)]
             fn clamp_to(self) -> $to {
-                // Rust's `as` clamps and takes NaN to 0.
+                // Rust's `as` clamps and maps NaN to 0.
                 let clamped = self as $to;
                 if self.is_nan() { $nan } else { clamped }
             }
@@ -67,7 +67,7 @@ macro_rules! narrow_clamps {
 }
 narrow_clamps! { u8 i8 u16 i16 }
 
-/// From `S` to `D`, rounded as `R`.
+/// From `S` to `D`, rounded by `R`.
 struct ToInteger<S, D, R>(PhantomData<(S, D, R)>);
 impl<S: Clamp<D>, D: Lane, R: Rounding> Unary for ToInteger<S, D, R> {
     type A = S;
@@ -78,13 +78,13 @@ impl<S: Clamp<D>, D: Lane, R: Rounding> Unary for ToInteger<S, D, R> {
     }
 }
 
-/// The function for a conversion, if there is a quick one: in all roundings between types of 32 bits, in the two
-/// usual ones between others.
+/// Fast function of a conversion, if any: all roundings between 32-bit types, the two usual roundings
+/// otherwise.
 pub(super) fn function(conversion: &Conversion) -> Option<Run> {
     match conversion.round {
         Round::Nearest => usual::<Nearest>(conversion),
         Round::Zero => usual::<Zero>(conversion),
-        // Only these roundings see a difference between a subnormal number and zero.
+        // Only these roundings distinguish a subnormal number from zero.
         _ if conversion.ftz => None,
         Round::Down => between_words::<Down>(conversion),
         Round::Up => between_words::<Up>(conversion),

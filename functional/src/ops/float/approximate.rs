@@ -1,7 +1,7 @@
 //! Approximate reciprocals, roots and quotients (PTX manual 9.7.3.8, 9.7.3.13 to 9.7.3.17).
 //!
-//! The host's own division and square root are closer than the manual demands, vectorise, and give the same bits on
-//! every host, which the host's approximations do not.
+//! The host's division and square root are more accurate than the manual requires. They vectorise, and,
+//! unlike the host's approximations, give equal bits on every host.
 
 use std::marker::PhantomData;
 
@@ -18,22 +18,22 @@ use crate::number::propagate;
 
 /// A function of one or two singles.
 pub(super) trait Function: 'static {
-    /// How many operands it has.
+    /// Number of operands.
     const OPERANDS: usize;
-    /// Its value; any NaN becomes the canonical one afterwards.
+    /// Value of the function; the caller canonicalises NaNs.
     fn common(x: [f32; 3]) -> f32;
-    /// Must the operands be left to [`Function::rare`]?
+    /// True if [`Function::rare`] must handle the operands.
     #[inline(always)]
     fn is_rare(_x: [f32; 3]) -> bool {
         false
     }
-    /// The value for rare operands.
+    /// Value for rare operands.
     fn rare(x: [f32; 3]) -> f32 {
         Self::common(x)
     }
 }
 
-/// `F`, with `.ftz` if that is among the modifiers.
+/// `F` with optional `.ftz`.
 struct Approximate<F>(PhantomData<F>);
 
 impl<F: Function> Arithmetic for Approximate<F> {
@@ -62,7 +62,7 @@ pub(super) fn bind_function<F: Function>(b: &mut Binder<'_, '_>, i: &Instruction
     bind(b, i, arithmetic::<Approximate<F>>(), ScalarType::F32)
 }
 
-/// `F` of a half, rounded once more, with `.ftz` if that is among the modifiers.
+/// `F` of a half, rounded to half, with optional `.ftz`.
 struct ApproximateHalf<F, H>(PhantomData<(F, H)>);
 
 impl<F: Function, H: HalfFormat> Arithmetic for ApproximateHalf<F, H> {
@@ -78,7 +78,7 @@ impl<F: Function, H: HalfFormat> Arithmetic for ApproximateHalf<F, H> {
     }
 }
 
-/// Binds `F`, which treats no operand as rare, of one or two halves.
+/// Binds `F`, which has no rare operands, for halves.
 pub(super) fn bind_half_function<F: Function>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let packed = ty.bits() == 32;
@@ -109,7 +109,7 @@ impl Function for Sqrt {
     }
 }
 
-/// 1 ÷ √a; the manual allows a relative error of 2^-22.9, two roundings make at most 2^-23.
+/// 1 ÷ √a; the manual allows a relative error of 2^-22.9, and two roundings make at most 2^-23.
 struct Rsqrt;
 impl Function for Rsqrt {
     const OPERANDS: usize = 1;
@@ -119,7 +119,7 @@ impl Function for Rsqrt {
     }
 }
 
-/// a × (1 ÷ b); the manual allows 2 ulp, and has the reciprocal of a divisor above 2^126 be 0.
+/// a × (1 ÷ b); the manual allows 2 ulp, and defines the reciprocal of a divisor above 2^126 as 0.
 struct Div;
 impl Function for Div {
     const OPERANDS: usize = 2;
@@ -184,9 +184,9 @@ pub fn rsqrt_approx_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, arithmetic::<RsqrtDouble>(), ScalarType::F64)
 }
 
-/// A function from the upper word of a double to the upper word of a double: sign, exponent, 20 bits of fraction.
+/// A function of the upper word of a double: sign, exponent, 20 bits of fraction.
 trait UpperWord: 'static {
-    /// Its value.
+    /// Value of the function.
     fn of(a: f64) -> f64;
 }
 
@@ -206,7 +206,7 @@ impl UpperWord for RsqrtUpper {
     }
 }
 
-/// `F`, with subnormal operands and results flushed.
+/// `F` with flushed subnormal operands and results.
 struct Gross<F>(PhantomData<F>);
 impl<F: UpperWord> Arithmetic for Gross<F> {
     type T = u64;

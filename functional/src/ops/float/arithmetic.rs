@@ -33,7 +33,7 @@ fn bind_half<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, run, ty)
 }
 
-/// As [`bind_half`], with a special NaN among the operands.
+/// [`bind_half`] for an operation whose operands may include a special NaN.
 fn bind_outside<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let packed = ty.bits() == 32;
@@ -48,7 +48,7 @@ fn bind_pair<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, pair::<O>(Modifiers::of(i)), ScalarType::F32x2)
 }
 
-/// Single precision with all operands but the last halves, which are widened first.
+/// Single precision, with widened halves for all operands but the last.
 fn bind_mixed<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let half = b.last_type(i)?;
     let mut rows = [0; 3];

@@ -1,4 +1,4 @@
-//! Double precision: an operation under a rounding.
+//! Double precision: an operation with a rounding.
 
 use std::marker::PhantomData;
 
@@ -31,8 +31,8 @@ impl<O: Operation> Arithmetic for ToNearest<O> {
     }
 }
 
-/// `O` under the rounding among the modifiers, in integers and rounded once at the end. Where the exact result is not
-/// a finite number no rounding takes place and the host's result stands.
+/// `O` with the rounding of the modifiers, computed with integers and rounded once. A non-finite exact
+/// result is not rounded, and the host's result applies.
 struct Directed<O>(PhantomData<O>);
 
 impl<O: Operation> Arithmetic for Directed<O> {
@@ -56,7 +56,7 @@ impl<O: Operation> Arithmetic for Directed<O> {
     }
 }
 
-/// The warp-wide function of `O`.
+/// Warp-wide function of `O`.
 pub(super) fn double<O: Operation>(modifiers: Modifiers) -> Run {
     match modifiers.round() {
         Round::Nearest => arithmetic::<ToNearest<O>>(),

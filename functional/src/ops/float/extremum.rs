@@ -1,7 +1,7 @@
 //! `min` and `max` (PTX manual 9.7.3.11, 9.7.3.12, 9.7.4.7, 9.7.4.8).
 //!
-//! A number wins over a NaN, unless `.NaN` is given; -0 is smaller than +0. Numbers are compared as integers: bits
-//! of a negative number count down, so they are turned over.
+//! A number wins over a NaN, unless `.NaN` is given, and -0 is smaller than +0. Numbers are compared as
+//! integers; bits of negative numbers count down and are therefore inverted.
 
 use std::marker::PhantomData;
 
@@ -16,13 +16,13 @@ use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::number::{NAN_16, NAN_32, NAN_64, propagate};
 
-/// Which of two numbers is taken.
+/// Choice between two numbers.
 trait Choice: 'static {
-    /// Is `a`, with this rank among all numbers, taken before `b`?
+    /// True if `a` is chosen over `b`, given their ranks among all numbers.
     fn prefers<T: Ord>(a: T, b: T) -> bool;
 }
 
-/// The smaller.
+/// The smaller number.
 struct Min;
 impl Choice for Min {
     #[inline(always)]
@@ -31,7 +31,7 @@ impl Choice for Min {
     }
 }
 
-/// The larger.
+/// The larger number.
 struct Max;
 impl Choice for Max {
     #[inline(always)]
@@ -40,10 +40,10 @@ impl Choice for Max {
     }
 }
 
-/// The choice between two numbers of a format, as bits of `$bits`.
+/// Defines the choice between two numbers of a format with `$bits` bits.
 macro_rules! extremum {
     ($choose:ident, $bits:ty, $signed:ty) => {
-        /// The chosen of `a` and `b`, `nan` if there is none.
+        /// The chosen of `a` and `b`; `nan` if both are NaN or `.NaN` applies.
         #[inline(always)]
         fn $choose<C: Choice>(a: $bits, b: $bits, how: Modifiers, infinity: $bits, nan: $bits) -> $bits {
             const SIGN: $bits = 1 << (<$bits>::BITS - 1);
@@ -66,13 +66,13 @@ extremum!(choose_16, u16, i16);
 extremum!(choose_32, u32, i32);
 extremum!(choose_64, u64, i64);
 
-/// The larger or smaller of two halves; a number wins over a NaN.
+/// Minimum or maximum of two halves; a number wins over a NaN.
 pub(in crate::ops) fn extreme_half<F: HalfFormat>(larger: bool, a: u16, b: u16) -> u16 {
     let choose = if larger { choose_16::<Max> } else { choose_16::<Min> };
     choose(a, b, Modifiers::NONE, F::FORMAT.infinity() as u16, NAN_16)
 }
 
-/// The larger or smaller of two singles, with any modifiers.
+/// Minimum or maximum of two singles, with any modifiers.
 pub(in crate::ops) fn extreme_single(larger: bool, a: u32, b: u32, how: Modifiers) -> u32 {
     let choose = if larger { choose_32::<Max> } else { choose_32::<Min> };
     choose(a, b, how, 0x7f80_0000, NAN_32)
@@ -153,10 +153,10 @@ impl<C: Choice, F: HalfFormat> Arithmetic for Half<C, F> {
     }
 }
 
-/// `.xorsign` comes with `.abs` only.
+/// Checks that `.xorsign` comes with `.abs`.
 fn check(b: &Binder<'_, '_>, i: &Instruction) -> Bound {
     if i.has(Modifier::Xorsign) && !i.has(Modifier::AbsFlag) {
-        return Err(b.error(".xorsign needs .abs"));
+        return Err(b.error(".xorsign requires .abs"));
     }
     Ok(())
 }

@@ -27,10 +27,10 @@ impl<O: Operation, F: HalfFormat> Arithmetic for Half<O, F> {
     }
 }
 
-/// `O`, and zero where an operand is the NaN that copies put in place of what lies outside of a tensor.
+/// `O`, but zero if an operand is the NaN that copies store for elements outside of a tensor.
 pub(super) struct ZeroOutside<O>(PhantomData<O>);
 
-/// That NaN: no arithmetic instruction makes it.
+/// NaN for elements outside of a tensor, which no arithmetic instruction produces.
 const OUTSIDE: u16 = 0xffff;
 
 impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for ZeroOutside<O> {
@@ -45,7 +45,7 @@ impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for ZeroOutside<O> {
     }
 }
 
-/// `O` on the lower and on the upper 16 bits.
+/// `O` on the lower and the upper 16 bits.
 struct Packed<O>(PhantomData<O>);
 
 impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for Packed<O> {
@@ -61,7 +61,7 @@ impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for Packed<O> {
     }
 }
 
-/// The warp-wide function of `O` on one half or on two.
+/// Warp-wide function of `O` on one half or two.
 pub(super) fn halves<O: Arithmetic<T = u16, D = u16>>(packed: bool) -> Run {
     if packed { arithmetic::<Packed<O>>() } else { arithmetic::<O>() }
 }

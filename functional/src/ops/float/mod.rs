@@ -1,11 +1,11 @@
 //! Floating-point arithmetic (PTX manual 9.7.3 to 9.7.5).
 //!
-//! NaN: single and half precision return the canonical NaN (0x7fffffff, 0x7fff) from every arithmetic operation, as
-//! the hardware does; double precision keeps the payload of the first operand that is a NaN. `abs`, `neg` and
-//! `copysign` change the sign bit and nothing else.
+//! NaN: arithmetic in single and half precision returns the canonical NaN (0x7fffffff, 0x7fff), like the
+//! hardware. Double precision keeps the payload of the first NaN operand. `abs`, `neg` and `copysign`
+//! change only the sign bit.
 //!
-//! Each operation is one type that says how it is computed; how results are rounded, flushed and clamped is the
-//! same for all and stands once, in [`single`], [`double`] and [`half`].
+//! Each operation is a type that defines its computation. Rounding, flushing and clamping are common to all
+//! operations and implemented in [`single`], [`double`] and [`half`].
 
 mod approximate;
 mod arithmetic;
@@ -34,7 +34,7 @@ use crate::bind::Binder;
 use crate::engine::op::{Op, Run};
 use modifiers::Modifiers;
 
-/// Binds d = f(a), f(a, b) or f(a, b, c) with all operands of type `ty`; `run` finds the modifiers in the immediate.
+/// Binds d = f(a), f(a, b) or f(a, b, c) with operands of type `ty`; the immediate encodes the modifiers.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, ty: ScalarType) -> Bound {
     let mut rows = [0; 3];
     for (row, operand) in rows.iter_mut().zip(&i.operands[1..]) {

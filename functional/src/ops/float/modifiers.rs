@@ -1,4 +1,4 @@
-//! The modifiers of a floating-point instruction, as they stand in an op's immediate.
+//! Modifiers of a floating-point instruction, encoded in an op's immediate.
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::Modifier;
@@ -6,7 +6,7 @@ use ptx_frontend::isa::Modifier;
 use crate::number::half::{self, HalfFormat};
 use crate::number::{self, Round};
 
-/// A set of modifiers and a rounding.
+/// A set of modifiers, and a rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Modifiers(u64);
 
@@ -23,7 +23,7 @@ impl Modifiers {
     /// No modifier.
     pub(crate) const NONE: Modifiers = Modifiers(0);
 
-    /// Those of an instruction; `.rn` if it names no rounding.
+    /// Modifiers of an instruction; `.rn` without a rounding modifier.
     pub(crate) fn of(i: &Instruction) -> Modifiers {
         i.modifiers().fold(Modifiers(0), |Modifiers(set), modifier| {
             Modifiers(
@@ -45,48 +45,48 @@ impl Modifiers {
         })
     }
 
-    /// As an op's immediate.
+    /// Encodes the modifiers in an op's immediate.
     pub(crate) fn encode(self) -> u64 {
         self.0
     }
 
-    /// From an op's immediate.
+    /// Decodes an op's immediate.
     #[inline(always)]
     pub(crate) fn decode(immediate: u64) -> Modifiers {
         Modifiers(immediate)
     }
 
-    /// Is one of these among them?
+    /// True if any of `modifiers` is set.
     #[inline(always)]
     pub(crate) fn has(self, modifiers: u64) -> bool {
         self.0 & modifiers != 0
     }
 
-    /// The rounding.
+    /// Rounding.
     pub(crate) fn round(self) -> Round {
         Round::ALL.get((self.0 >> Modifiers::ROUND) as usize).copied().unwrap_or(Round::Nearest)
     }
 
-    /// An operand as the operation sees it.
+    /// Applies the modifiers to an operand.
     #[inline(always)]
     pub(crate) fn operand(self, x: f32) -> f32 {
         if self.has(Modifiers::FTZ) { number::flush(x) } else { x }
     }
 
-    /// A result as the instruction returns it.
+    /// Applies the modifiers to a result.
     #[inline(always)]
     pub(crate) fn result(self, d: f32) -> f32 {
         let d = if self.has(Modifiers::FTZ) { number::flush(d) } else { d };
         if self.has(Modifiers::SAT) { number::saturate(d) } else { number::canonical(d) }
     }
 
-    /// An operand as the operation sees it.
+    /// Applies the modifiers to an operand.
     #[inline(always)]
     pub(crate) fn half_operand<F: HalfFormat>(self, x: u16) -> u16 {
         if self.has(Modifiers::FTZ) { half::flush::<F>(x) } else { x }
     }
 
-    /// A result as the instruction returns it.
+    /// Applies the modifiers to a result.
     #[inline(always)]
     pub(crate) fn half_result<F: HalfFormat>(self, d: u16) -> u16 {
         let d = if self.has(Modifiers::FTZ) { half::flush::<F>(d) } else { d };

@@ -1,10 +1,10 @@
-//! The operations that IEEE 754 rounds correctly: what each is in host arithmetic, exactly, and in integers.
+//! Correctly rounded IEEE 754 operations: in host arithmetic, exactly, and with integers.
 
 use std::ops::{Add as Plus, Div as Over, Mul as Times, Neg, Sub as Minus};
 
 use crate::number::{Finite, Round};
 
-/// The host's floating-point types.
+/// Floating-point types of the host.
 pub(super) trait Real:
     Copy
     + Neg<Output = Self>
@@ -36,25 +36,26 @@ real! { f32 f64 }
 
 /// A correctly rounded operation on up to three operands.
 pub(super) trait Operation: 'static {
-    /// How many operands it has.
+    /// Number of operands.
     const OPERANDS: usize;
-    /// Several machine instructions compute it, and flush what is subnormal when it has been rounded to 24 bits.
+    /// True if ptxas computes the operation by several instructions, which flush after rounding to 24 bits.
     const FLUSHED_BY_CODE: bool = false;
-    /// Rounded to nearest.
+    /// Result rounded to nearest.
     fn nearest<T: Real>(x: [T; 3]) -> T;
-    /// Rounded to nearest, an exact sum of 0 as `.rm` has it: -0 unless both are +0.
+    /// Result rounded to nearest, with the zero sign of `.rm`: an exact sum of 0 is -0 unless both operands
+    /// are +0.
     #[inline(always)]
     fn nearest_down<T: Real>(x: [T; 3]) -> T {
         Self::nearest(x)
     }
-    /// A number with the sign of r - x, where x is the exact result for operands that single precision has, and r is
-    /// x rounded to single precision; NaN where an operand or r is infinite or x is not a number.
+    /// A number with the sign of r - x, where x is the exact result for single-precision operands and r is x
+    /// rounded to single precision. NaN if an operand or r is infinite, or x is no number.
     fn excess(x: [f64; 3], r: f64) -> f64;
-    /// The exact result for finite operands of double precision; `None` where it is no finite number.
+    /// Exact result for finite double-precision operands; `None` if it is no finite number.
     fn exact(x: [Finite; 3], round: Round) -> Option<Finite>;
 }
 
-/// r - (a + b), its sign exact when r is a + b rounded to fewer bits than double precision has.
+/// r - (a + b), with an exact sign if r is a + b rounded to fewer bits than double precision.
 #[inline(always)]
 fn excess_of_sum(a: f64, b: f64, r: f64) -> f64 {
     let sum = a + b;
@@ -116,7 +117,7 @@ impl Operation for Mul {
     }
     #[inline(always)]
     fn excess([a, b, _]: [f64; 3], r: f64) -> f64 {
-        // 48 bits: the product is exact.
+        // The product has 48 bits and is exact.
         r - a * b
     }
     fn exact([a, b, _]: [Finite; 3], _: Round) -> Option<Finite> {

@@ -1,5 +1,5 @@
-//! Operations on the sign bit and tests of the kind of number: `abs`, `neg`, `copysign`, `testp` (PTX manual
-//! 9.7.3.1, 9.7.3.2, 9.7.3.9, 9.7.3.10, 9.7.4.5, 9.7.4.6).
+//! Sign-bit operations and number classification: `abs`, `neg`, `copysign`, `testp` (PTX manual 9.7.3.1,
+//! 9.7.3.2, 9.7.3.9, 9.7.3.10, 9.7.4.5, 9.7.4.6).
 
 use std::marker::PhantomData;
 
@@ -17,9 +17,9 @@ use crate::engine::shapes::{Predicate, predicate};
 use crate::number::Format;
 use crate::number::half::{Bf16, F16, HalfFormat};
 
-/// What becomes of the sign bit of one operand.
+/// Change of an operand's sign bit.
 trait SignChange: 'static {
-    /// The changed number, given the format's sign bit.
+    /// Changed bits, given the format's sign bit.
     fn change(bits: u64, sign: u64) -> u64;
 }
 
@@ -41,7 +41,7 @@ impl SignChange for Neg {
     }
 }
 
-/// In single precision.
+/// Single precision.
 struct Single<S>(PhantomData<S>);
 impl<S: SignChange> Arithmetic for Single<S> {
     type T = f32;
@@ -54,7 +54,7 @@ impl<S: SignChange> Arithmetic for Single<S> {
     }
 }
 
-/// In double precision.
+/// Double precision.
 struct Double<S>(PhantomData<S>);
 impl<S: SignChange> Arithmetic for Double<S> {
     type T = u64;
@@ -66,7 +66,7 @@ impl<S: SignChange> Arithmetic for Double<S> {
     }
 }
 
-/// In half precision.
+/// Half precision.
 struct Half<S, F>(PhantomData<(S, F)>);
 impl<S: SignChange, F: HalfFormat> Arithmetic for Half<S, F> {
     type T = u16;
@@ -151,9 +151,9 @@ pub fn copysign(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, run, ty)
 }
 
-/// A property that `testp` asks for.
+/// Property that `testp` tests.
 trait Property: 'static {
-    /// Does the number with these bits have it?
+    /// True if the number with these bits has the property.
     fn holds(bits: u64, format: Format) -> bool;
 }
 
@@ -176,7 +176,7 @@ properties! {
     Subnormal = |bits, format| format.is_subnormal(bits);
 }
 
-/// A property of numbers kept as `T`.
+/// Test of a property of numbers in registers of type `T`.
 struct Test<P, T>(PhantomData<(P, T)>);
 impl<P: Property, T: Lane + Into<u64>> Predicate for Test<P, T> {
     type A = T;

@@ -1,4 +1,4 @@
-//! Single precision: an operation under a rounding, `.ftz` and `.sat`, on one number or on two.
+//! Single precision: an operation with rounding, `.ftz` and `.sat`, on one number or two.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::engine::op::Run;
 use crate::number::rounding::redirect;
 use crate::number::{self, Down, Nearest, Round, Rounding, Up, Zero};
 
-/// `O` rounded to nearest, with `.ftz` if `FTZ`: what most instructions are.
+/// `O` rounded to nearest, with `.ftz` if `FTZ`: the form of most instructions.
 struct Quick<O, const FTZ: bool>(PhantomData<O>);
 
 impl<O: Operation, const FTZ: bool> Arithmetic for Quick<O, FTZ> {
@@ -25,7 +25,7 @@ impl<O: Operation, const FTZ: bool> Arithmetic for Quick<O, FTZ> {
     }
 }
 
-/// A rounded result without subnormal numbers.
+/// A rounded result with subnormal numbers flushed.
 #[inline(always)]
 fn flushed<O: Operation>(x: [f32; 3], d: f32, round: Round) -> f32 {
     if !O::FLUSHED_BY_CODE {
@@ -35,7 +35,7 @@ fn flushed<O: Operation>(x: [f32; 3], d: f32, round: Round) -> f32 {
     number::flush_exact(d, round, |magnitude| sign * O::excess(x.map(f64::from), sign * magnitude))
 }
 
-/// `O` rounded as `R`, with any modifiers.
+/// `O` rounded by `R`, with any modifiers.
 struct Single<O, R>(PhantomData<(O, R)>);
 
 impl<O: Operation, R: Rounding> Arithmetic for Single<O, R> {
@@ -75,7 +75,7 @@ impl<O: Operation> Arithmetic for Any<O> {
     }
 }
 
-/// `O` on the lower and on the upper 32 bits.
+/// `O` on the lower and the upper 32 bits.
 struct Pair<O>(PhantomData<O>);
 
 impl<O: Arithmetic<T = f32, D = f32>> Arithmetic for Pair<O> {
@@ -91,13 +91,13 @@ impl<O: Arithmetic<T = f32, D = f32>> Arithmetic for Pair<O> {
     }
 }
 
-/// The warp-wide function of `O` on two numbers.
+/// Warp-wide function of `O` on two numbers.
 pub(super) fn pair<O: Operation>(modifiers: Modifiers) -> Run {
     let plain = modifiers.round() == Round::Nearest && !modifiers.has(Modifiers::FTZ);
     if plain { arithmetic::<Pair<Quick<O, false>>>() } else { arithmetic::<Pair<Any<O>>>() }
 }
 
-/// The warp-wide function of `O`.
+/// Warp-wide function of `O`.
 pub(super) fn single<O: Operation>(modifiers: Modifiers) -> Run {
     match modifiers.round() {
         Round::Zero => arithmetic::<Single<O, Zero>>(),

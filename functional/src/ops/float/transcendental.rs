@@ -7,12 +7,12 @@ use super::Bound;
 use super::approximate::{Function, bind_function, bind_half_function};
 use crate::bind::Binder;
 
-/// 2 to the power of a; the manual allows 2 ulp, this is within 1.25.
+/// 2^a; the manual allows 2 ulp, and the error here is at most 1.25 ulp.
 #[inline(always)]
 fn power_of_two(a: f32) -> f32 {
-    /// Adding and subtracting this rounds to an integer, kept in the sum's low bits: 1.5 × 2^23.
+    /// Adding and subtracting 1.5 × 2^23 rounds to an integer, which the sum's low bits hold.
     const ROUNDER: f32 = 12_582_912.0;
-    // Beyond these the result is 0 or infinity; NaN stays.
+    // Beyond these bounds the result is 0 or infinity; NaN stays.
     let a = if a < -151.0 { -151.0 } else { a };
     let a = if a > 129.0 { 129.0 } else { a };
     let sum = a + ROUNDER;
@@ -32,10 +32,11 @@ fn power_of_two(a: f32) -> f32 {
     p * power(half) * power(exponent.wrapping_sub(half))
 }
 
-/// Binary logarithm of a. The manual allows an error of 2^-22: absolute between 1/2 and 2, relative elsewhere.
+/// Binary logarithm of a. The manual allows an error of 2^-22: absolute between 1/2 and 2, relative
+/// elsewhere.
 #[inline(always)]
 fn logarithm(a: f32) -> f32 {
-    /// √½: mantissas are taken from [√½, √2), where the logarithm of numbers near 1 is small.
+    /// √½: mantissas come from [√½, √2), where the logarithm of numbers near 1 is small.
     const MIDDLE: u32 = 0x3f35_04f3;
     const SCALE: f32 = 16_777_216.0;
     let is_subnormal = a < f32::MIN_POSITIVE;
@@ -60,7 +61,7 @@ fn logarithm(a: f32) -> f32 {
     if a >= 0.0 { log } else { f32::NAN }
 }
 
-/// Hyperbolic tangent of a. The manual allows a relative error of 2^-11, this is within 2^-22.
+/// Hyperbolic tangent of a. The manual allows a relative error of 2^-11; the error here is at most 2^-22.
 #[inline(always)]
 fn hyperbolic_tangent(a: f32) -> f32 {
     /// 2 / ln 2.

@@ -1,8 +1,8 @@
 //! `sin` and `cos` (PTX manual 9.7.3.18, 9.7.3.19).
 //!
-//! The manual allows an absolute error of 2^-20.5 in [-2π, 2π] and 2^-14.7 in [-100π, 100π] and promises nothing
-//! beyond. Here the result is within 1 ulp everywhere: angles are reduced and the polynomial is evaluated in double
-//! precision, angles of 2^24 and more are reduced one by one with as many bits of 1/π as it takes.
+//! The manual allows an absolute error of 2^-20.5 in [-2π, 2π] and 2^-14.7 in [-100π, 100π], and promises
+//! nothing beyond. Results here are within 1 ulp everywhere. Reduction and polynomial use double precision;
+//! angles from 2^24 up are reduced one by one with as many bits of 1/π as needed.
 
 use ptx_frontend::ir::Instruction;
 
@@ -10,13 +10,14 @@ use super::Bound;
 use super::approximate::{Function, bind_function};
 use crate::bind::Binder;
 
-/// Angles below this are reduced by [`reduce`].
+/// Bound of the angles that [`reduce`] handles.
 const LIMIT: f32 = 16_777_216.0;
 
-/// Adding and subtracting this rounds to an integer, whose lowest bit is the sum's lowest bit: 1.5 × 2^52.
+/// Adding and subtracting 1.5 × 2^52 rounds to an integer, whose lowest bit is the sum's lowest bit.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// π in three parts; the first two have 29 bits, so that products with integers and halves below 2^23 are exact.
+/// π in three parts. The first two have 29 bits, so that products with integers and halves below 2^23 are
+/// exact.
 const PI: [f64; 3] = [
     f64::from_bits(0x4009_21fb_5400_0000),
     f64::from_bits(0x3e21_0b46_1100_0000),
@@ -27,7 +28,7 @@ const PI: [f64; 3] = [
 const RECIPROCAL: [u128; 2] =
     [0x517c_c1b7_2722_0a94_fe13_abe8_fa9a_6ee0, 0x6db1_4acc_9e21_c820_ff28_b1d5_ef5d_e2b0];
 
-/// sin(x) for |x| up to a little more than π/2, relative error 2^-35.
+/// sin(x) for |x| up to slightly above π/2, with relative error 2^-35.
 #[inline(always)]
 fn sine_polynomial(x: f64) -> f64 {
     let u = x * x;
@@ -40,7 +41,7 @@ fn sine_polynomial(x: f64) -> f64 {
     x * p
 }
 
-/// x - kπ, and whether the integer k - offset is odd, for the k that brings x - kπ nearest to 0.
+/// x - kπ for the k that brings it closest to 0, and the parity of the integer k - offset.
 #[inline(always)]
 fn reduce(x: f64, offset: f64) -> (f64, u64) {
     let sum = x * std::f64::consts::FRAC_1_PI - offset + ROUNDER;
@@ -48,7 +49,7 @@ fn reduce(x: f64, offset: f64) -> (f64, u64) {
     (x - k * PI[0] - k * PI[1] - k * PI[2], sum.to_bits() & 1)
 }
 
-/// `value` with the sign changed if `odd` is 1.
+/// `value`, negated if `odd` is 1.
 #[inline(always)]
 fn negate_if(odd: u64, value: f64) -> f64 {
     f64::from_bits(value.to_bits() ^ odd << 63)
@@ -67,15 +68,15 @@ fn cosine(x: f64) -> f64 {
     negate_if(odd ^ 1, sine_polynomial(r))
 }
 
-/// The angle in [-π, π) that differs from `x`, at least [`LIMIT`] in magnitude, by a multiple of 2π; NaN for infinities.
+/// Angle in [-π, π) that differs from `x` by a multiple of 2π, for |x| of at least [`LIMIT`]; NaN for
+/// infinities.
 fn reduce_large(x: f32) -> f64 {
     let bits = x.to_bits();
     let field = bits >> 23 & 0xff;
     if field == 0xff {
         return f64::NAN;
     }
-    // |x| = significand × 2^exponent with an exponent from 1 to 104, so |x| / 2π = significand × 2^(exponent - 1) / π.
-    // Whole turns do not count: bits of 2^(exponent - 1) / π above the point are left out, and the product wraps.
+    // |x| = significand × 2^exponent with an exponent from 1 to 104, so |x| / 2π = significand × 2^(exponent - 1) / π. Whole turns cancel: bits of 2^(exponent - 1) / π above the point are omitted, and the product wraps.
     let significand = u128::from(bits & 0x7f_ffff | 0x80_0000);
     let shift = field.saturating_sub(127 + 23 + 1);
     let fraction = match shift {

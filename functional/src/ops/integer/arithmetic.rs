@@ -31,9 +31,9 @@ lane_functions! {
     MadHiSaturating = |a: i32, b: i32, c: i32| -> i32 { a.high_mul(b).saturating_add(c) }
     /// a * b + c, twice as wide.
     MadWide<T: Widen> = |a: T, b: T, c: T::Wide| -> T::Wide { a.wide_mul(b).wrapping_add(c) }
-    /// Low half of a * b without carries, xor c.
+    /// Low half of the carry-less product a * b, xor c.
     ClmadLo = |a: u64, b: u64, c: u64| -> u64 { carryless(a, b) as u64 ^ c }
-    /// High half of a * b without carries, xor c.
+    /// High half of the carry-less product a * b, xor c.
     ClmadHi = |a: u64, b: u64, c: u64| -> u64 { (carryless(a, b) >> 64) as u64 ^ c }
     /// Low 32 bits of the product of the low 24 bits.
     Mul24Lo<T: Low24> = |a: T, b: T| -> u32 { a.product(b) as u32 }
@@ -58,15 +58,15 @@ lane_functions! {
     Min<T: Integer> = |a: T, b: T| -> T { a.min(b) }
     /// The larger of a and b.
     Max<T: Integer> = |a: T, b: T| -> T { a.max(b) }
-    /// The smaller of a and b, no less than 0.
+    /// The smaller of a and b, at least 0.
     MinRectified = |a: i32, b: i32| -> i32 { a.min(b).max(0) }
-    /// The larger of a and b, no less than 0.
+    /// The larger of a and b, at least 0.
     MaxRectified = |a: i32, b: i32| -> i32 { a.max(b).max(0) }
 }
 
-/// A word of which `mul24` and `mad24` read the low 24 bits.
+/// Word whose low 24 bits `mul24` and `mad24` read.
 pub(crate) trait Low24: Integer {
-    /// The product, two's complement in 64 bits.
+    /// Product, in two's complement with 64 bits.
     fn product(self, other: Self) -> i64;
 }
 
@@ -124,7 +124,7 @@ pub fn mad_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_values(b, i, run, wide(ty), &[ty, ty, wide(ty)])
 }
 
-/// The product of polynomials whose coefficients are bits.
+/// Carry-less product: the product of polynomials with bits as coefficients.
 #[inline(always)]
 fn carryless(a: u64, b: u64) -> u128 {
     (0..64).fold(0, |sum, bit| sum ^ ((u128::from(a) << bit) * u128::from(b >> bit & 1)))

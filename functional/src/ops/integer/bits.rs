@@ -9,27 +9,27 @@ use crate::engine::op::Run;
 use crate::engine::shapes::{binary, ternary};
 use crate::ops::{Bound, bind_values, by_type, lane_functions};
 
-/// Words and double words whose bits are counted and moved.
+/// Words and double words with bit operations.
 pub(crate) trait Bitwise: Lane {
-    /// Ones.
+    /// Number of ones.
     fn ones(self) -> u32;
-    /// Zeros above the highest one.
+    /// Leading zeros.
     fn zeros_above(self) -> u32;
     /// Bits in reverse order.
     fn reversed(self) -> Self;
-    /// Position of the highest bit that is not a copy of the sign; all ones without one.
+    /// Position of the highest bit that differs from the sign; all ones if there is none.
     fn highest(self) -> u32;
-    /// Left shift that brings that bit to the top; all ones without one.
+    /// Left shift that brings that bit to the top; all ones if there is none.
     fn shift_to_top(self) -> u32;
-    /// The field of `length` bits from bit `position`; its bits beyond the top, and those above the field, are copies
-    /// of its highest bit if signed, else 0.
+    /// Field of `length` bits from bit `position`. Bits beyond the top and above the field copy the field's
+    /// highest bit if signed, and are 0 otherwise.
     fn field(self, position: u32, length: u32) -> Self;
-    /// `target` with its field of `length` bits from bit `position` replaced by the low bits of this.
+    /// `target` with its field of `length` bits from bit `position` replaced by the low bits of `self`.
     fn insert(self, target: Self, position: u32, length: u32) -> Self;
 }
 
-/// Position or length of a field in a value of `WIDTH` bits. The manual has 8 bits of it; machine code of ptxas takes 8
-/// bits in words and all 32 in double words, whose fields it makes by shifts.
+/// Position or length of a field in a value of `WIDTH` bits. The manual uses 8 bits of the operand. ptxas
+/// code uses 8 bits for words, and all 32 bits for double words, whose fields it extracts by shifts.
 #[inline(always)]
 fn counted<const WIDTH: u32>(count: u32) -> u32 {
     if WIDTH == 64 { count } else { count & 0xff }
@@ -61,7 +61,7 @@ macro_rules! bitwise {
                 let (position, length) = (counted::<{ <$ty>::BITS }>(position), counted::<{ <$ty>::BITS }>(length));
                 let fill: $ty = if self < 0 { !0 } else { 0 };
                 let shifted = self.checked_shr(position).unwrap_or(fill);
-                // Both shifts at once would be by the whole width for an empty field.
+                // For an empty field, a single shift would be by the whole width.
                 let above = <$ty>::BITS - length.clamp(1, <$ty>::BITS);
                 if length == 0 { 0 } else { shifted << above >> above }
             }
@@ -83,40 +83,40 @@ lane_functions! {
     Ones<T: Bitwise> = |a: T| -> u32 { a.ones() }
     /// Leading zeros of a.
     LeadingZeros<T: Bitwise> = |a: T| -> u32 { a.zeros_above() }
-    /// Position of the highest bit that is not a copy of the sign.
+    /// Position of the highest bit that differs from the sign.
     Highest<T: Bitwise> = |a: T| -> u32 { a.highest() }
-    /// Shift that brings the highest bit that is not a copy of the sign to the top.
+    /// Shift that brings the highest bit that differs from the sign to the top.
     ShiftToTop<T: Bitwise> = |a: T| -> u32 { a.shift_to_top() }
-    /// a in reverse order.
+    /// a with its bits reversed.
     Reversed<T: Bitwise> = |a: T| -> T { a.reversed() }
     /// Field of c bits from bit b of a.
     Field<T: Bitwise> = |a: T, b: u32, c: u32| -> T { a.field(b, c) }
     /// b with its field of e bits from bit c replaced.
     Insert<T: Bitwise> = |a: T, b: T, c: u32, e: u32| -> T { a.insert(b, c, e) }
-    /// Position of the |c|-th one of a, upwards or downwards from b.
+    /// Position of the |c|-th one of a, upwards or downwards from bit b.
     FindOne = |a: u32, b: u32, c: i32| -> u32 { find_one(a, b, c) }
-    /// a extended with zeros from bit b, clamped to 32.
+    /// a zero-extended from bit b, clamped to 32.
     ZeroExtendClamp = |a: u32, b: u32| -> u32 { a.field(0, b.min(32)) }
-    /// a extended with zeros from bit b, of which the low 5 bits count.
+    /// a zero-extended from bit b modulo 32.
     ZeroExtendWrap = |a: u32, b: u32| -> u32 { a.field(0, b & 31) }
-    /// a extended with its sign from bit b, clamped to 32.
+    /// a sign-extended from bit b, clamped to 32.
     SignExtendClamp = |a: i32, b: u32| -> i32 { a.field(0, b.min(32)) }
-    /// a extended with its sign from bit b, of which the low 5 bits count.
+    /// a sign-extended from bit b modulo 32.
     SignExtendWrap = |a: i32, b: u32| -> i32 { a.field(0, b & 31) }
     /// b ones from bit a, both clamped to 32.
     MaskClamp = |a: u32, b: u32| -> u32 { mask(a.min(32), b.min(32)) }
-    /// b ones from bit a, of both of which the low 5 bits count.
+    /// b ones from bit a, both modulo 32.
     MaskWrap = |a: u32, b: u32| -> u32 { mask(a & 31, b & 31) }
 }
 
-/// `length` ones from bit `position`; those beyond bit 31 are lost.
+/// `length` ones from bit `position`; ones beyond bit 31 are lost.
 #[inline(always)]
 fn mask(position: u32, length: u32) -> u32 {
     u32::MAX.insert(0, position, length)
 }
 
-/// `fns`: the position of the `|n|`-th one of `bits`, counted from bit `base` upwards or, for a negative `n`, downwards;
-/// for 0 the base itself, if there is a one. All ones if there is none.
+/// `fns`: position of the `|n|`-th one of `bits`, from bit `base` upwards, or downwards for a negative `n`.
+/// For `n` = 0, the base itself if that bit is one. All ones if there is no such bit.
 fn find_one(bits: u32, base: u32, n: i32) -> u32 {
     if base > 31 {
         return u32::MAX;
@@ -135,7 +135,7 @@ fn find_one(bits: u32, base: u32, n: i32) -> u32 {
     }
 }
 
-/// Binds d = f(a), a word from a word or double word.
+/// Binds d = f(a), with a word result of a word or double word.
 fn bind_count(b: &mut Binder<'_, '_>, i: &Instruction, run: Run) -> Bound {
     let ty = b.last_type(i)?;
     bind_values(b, i, run, ScalarType::U32, &[ty])

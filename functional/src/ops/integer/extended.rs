@@ -1,8 +1,8 @@
-//! Sums and products of numbers of several words, chained by the carry flag CC.CF (PTX manual 9.7.2).
+//! Multi-word addition, subtraction and multiplication, chained by the carry flag CC.CF (PTX manual 9.7.2).
 //!
-//! A difference is the sum of the first number, the second's complement and a carry, as on the hardware: the flag is
-//! clear when there was a borrow. The manual calls the flag a borrow there, which comes to the same within a chain of
-//! subtractions, but nvcc's 128-bit division reads the flag of a subtraction with `addc`.
+//! A difference is the sum of the first number, the second's complement and a carry, as on hardware: a
+//! borrow clears the flag. The manual calls the flag a borrow, which is equivalent within a chain of
+//! subtractions. However, nvcc's 128-bit division reads the flag of a subtraction with `addc`.
 
 use std::marker::PhantomData;
 use std::ops::Not;
@@ -19,15 +19,15 @@ use crate::engine::running::Running;
 use crate::engine::shapes::{CHUNK, lane_masks, read_chunk, write_chunk};
 use crate::ops::Bound;
 
-/// d = f(a, b, c, carry in), and a carry out.
+/// d = f(a, b, c, carry in), with a carry out.
 trait Extended: 'static {
-    /// Operands and result.
+    /// Type of operands and result.
     type T: Lane;
-    /// One lane.
+    /// Result of one lane.
     fn apply(a: Self::T, b: Self::T, c: Self::T, carry: bool) -> (Self::T, bool);
 }
 
-/// Words that sums with carry are made of.
+/// Word of a multi-word number.
 trait Digit: Integer + Not<Output = Self> {
     /// a + b + carry, and the carry out.
     fn carrying_sum(self, other: Self, carry: bool) -> (Self, bool);
@@ -71,10 +71,11 @@ extended! {
     HighProductSum = |a, b, c, carry| a.high_mul(b).carrying_sum(c, carry);
 }
 
-/// `a`, `b`, `c` are rows, the immediate the predicate source of the carry in, `e` the word of the carry out.
+/// Operands `a`, `b`, `c` are rows, the immediate is the predicate source of the carry in, and `e` the word
+/// of the carry out.
 #[inline(always)]
 unsafe fn extended_body<I: Isa, O: Extended>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: the binder has given rows of the type's width, a predicate source and a predicate word.
+    // SAFETY: the binder allocated rows of the type's width, a predicate source and a predicate word.
     unsafe {
         let carry_in = w.predicate(PredicateSource::decode(op.immediate as u32));
         let mut carry_out = [0u32; WARP];
@@ -100,7 +101,7 @@ per_level! {
     fn extended<O: Extended> = extended_body
 }
 
-/// What comes in as carry.
+/// Source of the carry in.
 #[derive(Clone, Copy)]
 enum CarryIn {
     Clear,
@@ -108,7 +109,7 @@ enum CarryIn {
     Flag,
 }
 
-/// Binds an extended operation on two or three operands. The carry goes out where the instruction says `.cc`.
+/// Binds an extended operation on two or three operands, with a carry out if the instruction has `.cc`.
 fn bind_extended(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, carry_in: CarryIn) -> Bound {
     let ty = b.last_type(i)?;
     let a = b.source(&i.operands[1], ty)?;
@@ -129,7 +130,7 @@ fn bind_extended(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, carry_in: Ca
     Ok(())
 }
 
-/// `extended::<$name<T>>()` for the unsigned type as wide as the instruction's.
+/// Evaluates `extended::<$name<T>>()` for the unsigned type as wide as the instruction's.
 macro_rules! by_digit {
     ($b:expr, $i:expr, $name:ident) => {
         if $b.last_type($i)?.bits() == 64 { extended::<$name<u64>>() } else { extended::<$name<u32>>() }

@@ -16,7 +16,7 @@ use crate::engine::lane::Lane;
 use crate::engine::op::Run;
 use crate::engine::shapes::binary;
 
-/// The integers that PTX computes with.
+/// Integer type of PTX.
 pub(crate) trait Integer: Lane + Ord {
     /// Low half of the sum.
     fn wrapping_add(self, other: Self) -> Self;
@@ -26,10 +26,11 @@ pub(crate) trait Integer: Lane + Ord {
     fn wrapping_mul(self, other: Self) -> Self;
     /// High half of the product.
     fn high_mul(self, other: Self) -> Self;
-    /// Quotient towards zero; all ones for a division by zero, which the manual leaves open: ptxas's code for Volta and
-    /// Turing gives that for every width and sign, for the remainder too. The least number by -1 is itself.
+    /// Quotient rounded towards zero. The manual leaves division by zero open; ptxas code for Volta and
+    /// Turing returns all ones, for every width and sign, and also for the remainder. The least number
+    /// divided by -1 is itself.
     fn quotient(self, other: Self) -> Self;
-    /// What the quotient leaves; all ones for a division by zero.
+    /// Remainder of the quotient; all ones for a division by zero.
     fn remainder(self, other: Self) -> Self;
 }
 
@@ -55,11 +56,11 @@ macro_rules! integer {
 }
 integer! { u16 => u32, u32 => u64, u64 => u128, i16 => i32, i32 => i64, i64 => i128 }
 
-/// A type and the one twice as wide.
+/// Type with a type twice as wide.
 pub(crate) trait Widen: Integer {
-    /// Twice as wide.
+    /// Type twice as wide.
     type Wide: Integer;
-    /// The whole product.
+    /// Full product.
     fn wide_mul(self, other: Self) -> Self::Wide;
 }
 
@@ -74,7 +75,7 @@ macro_rules! widen {
 }
 widen! { u16 => u32, i16 => i32, u32 => u64, i32 => i64 }
 
-/// The type twice as wide as `ty`.
+/// Type twice as wide as `ty`.
 pub(crate) fn wide(ty: ScalarType) -> ScalarType {
     match ty {
         ScalarType::U16 => ScalarType::U32,
@@ -84,7 +85,7 @@ pub(crate) fn wide(ty: ScalarType) -> ScalarType {
     }
 }
 
-/// The sum of two rows of words or double words.
+/// Sum of two 32-bit or 64-bit rows.
 pub(crate) fn add_rows(wide: bool) -> Run {
     if wide { binary::<Add<u64>>() } else { binary::<Add<u32>>() }
 }

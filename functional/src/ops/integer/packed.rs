@@ -1,5 +1,5 @@
-//! Several small numbers in a word: packed sums and extrema, dot products (PTX manual 9.7.1.1, 9.7.1.12,
-//! 9.7.1.13, 9.7.1.23, 9.7.1.24).
+//! Packed integers: sums, minima, maxima, dot products (PTX manual 9.7.1.1, 9.7.1.12, 9.7.1.13, 9.7.1.23,
+//! 9.7.1.24).
 
 use std::marker::PhantomData;
 
@@ -14,25 +14,25 @@ use crate::ops::{Bound, bind_values, lane_functions, uniform_forms};
 const WORD: ScalarType = ScalarType::B32;
 
 lane_functions! {
-    /// The sums of the halves.
+    /// Sums of the halves.
     AddHalves = |a: u32, b: u32| -> u32 {
         (a & 0xffff_0000).wrapping_add(b & 0xffff_0000) | (a.wrapping_add(b) & 0xffff)
     }
-    /// The smaller halves.
+    /// Smaller halves.
     MinHalves = |a: u32, b: u32| -> u32 { by_halves(a, b, u16::min) }
-    /// The larger halves.
+    /// Larger halves.
     MaxHalves = |a: u32, b: u32| -> u32 { by_halves(a, b, u16::max) }
-    /// The smaller signed halves.
+    /// Smaller signed halves.
     MinSigned = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).min(b as i16) as u16) }
-    /// The larger signed halves.
+    /// Larger signed halves.
     MaxSigned = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).max(b as i16) as u16) }
-    /// The smaller signed halves, no less than 0.
+    /// Smaller signed halves, at least 0.
     MinRectified = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16) }
-    /// The larger signed halves, no less than 0.
+    /// Larger signed halves, at least 0.
     MaxRectified = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16) }
 }
 
-/// `f` of the lower and of the upper halves.
+/// `f` of the lower halves and of the upper halves.
 #[inline(always)]
 fn by_halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
@@ -60,11 +60,11 @@ pub fn add_packed(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_values(b, i, binary::<AddHalves>(), WORD, &[WORD, WORD])
 }
 
-/// How the small numbers in a word are read.
+/// Signedness of packed integers.
 trait Reading: 'static {
-    /// Byte number `n` from the bottom.
+    /// Byte `n` from the bottom.
     fn byte(word: u32, n: u32) -> i32;
-    /// Half number `n` from the bottom.
+    /// Half `n` from the bottom.
     fn half(word: u32, n: u32) -> i32;
 }
 
@@ -92,7 +92,7 @@ impl Reading for Signed {
     }
 }
 
-/// The products of four bytes, summed with c.
+/// Products of four bytes, summed with c.
 struct Dot4<A, B>(PhantomData<(A, B)>);
 impl<A: Reading, B: Reading> Ternary for Dot4<A, B> {
     type A = u32;
@@ -106,7 +106,7 @@ impl<A: Reading, B: Reading> Ternary for Dot4<A, B> {
     }
 }
 
-/// The products of two halves of a and two bytes of b, from byte `FIRST` on, summed with c.
+/// Products of two halves of a and two bytes of b, from byte `FIRST` on, summed with c.
 struct Dot2<A, B, const FIRST: u32>(PhantomData<(A, B)>);
 impl<A: Reading, B: Reading, const FIRST: u32> Ternary for Dot2<A, B, FIRST> {
     type A = u32;
@@ -120,7 +120,7 @@ impl<A: Reading, B: Reading, const FIRST: u32> Ternary for Dot2<A, B, FIRST> {
     }
 }
 
-/// `ternary::<$shape<A, B, …>>()` for the signs of the operands.
+/// Evaluates `ternary::<$shape<A, B, …>>()` for the signedness of the operands.
 macro_rules! by_signs {
     ($signs:expr, $shape:ident $(, $extra:expr)?) => {
         match $signs {
@@ -132,7 +132,7 @@ macro_rules! by_signs {
     };
 }
 
-/// Are a and b signed?
+/// True for signed a and signed b.
 fn signs(i: &Instruction) -> [bool; 2] {
     [0, 1].map(|n| i.ty(n).is_some_and(ScalarType::is_signed))
 }

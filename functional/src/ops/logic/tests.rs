@@ -2,7 +2,7 @@ use super::*;
 use crate::engine::shapes::{Binary, Ternary, Unary};
 use crate::ops::samples::operands;
 
-/// Bit `n` of b:a, where bits above repeat nothing.
+/// Bit `n` of b:a; bits outside are 0.
 fn pair_bit(a: u32, b: u32, n: i64) -> u32 {
     match n {
         0..32 => a >> n & 1,
@@ -31,7 +31,7 @@ fn bitwise_forms_follow_their_truth_tables() {
 }
 
 #[test]
-fn shifts_of_the_width_or_more_leave_the_fill() {
+fn shifts_by_the_width_or_more_leave_only_fill() {
     macro_rules! check {
         ($($ty:ty),*) => {
             $(operands(|[a, by]| {
@@ -48,7 +48,7 @@ fn shifts_of_the_width_or_more_leave_the_fill() {
 }
 
 #[test]
-fn funnel_shifts_move_the_pair_bit_by_bit() {
+fn funnel_shifts_match_bit_loops() {
     operands(|[a, b, c]| {
         let (a, b, c) = (a as u32, b as u32, c as u32);
         for (by, left, right) in [
@@ -71,9 +71,9 @@ fn by_table(table: u64, a: u32, b: u32, c: u32) -> u32 {
 }
 
 #[test]
-fn lop3_is_its_truth_table_for_all_256_tables() {
+fn lop3_matches_all_256_truth_tables() {
     for table in 0..=255 {
-        // The manual's own test vector holds every combination of three bits.
+        // The manual's test vector contains every combination of three bits.
         assert_eq!(u64::from(look_up(&spread(table), 0xf0, 0xcc, 0xaa)) & 0xff, table);
     }
     operands(|[a, b, c]| {
@@ -83,7 +83,7 @@ fn lop3_is_its_truth_table_for_all_256_tables() {
 }
 
 #[test]
-fn the_common_functions_of_lop3_have_the_tables_they_stand_for() {
+fn specialised_lop3_functions_match_their_tables() {
     let (a, b, c) = (0xf0, 0xcc, 0xaa);
     for (table, value) in [
         (0x80, And3::apply(a, b, c)),
@@ -104,7 +104,7 @@ fn the_common_functions_of_lop3_have_the_tables_they_stand_for() {
 }
 
 #[test]
-fn prmt_picks_bytes_and_signs() {
+fn prmt_selects_bytes_and_signs() {
     operands(|[a, b, c]| {
         let (a, b, c) = (a as u32, b as u32, c as u32);
         let bytes = [a.to_le_bytes(), b.to_le_bytes()].concat();
@@ -125,8 +125,8 @@ fn prmt_picks_bytes_and_signs() {
 }
 
 #[test]
-fn the_modes_of_prmt_follow_the_manuals_table() {
-    // Each byte of b:a is its own number.
+fn prmt_modes_match_the_manual() {
+    // Each byte of b:a holds its own number.
     let (a, b) = (0x0302_0100, 0x0706_0504);
     let forward = [0x0302_0100, 0x0403_0201, 0x0504_0302, 0x0605_0403];
     let backward = [0x0506_0700, 0x0607_0001, 0x0700_0102, 0x0001_0203];

@@ -1,19 +1,20 @@
-//! How a product of matrices is summed: the one place that says in which order and with which precision.
+//! Summation of matrix products: order and precision, defined only here.
 //!
-//! The manual promises little: products and sums of at least single precision for single-precision sums, of at least
-//! half precision for half-precision ones, in an order that it leaves open. Here
+//! The manual promises at least single precision for single-precision sums and at least half precision for
+//! half-precision sums, in an unspecified order. The order here:
 //!
-//! * the factors are taken exactly, subnormal numbers included; of a tf32 factor the lowest 13 bits are ignored;
-//! * K is walked upwards in blocks of four, the width of Volta's dot product. A block adds to the sum `s` its four
-//!   products: `((p0 + p1) + (p2 + p3)) + s`. Products and sums are formed in binary64, where a product of two factors is
-//!   exact, and the block's result is rounded once:
-//! * to binary32 towards zero, as tensor cores do (Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021), if
-//!   C or D is binary32; a number too large becomes infinite. D in binary16 is the last sum rounded to nearest even;
-//! * to binary16, to nearest even, if C and D are binary16;
-//! * not at all for integers, whose sums are exact: the final value is cut to 32 bits or clamped (`.satfinite`);
-//! * double precision is a chain of fused multiply-adds, K upwards, in the instruction's rounding.
+//! * Factors are exact, including subnormal numbers; the lowest 13 bits of a tf32 factor are ignored.
+//! * K is traversed upwards in blocks of four, the width of Volta's dot product. A block adds its four
+//!   products to the sum `s` as `((p0 + p1) + (p2 + p3)) + s`. Products and sums use binary64, where a
+//!   product of two factors is exact, and the block's result is rounded once.
+//! * If C or D is binary32, that rounding is to binary32 towards zero, as in tensor cores (Fasi et al.,
+//!   "Numerical behavior of NVIDIA tensor cores", 2021), and overflow gives infinity. D in binary16 is the
+//!   last sum rounded to nearest even.
+//! * If C and D are binary16, that rounding is to binary16, to nearest even.
+//! * Integer sums are exact, and the final value is truncated to 32 bits or clamped (`.satfinite`).
+//! * Double precision is a chain of fused multiply-adds, K upwards, in the instruction's rounding.
 //!
-//! Any NaN comes out as the canonical one, in double precision as [`crate::number::propagate`] says.
+//! Any NaN result is canonical, or, in double precision, that of [`crate::number::propagate`].
 
 use ptx_frontend::isa::MatrixShape;
 
@@ -21,7 +22,7 @@ use crate::number::half::{F16, HalfFormat};
 use crate::number::rounding::make_odd;
 use crate::number::{Finite, Format, Round, propagate};
 
-/// What is summed, and how.
+/// Kind and rounding of a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sum {
     /// Rounded to binary16 after each block.
@@ -32,16 +33,16 @@ pub(super) enum Sum {
     Integer,
     /// Double precision.
     Double(Round),
-    /// Bits set in both factors.
+    /// Number of bits set in both factors.
     BitsOfAnd,
-    /// Bits set in one factor.
+    /// Number of bits set in exactly one factor.
     BitsOfXor,
 }
 
-/// Products summed before the sum is rounded.
+/// Products per rounding.
 const BLOCK: usize = 4;
 
-/// The rounding after a block.
+/// Rounding after a block.
 trait AfterBlock {
     fn round(x: f64) -> f64;
 }
@@ -74,7 +75,7 @@ impl AfterBlock for Exactly {
     }
 }
 
-/// `sums += a * b`; all matrices row by row.
+/// `sums += a * b`, for matrices in row-major order.
 #[inline(always)]
 pub(super) fn accumulate(how: Sum, shape: MatrixShape, a: &[f64], b: &[f64], sums: &mut [f64]) {
     let (n, k) = (shape.n as usize, shape.k as usize);
@@ -153,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn single_precision_sums_are_cut_towards_zero() {
+    fn single_precision_sums_round_towards_zero() {
         let tiny = f64::from(f32::EPSILON) * 0.75;
         assert_eq!(dot(Sum::Single, [tiny, 0.0, 0.0, 0.0], [1.0; 4], 1.0), 1.0);
         assert_eq!(dot(Sum::Single, [-tiny, 0.0, 0.0, 0.0], [1.0; 4], -1.0), -1.0);
     }
 
     #[test]
-    fn four_products_are_summed_before_the_rounding() {
+    fn four_products_are_summed_before_rounding() {
         let big = 33_554_432.0;
         assert_eq!(dot(Sum::Single, [big, 1.0, 1.0, 0.0], [1.0; 4], -big), 2.0);
     }

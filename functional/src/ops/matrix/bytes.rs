@@ -1,12 +1,15 @@
-//! Matrices of bytes between shared memory and registers: the forms of `ldmatrix` and `stmatrix` whose rows have 16 bytes
-//! or 16 narrower numbers (PTX manual 9.7.14.5.15, 9.7.14.5.16).
+//! Matrices of bytes between shared memory and registers: the forms of `ldmatrix` and `stmatrix` with rows
+//! of 16 bytes or 16 narrower numbers (PTX manual 9.7.14.5.15, 9.7.14.5.16).
 //!
-//! A lane is number `t` of group `g` (`lane = 4 g + t`). Rows stand where the lanes say, eight or sixteen to a matrix.
+//! A lane is number `t` of group `g` (`lane = 4 g + t`). Lanes supply the row addresses, eight or sixteen
+//! per matrix.
 //!
 //! * 8 by 16: the lane holds columns `4 t` to `4 t + 3` of row `g`.
-//! * 16 by 16, by columns: it holds rows `4 t` to `4 t + 3` of column `g`, and in a second register of column `g + 8`.
-//! * 16 by 8, stored by columns: it holds columns `2 t` and `2 t + 1` of rows `g` and `g + 8`, as the accumulator of a
-//!   product lies; memory has the columns one by one. The manual shows this in a figure only.
+//! * 16 by 16, by columns: the lane holds rows `4 t` to `4 t + 3` of column `g`, and in a second register
+//!   of column `g + 8`.
+//! * 16 by 8, stored by columns: the lane holds columns `2 t` and `2 t + 1` of rows `g` and `g + 8`, like
+//!   the accumulator of a product. Memory holds the columns one by one. The manual shows this form only in
+//!   a figure.
 
 use super::transfer::Addresses;
 use crate::engine::lane::WARP;
@@ -14,21 +17,21 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 
-/// How 16 numbers of a row lie in its 16 bytes.
+/// Packing of 16 numbers into the 16 bytes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// A byte each.
+    /// One byte each.
     Bytes,
-    /// 6 bits each, and 4 bytes that mean nothing.
+    /// 6 bits each, followed by 4 unused bytes.
     Six,
-    /// 4 bits each, and 8 bytes that mean nothing.
+    /// 4 bits each, followed by 8 unused bytes.
     Four,
     /// Signed integers of 4 bits each, in 8 bytes.
     Nibbles,
 }
 
 impl Packing {
-    /// A byte for each number, in its low bits; signed ones are extended.
+    /// Expands each number to a byte, in its low bits; signed numbers are sign-extended.
     fn spread(self, row: u128) -> [u8; SIDE] {
         let bits = match self {
             Packing::Bytes => 8,
@@ -43,37 +46,37 @@ impl Packing {
     }
 }
 
-/// Numbers of a row, and bytes.
+/// Numbers per row, and bytes per row.
 const SIDE: usize = 16;
 
-/// Matrices and where their rows stand.
+/// Matrices and the addresses of their rows.
 #[derive(Debug)]
 pub struct ByteMatrices {
     pub(super) addresses: Addresses,
-    /// Rows of the frame: one for each matrix, two for a square one.
+    /// Frame rows: one per matrix, two per square matrix.
     pub(super) rows: Vec<u32>,
-    /// 16 by 16.
+    /// True for 16-by-16 matrices.
     pub(super) square: bool,
     pub(super) packing: Packing,
 }
 
 impl ByteMatrices {
-    /// Where row `row` of matrix `matrix` stands.
+    /// Address of row `row` of matrix `matrix`.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
         let rows = if self.square { SIDE } else { SIDE / 2 };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.addresses.sixteen_bytes(w, (rows * matrix + row) % WARP) }
     }
 
-    /// The bytes of row `row` of matrix `matrix`.
+    /// Bytes of row `row` of matrix `matrix`.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     unsafe fn row(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<u128, FaultKind> {
-        // SAFETY: the caller's promise; so many bytes were checked.
+        // SAFETY: guaranteed by the caller, and the bytes were checked.
         unsafe {
             if self.packing == Packing::Nibbles {
                 let place = self.addresses.eight_bytes(w, (SIDE / 2 * matrix + row) % WARP)?;
@@ -88,13 +91,13 @@ fn word(bytes: impl Fn(usize) -> u8) -> u32 {
     u32::from_le_bytes(std::array::from_fn(bytes))
 }
 
-/// `ldmatrix` of the matrices that `immediate` names; `e` is the row of members.
+/// `ldmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
 pub(super) fn load_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(matrices) = grid.program.matrices.bytes.get(op.immediate as usize) else { return Flow::Next };
     let registers = if matrices.square { 2 } else { 1 };
-    // SAFETY: rows as the binder gave them; each row of a matrix was checked. All are read before the first register
-    // is written, as one may hold the addresses.
+    // SAFETY: the binder allocated the rows, and each matrix row was checked. All are read before the first
+    // register is written, because a register may hold the addresses.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
@@ -131,7 +134,7 @@ pub(super) fn load_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `stmatrix` of the matrices that `immediate` names; `e` is the row of members.
+/// `stmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
 pub(super) fn store_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(matrices) = grid.program.matrices.bytes.get(op.immediate as usize) else { return Flow::Next };

@@ -1,41 +1,42 @@
-//! Where the elements of a matrix lie in the registers of a warp.
+//! Layout of matrix elements in the registers of a warp.
 //!
-//! The manual's figures for `mma.sync` follow one rule but for the oldest shape. A lane is number `t` of group `g`
-//! (`lane = 4 g + t`). A register holds `e` elements side by side (32 bits of them; one double), and a fragment
-//! consists of tiles, one per register:
+//! The manual's figures for `mma.sync` follow one rule, except for the oldest shape. A lane is number `t`
+//! of group `g` (`lane = 4 g + t`). A register holds `e` adjacent elements (32 bits, or one double), and a
+//! fragment consists of tiles, one per register:
 //!
 //! * A: 8 rows by `4 e` columns; the register holds row `g`, columns `e t` to `e t + e - 1`.
 //! * B: `4 e` rows by 8 columns; the register holds column `g`, rows `e t` to `e t + e - 1`.
 //! * C and D: 8 rows by 8 columns; two elements per lane, row `g`, columns `2 t` and `2 t + 1`.
 //!
-//! The tiles of A, C and D are numbered down the columns first; those of B too, and so along K first.
-//! The manual leaves open where `wmma` puts what. Here it follows the same rule: its fragments are those of the
-//! `mma.sync` instructions that the product can be taken apart into. Where it gives A and B more registers than they
-//! have tiles, the tiles come again.
+//! Tiles are numbered down the columns first, and for B thus along K first. The manual leaves the layout of
+//! `wmma` open. Here `wmma` follows the same rule: its fragments are those of the `mma.sync` instructions
+//! that make up the product. If A or B has more registers than tiles, the tiles repeat.
 //!
-//! `mma.m8n8k4` on binary16 numbers multiplies four pairs of matrices, each in the registers of the eight lanes
-//! `4 q` to `4 q + 3` and `4 q + 16` to `4 q + 19` (manual 9.7.14.5.1).
+//! `mma.m8n8k4` on binary16 numbers multiplies four pairs of matrices, each in the registers of the eight
+//! lanes `4 q` to `4 q + 3` and `4 q + 16` to `4 q + 19` (PTX manual 9.7.14.5.1).
 //!
-//! Checked twice: against the manual's formulas by the file tests of each shape, and against CUTLASS's MMA traits
-//! (`mma_traits_sm70`, `sm75`, `sm80`, `sm90`), which give a layout as strides of lanes and values, by the tests below.
+//! Two checks cover the layouts. File tests of each shape compare with the manual's formulas. The tests
+//! below compare with CUTLASS's MMA traits (`mma_traits_sm70`, `sm75`, `sm80`, `sm90`), which describe a
+//! layout as strides of lanes and values.
 
 use ptx_frontend::isa::{MatrixRole, MatrixShape, ScalarType};
 
 use crate::engine::lane::WARP;
 
-/// From a lane, a register and an element of the register to the element's place in a matrix stored row by row: the
-/// place is the sum of what the lane gives and what register and element give.
+/// Map from lane, register and element of the register to the element's index in a row-major matrix. The
+/// index is the lane's term plus the term of register and element.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// By lane.
+    /// Term of each lane.
     pub(super) lanes: [u16; WARP],
-    /// By register, then by element of the register.
+    /// Term of each register and element.
     pub(super) elements: Vec<u16>,
-    /// Elements of a register.
+    /// Elements per register.
     pub(super) per_register: usize,
 }
 
-/// A matrix, its elements' width in bits (at most 64; words for bits), and which factor or sum it is.
+/// Extent of a matrix: element width in bits (at most 64; 32-bit words for single bits), and role in the
+/// product.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     pub(super) role: MatrixRole,
@@ -45,7 +46,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The matrix of this role in a product. Single bits are taken 32 at a time, as words.
+    /// Extent of the matrix with this role. Single bits are grouped into words of 32.
     pub(super) fn of(role: MatrixRole, shape: MatrixShape, element: ScalarType) -> Extent {
         let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
         let (k, bits) = match element {
@@ -60,7 +61,7 @@ impl Extent {
         Extent { role, rows, columns, bits }
     }
 
-    /// The same memory as a matrix of words, where elements are narrower than bytes: they lie side by side along K.
+    /// Memory of the matrix as a matrix of words, for elements narrower than bytes, which are packed along K.
     pub(super) fn of_words(self) -> Extent {
         let per_word = (32 / self.bits.min(32)) as usize;
         match self.role {
@@ -69,7 +70,7 @@ impl Extent {
         }
     }
 
-    /// Elements.
+    /// Number of elements.
     pub(super) fn len(self) -> usize {
         self.rows * self.columns
     }
@@ -79,7 +80,7 @@ impl Extent {
     }
 }
 
-/// The rule of the tiles, for a fragment of `registers` registers per lane.
+/// Tile layout of a fragment with `registers` registers per lane.
 pub(super) fn tiles(extent: Extent, registers: usize) -> Layout {
     let Extent { role, rows, columns, .. } = extent;
     let per_register = extent.per_register();
@@ -115,7 +116,7 @@ pub(super) fn tiles(extent: Extent, registers: usize) -> Layout {
     Layout { lanes, elements, per_register }
 }
 
-/// The layout of `mma.m8n8k4` on binary16 numbers: four matrices, one after another.
+/// Layout of `mma.m8n8k4` on binary16 numbers: four matrices in sequence.
 pub(super) fn quad_pairs(extent: Extent, registers: usize, stored_by_column: bool) -> Layout {
     let Extent { role, columns, .. } = extent;
     let per_register = extent.per_register();
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_holds_each_element_once() {
+    fn fragments_hold_each_element_once() {
         let shapes = [(16, 16, 16), (8, 32, 16), (32, 8, 16), (16, 8, 16), (16, 8, 64), (8, 8, 32)];
         for (m, n, k) in shapes {
             for element in [ScalarType::F16, ScalarType::S8, ScalarType::S4, ScalarType::S32] {
@@ -189,8 +190,8 @@ mod tests {
             .sum()
     }
 
-    /// Is the value of each lane where CUTLASS's strides say, which count down the columns of a matrix with `rows` rows
-    /// (of B: along its rows, as it is transposed there)?
+    /// True if each lane's values are where CUTLASS's strides put them. CUTLASS counts down the columns of
+    /// a matrix with `rows` rows, and along the rows of B, which it transposes.
     fn agrees(layout: &Layout, extent: Extent, lanes: Strides, values: Strides) -> bool {
         (0..WARP).all(|lane| {
             layout.elements.iter().enumerate().all(|(value, element)| {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_lie_as_in_the_traits_of_cutlass() {
+    fn tile_layout_matches_cutlass_traits() {
         use MatrixRole::{A, Accumulator, B};
         use ScalarType::{F16, F32, F64, S4, S8, S32, Tf32};
         let cases: [(_, _, _, usize, Strides, Strides); 15] = [
@@ -232,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn four_matrices_lie_as_in_the_traits_of_cutlass() {
+    fn quad_pair_layout_matches_cutlass_traits() {
         use MatrixRole::{A, Accumulator};
-        // A lane's number in its eight is that of its quad's four, then the upper half.
+        // A lane's number among its eight is its number in the quad's four, plus the upper half.
         let quads: [(_, _, _, usize, Strides, Strides); 4] = [
             (A, ScalarType::F16, false, 2, &[(4, 1), (2, 4)], &[(4, 8)]),
             (A, ScalarType::F16, true, 2, &[(4, 8), (2, 4)], &[(4, 1)]),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn four_matrices_of_eight_lanes_hold_each_element_once() {
+    fn quad_pairs_hold_each_element_once() {
         let shape = MatrixShape { m: 8, n: 8, k: 4 };
         for role in ROLES {
             for element in [ScalarType::F16, ScalarType::F32] {

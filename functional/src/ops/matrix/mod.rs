@@ -1,8 +1,9 @@
-//! Warp-level matrix instructions (PTX manual 9.7.14): products of matrices spread over the registers of a warp.
+//! Warp-level matrix instructions (PTX manual 9.7.14): products of matrices distributed over the registers
+//! of a warp.
 //!
-//! A fragment has more registers than an op has operands: the program keeps them in tables ([`Matrices`]), and an op
-//! names its line. All shapes and types go through the same few functions: a fragment becomes a matrix of numbers, by a
-//! [`layout`] worked out when the instruction is bound.
+//! A fragment has more registers than an op has operands. The program therefore stores operands in tables
+//! ([`Matrices`]), and an op holds the index of its entry. All shapes and types share a few functions,
+//! which convert a fragment to a matrix of numbers by a [`layout`] computed at binding.
 
 mod accumulate;
 mod bytes;
@@ -34,7 +35,7 @@ use transfer::{
 };
 use warpgroup::WarpgroupProduct;
 
-/// The operands of a program's matrix instructions.
+/// Operands of a program's matrix instructions.
 #[derive(Debug, Default)]
 pub struct Matrices {
     products: Vec<Product>,
@@ -44,12 +45,12 @@ pub struct Matrices {
     warpgroups: Vec<WarpgroupProduct>,
 }
 
-/// The row of members: every lane takes part.
+/// Row of members with all lanes.
 fn all_lanes(b: &mut Binder<'_, '_>) -> u32 {
     b.constant(u32::MAX.into(), false)
 }
 
-/// What stands in the place `name` of an instruction.
+/// Fragment of operand `name` of an instruction.
 fn fragment(b: &Binder<'_, '_>, i: &Instruction, name: &str) -> Result<Fragment, BindError> {
     let mnemonic = i.op.line().parsed().mnemonic;
     Fragment::of(mnemonic, name, &i.tokens).ok_or_else(|| b.error("not a fragment"))
@@ -72,7 +73,7 @@ fn rows(
     };
     if registers.len() != fragment.registers as usize {
         return Err(b.error(format!(
-            "{} registers where {} are needed",
+            "the operand has {} registers; it needs {}",
             registers.len(),
             fragment.registers
         )));
@@ -86,14 +87,14 @@ fn rows(
 
 fn addresses(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Addresses, BindError> {
     let Place::Rows { space, row, wide, offset } = place(b, i, operand)? else {
-        return Err(b.error("a matrix cannot lie in the kernel's parameters"));
+        return Err(b.error("a matrix in the kernel's parameters is not allowed"));
     };
     let resolve = by_space!(space, wide, |S| resolve::<S>);
     let slot = b.next_slot();
     Ok(Addresses { resolve, row, wide, offset, slot })
 }
 
-/// Binds `wmma.load` or `wmma.store`: registers, address and stride stand in these places.
+/// Binds `wmma.load` or `wmma.store` with registers, address and stride in these operands.
 fn bind_tile(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address: usize) -> Bound {
     let load = registers == 0;
     let fragment = fragment(b, i, "d")?;
@@ -173,7 +174,7 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// What the factors are multiplied by: from operand `first` on stand registers and selectors of A's and of B's scales.
+/// Scales of the factors: from operand `first` on, registers and selectors of A's and B's scales.
 fn scaling(b: &mut Binder<'_, '_>, i: &Instruction, first: usize) -> Result<Scaling, BindError> {
     let mut scales = |register: usize| {
         let row = match &i.operands[register] {
@@ -181,10 +182,10 @@ fn scaling(b: &mut Binder<'_, '_>, i: &Instruction, first: usize) -> Result<Scal
             operand => b.source(operand, ScalarType::B32)?,
         };
         let Operand::Vector(selector) = &i.operands[register + 1] else {
-            return Err(b.error("a selector of scales has two numbers"));
+            return Err(b.error("the scale selector must be a pair of numbers"));
         };
         let [byte, lanes] = selector.as_slice() else {
-            return Err(b.error("a selector of scales has two numbers"));
+            return Err(b.error("the scale selector must be a pair of numbers"));
         };
         let (byte, lanes) = (b.source(byte, ScalarType::U16)?, b.source(lanes, ScalarType::U16)?);
         Ok(Scales { row, byte, lanes })
@@ -200,7 +201,7 @@ fn scaling(b: &mut Binder<'_, '_>, i: &Instruction, first: usize) -> Result<Scal
     Ok(Scaling { a: of_a, b: of_b, parts, powers: i.last_type() == Some(ScalarType::Ue8m0) })
 }
 
-/// Where the elements of a sparse A stand; metadata and selector are these operands.
+/// Sparsity of A, from the operands for metadata and selector.
 fn sparsity(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -210,18 +211,18 @@ fn sparsity(
 ) -> Result<Sparsity, BindError> {
     let row = b.source(&i.operands[metadata], ScalarType::B32)?;
     let Operand::Immediate(selector) = i.operands[selector] else {
-        return Err(b.error("the sparsity selector is a constant"));
+        return Err(b.error("the sparsity selector must be a constant"));
     };
     Sparsity::new(row, selector, shape, element_bits)
-        .ok_or_else(|| b.error(format!("{selector} is no sparsity selector of this shape")))
+        .ok_or_else(|| b.error(format!("sparsity selector {selector} is invalid for this shape")))
 }
 
-/// The oldest shape of `mma`, on binary16 numbers, has a layout of its own.
+/// True for the oldest shape of `mma`, on binary16 numbers, which has its own layout.
 fn is_quad_pair(i: &Instruction, shape: MatrixShape) -> bool {
     shape == MatrixShape { m: 8, n: 8, k: 4 } && i.last_type() != Some(ScalarType::F64)
 }
 
-/// Is the factor's layout `.col`? A's is written first.
+/// True if the factor's layout is `.col`; A's layout is written first.
 fn is_by_column(i: &Instruction, role: MatrixRole) -> bool {
     let mut layouts = i.modifiers().filter(|modifier| matches!(modifier, Modifier::Row | Modifier::Col));
     let (a, b) = (layouts.next(), layouts.next());
@@ -239,7 +240,7 @@ fn rounding(i: &Instruction) -> Round {
     named.unwrap_or(Round::Nearest)
 }
 
-/// Binds `ldmatrix` or `stmatrix`: registers and address stand in these places.
+/// Binds `ldmatrix` or `stmatrix` with registers and address in these operands.
 fn bind_eights(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address: usize) -> Bound {
     let load = registers == 0;
     let fragment = fragment(b, i, "d")?;
@@ -254,7 +255,7 @@ fn bind_eights(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, addres
     Ok(())
 }
 
-/// Binds `ldmatrix` or `stmatrix` of bytes: registers and address stand in these places.
+/// Binds `ldmatrix` or `stmatrix` of bytes with registers and address in these operands.
 fn bind_bytes(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address: usize) -> Bound {
     let load = registers == 0;
     let fragment = fragment(b, i, "d")?;

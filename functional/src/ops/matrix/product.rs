@@ -1,4 +1,4 @@
-//! The products themselves: `wmma.mma` and `mma.sync` (PTX manual 9.7.14.4.5, 9.7.14.5.14).
+//! Matrix products: `wmma.mma` and `mma.sync` (PTX manual 9.7.14.4.5, 9.7.14.5.14).
 
 use half::f16;
 use ptx_frontend::isa::{MatrixShape, ScalarType};
@@ -14,14 +14,14 @@ use crate::engine::running::Running;
 use crate::number::canonical;
 use crate::number::half::{Bf16, F16, HalfFormat};
 
-/// A product's operands.
+/// Operands of a product.
 #[derive(Debug)]
 pub struct Product {
     pub(super) shape: MatrixShape,
     pub(super) sum: Sum,
-    /// Which elements of A are there, if not all.
+    /// Present elements of a sparse A.
     pub(super) sparsity: Option<Sparsity>,
-    /// What A and B are multiplied by.
+    /// Scales of A and B.
     pub(super) scaling: Option<Scaling>,
     /// `.satfinite`.
     pub(super) saturate: bool,
@@ -31,20 +31,20 @@ pub struct Product {
     pub(super) c: Spread,
 }
 
-/// A matrix spread over registers.
+/// A matrix distributed over registers.
 #[derive(Debug)]
 pub(super) struct Spread {
     /// Rows of the registers.
     pub(super) rows: Vec<u32>,
     pub(super) element: ScalarType,
-    /// Bits of an element in a register.
+    /// Bits per element in a register.
     pub(super) bits: u32,
     pub(super) layout: Layout,
-    /// Elements of one matrix; there may be several, one after another.
+    /// Elements per matrix; several matrices follow each other.
     pub(super) len: usize,
 }
 
-/// The most elements that A, B and C have: those of m16n8k64; of sparse m16n8k128; and of m16n16k16.
+/// Maximum elements of A, B and C: those of m16n8k64, sparse m16n8k128, and m16n16k16.
 const MOST_A: usize = 1024;
 const MOST_B: usize = 1024;
 const MOST_C: usize = 256;
@@ -53,7 +53,7 @@ const MOST_C: usize = 256;
 unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(product) = grid.program.matrices.products.get(op.immediate as usize) else { return Flow::Next };
-    // SAFETY: `e` is a row of words, the product's rows are those of registers of the elements' width.
+    // SAFETY: `e` is a 32-bit row, and the product's rows are registers of the elements' width.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
@@ -82,24 +82,24 @@ unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 per_level! {
-    /// The product of the site that `immediate` names; `e` is the row of members.
+    /// Product of table entry `immediate`; `e` is the row of members.
     pub(super) fn multiply<> = multiply_body
 }
 
 impl Product {
-    /// Pairs of matrices that are multiplied.
+    /// Number of multiplied pairs of matrices.
     fn matrices(&self) -> usize {
         (self.d.rows.len() * self.d.layout.per_register * WARP / self.d.len).max(1)
     }
 }
 
-/// The elements as numbers; of single bits 32 are one number.
+/// Elements as numbers; 32 single bits form one number.
 #[inline(always)]
 pub(super) unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64]) {
     let layout = &spread.layout;
     for (&row, places) in spread.rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
         for (i, first) in places.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let values = unsafe {
                 match spread.element {
                     ScalarType::F64 => w.read_row::<u64>(row).map(f64::from_bits),
@@ -123,9 +123,9 @@ pub(super) fn decode((element, bits): (ScalarType, u32), words: &[u32; WARP], i:
         ScalarType::E4m3 => words.map(|word| f64::from(e4m3((word >> shift) as u8))),
         ScalarType::E3m2 => words.map(|word| small_float(word >> shift, 3, 2)),
         ScalarType::E2m3 => words.map(|word| small_float(word >> shift, 2, 3)),
-        // In a byte it stands in the middle.
+        // The element is in the middle of its byte.
         ScalarType::E2m1 => words.map(|word| small_float(word >> (shift + (bits - 4) / 2), 2, 1)),
-        // The upper byte of a binary16 number.
+        // The element is the upper byte of a binary16 number.
         ScalarType::E5m2 => words.map(|word| f64::from(F16::widen(((word >> shift) as u16) << 8))),
         ScalarType::Tf32 => words.map(|word| f64::from(f32::from_bits(word & !0x1fff))),
         ScalarType::F32 => words.map(|word| f64::from(f32::from_bits(word))),
@@ -138,7 +138,7 @@ pub(super) fn decode((element, bits): (ScalarType, u32), words: &[u32; WARP], i:
     }
 }
 
-/// The number in the low bits, of so many exponent and fraction bits below a sign: all of them are finite.
+/// Number in the low bits, with a sign, `exponent_bits` and `fraction_bits`; all codes are finite.
 fn small_float(code: u32, exponent_bits: u32, fraction_bits: u32) -> f64 {
     let fraction = code & ((1 << fraction_bits) - 1);
     let exponent = code >> fraction_bits & ((1 << exponent_bits) - 1);
@@ -149,15 +149,15 @@ fn small_float(code: u32, exponent_bits: u32, fraction_bits: u32) -> f64 {
     if code >> (exponent_bits + fraction_bits) & 1 != 0 { -magnitude } else { magnitude }
 }
 
-/// 2 to this power, which is one of a normal number.
+/// 2^exponent, for the exponent of a normal number.
 pub(super) fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// A number of 4 exponent and 3 fraction bits: no infinity, and a single NaN of each sign (manual 5.2.3).
+/// Number with 4 exponent and 3 fraction bits: no infinity, and one NaN per sign (PTX manual 5.2.3).
 #[inline(always)]
 pub(super) fn e4m3(bits: u8) -> f32 {
-    /// What the bias of single precision's exponent is larger by, as a factor: 2^120.
+    /// Factor 2^120 for the difference of the exponent biases.
     const SCALE: f32 = f32::from_bits((127 + 120) << 23);
     let magnitude = u32::from(bits & 0x7f);
     let sign = u32::from(bits & 0x80) << 24;
@@ -170,7 +170,7 @@ pub(super) unsafe fn write(w: &mut Running<'_>, d: &Spread, saturate: bool, numb
     let Spread { rows, element, layout, .. } = d;
     for (&row, places) in rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
         let value = |lane: usize, i: usize| numbers[usize::from(layout.lanes[lane] + places[i])];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match element {
                 ScalarType::F64 => {
@@ -192,24 +192,24 @@ pub(super) unsafe fn write(w: &mut Running<'_>, d: &Spread, saturate: bool, numb
     }
 }
 
-/// The bits in binary32, which has the number. Saturated, what is no finite number becomes one.
+/// Bits of `x` in binary32, which represents it exactly. Saturation makes the result finite.
 fn single(x: f64, saturate: bool) -> u32 {
     let x = if saturate { finite(x, f32::MAX.into()) } else { x };
     canonical(x as f32).to_bits()
 }
 
-/// The bits of the nearest number of binary16; saturated as in [`single`].
+/// Bits of the nearest binary16 number, saturated as in [`single`].
 fn half(x: f64, saturate: bool) -> u32 {
     let x = if saturate { finite(x, f16::MAX.into()) } else { x };
     F16::narrow(x as f32).into()
 }
 
-/// Between the largest numbers of either sign; 0 for NaN.
+/// `x` clamped to ±`most`; 0 for NaN.
 fn finite(x: f64, most: f64) -> f64 {
     if x.is_nan() { 0.0 } else { x.clamp(-most, most) }
 }
 
-/// An integer's 32 lowest bits, or the nearest of 32 bits.
+/// Low 32 bits of an integer, or the integer clamped to 32 bits.
 fn integer(x: f64, saturate: bool) -> u32 {
     let whole = x as i64;
     if saturate { whole.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { whole as u32 }

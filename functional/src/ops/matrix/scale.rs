@@ -1,9 +1,10 @@
-//! Scales of the factors of a product (PTX manual 9.7.14.3): each row of A and each column of B, or each half or quarter
-//! of it, has a scale, which stands in a byte of a lane's register.
+//! Scales of the factors of a product (PTX manual 9.7.14.3). Each row of A and column of B, or each half or
+//! quarter of it, has a scale in a byte of a lane's register.
 //!
-//! A lane is number `t` of group `g` (`lane = 4 g + t`). The scales of row `g` of A stand in lane `t = 2 s` of group `g`,
-//! those of row `g + 8` in lane `t = 2 s + 1`, where `s` is the pair of lanes that the instruction selects; those of
-//! column `g` of B in lane `t = s` of group `g`. The byte that it selects has the first scale, the next ones the others.
+//! A lane is number `t` of group `g` (`lane = 4 g + t`), and `s` is the pair of lanes that the instruction
+//! selects. Lane `t = 2 s` of group `g` holds the scales of row `g` of A, and lane `t = 2 s + 1` those of
+//! row `g + 8`. Lane `t = s` of group `g` holds the scales of column `g` of B. The selected byte holds the
+//! first scale, and the following bytes the others.
 
 use ptx_frontend::isa::MatrixShape;
 
@@ -11,30 +12,31 @@ use super::product::{e4m3, power_of_two};
 use crate::engine::lane::WARP;
 use crate::engine::running::Running;
 
-/// Where the scales of a factor stand: rows of words.
+/// Location of a factor's scales.
 #[derive(Debug)]
 pub(super) struct Scales {
-    /// The registers.
+    /// Row of the scale registers.
     pub(super) row: u32,
-    /// Number of the first byte.
+    /// Row of the selector of the first byte.
     pub(super) byte: u32,
-    /// Number of the lanes.
+    /// Row of the selector of the lanes.
     pub(super) lanes: u32,
 }
 
-/// The scales of both factors.
+/// Scales of both factors.
 #[derive(Debug)]
 pub(super) struct Scaling {
     pub(super) a: Scales,
     pub(super) b: Scales,
-    /// Scales of a row of A, or column of B.
+    /// Scales per row of A or column of B.
     pub(super) parts: usize,
-    /// Scales are powers of 2, else numbers of 4 exponent and 3 fraction bits.
+    /// True for power-of-2 scales; else numbers with 4 exponent and 3 fraction bits.
     pub(super) powers: bool,
 }
 
 impl Scaling {
-    /// Multiplies A and B, stored row by row; A has `a_columns`, fewer than the shape's where it is sparse.
+    /// Scales A and B, stored in row-major order; A has `a_columns` columns, fewer than the shape's if
+    /// sparse.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
@@ -48,7 +50,7 @@ impl Scaling {
     ) {
         let (n, k) = (shape.n as usize, shape.k as usize);
         let part = |columns: usize| columns / self.parts;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let ((of_a, select_a), (of_b, select_b)) = unsafe { (self.a.read(w), self.b.read(w)) };
         for (row, elements) in a.chunks_exact_mut(a_columns).enumerate().take(shape.m as usize) {
             let lane = 4 * (row % 8) + 2 * (select_a.lane & 1) + row / 8;
@@ -74,19 +76,19 @@ impl Scaling {
     }
 }
 
-/// Which lanes and bytes are meant.
+/// Selected lanes and bytes.
 struct Selected {
     lane: usize,
     byte: usize,
 }
 
 impl Scales {
-    /// The registers, and which of them. The selection is the same in all lanes; the first one's is taken.
+    /// Scale registers and selection. The selection is equal in all lanes, and the first lane's is used.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     unsafe fn read(&self, w: &Running<'_>) -> ([u32; WARP], Selected) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let number = |row| w.read_lane::<u32>(row, 0) as usize & 3;
             let selected = Selected { lane: number(self.lanes), byte: number(self.byte) };

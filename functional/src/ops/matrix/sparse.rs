@@ -1,57 +1,59 @@
-//! Structured sparsity (PTX manual 9.7.14.6.1): of each chunk of a row of A half the elements are there, and metadata say
-//! which. Elements of A's fragment lie as those of a dense matrix with half the columns.
+//! Structured sparsity (PTX manual 9.7.14.6.1): half of the elements in each chunk of a row of A are
+//! present, as given by metadata. A's fragment has the layout of a dense matrix with half the columns.
 //!
-//! A chunk has four columns and two elements; of 4-bit integers eight columns and two pairs of elements; of tf32 numbers
-//! two columns and one element, whose metadata are written as those of its two halves (0b0100 or 0b1110). Its metadata
-//! are two 2-bit indices, that of the first element or pair lowest.
+//! A chunk has four columns and two elements. For 4-bit integers, a chunk has eight columns and two pairs
+//! of elements. For tf32, a chunk has two columns and one element, whose metadata describe its two halves
+//! (0b0100 or 0b1110). The metadata of a chunk are two 2-bit indices, the first element's or pair's in the
+//! low bits.
 //!
-//! The metadata of rows `g` and `g + 8` stand in the lanes of group `g` (`lane / 4`), one word in each of one, two or four
-//! lanes, from the one that the selector names. For elements of 16 and 32 bits a word has those of four chunks of row `g`
-//! in its lower half, of row `g + 8` in its upper one; the second word goes on along K. For elements of 4 and 8 bits a
-//! word has those of eight chunks of one row: `g`, `g + 8`, and once more further along K. (The figures of the manual;
-//! the order in which CUTLASS lays metadata out for the hardware is the same.)
+//! Lanes of group `g` (`lane / 4`) hold the metadata of rows `g` and `g + 8`: one word in each of one, two
+//! or four lanes, from the lane that the selector names.
+//! A word for 16-bit and 32-bit elements holds four chunks of row `g` in its lower half and of row `g + 8`
+//! in its upper half; the second word continues along K. A word for 4-bit and 8-bit elements holds eight
+//! chunks of one row: `g`, `g + 8`, then both again further along K. The layout follows the manual's
+//! figures and agrees with CUTLASS's order of metadata for the hardware.
 //!
-//! Only the elements that are there are multiplied and summed, in the order of [`super::accumulate`].
+//! Only present elements are multiplied and summed, in the order of [`super::accumulate`].
 
 use ptx_frontend::isa::MatrixShape;
 
 use super::accumulate::{Sum, accumulate};
 use crate::engine::lane::WARP;
 
-/// How A's elements are found.
+/// Location of A's elements.
 #[derive(Debug)]
 pub(super) struct Sparsity {
     /// Row of the metadata.
     pub(super) row: u32,
-    /// First lane of each group that has metadata.
+    /// First lane of each group with metadata.
     first: usize,
-    /// Columns of a chunk; half as many elements are there.
+    /// Columns per chunk, half of them present.
     chunk: usize,
-    /// A word's halves belong to two rows.
+    /// True if a word's halves belong to two rows.
     in_halves: bool,
 }
 
-/// The shape of the elements that are there.
+/// Shape of the present elements.
 pub(super) fn half_of(shape: MatrixShape) -> MatrixShape {
     MatrixShape { k: shape.k / 2, ..shape }
 }
 
 impl Sparsity {
-    /// For A of elements of so many bits; `None` if the shape has no such selector.
+    /// Sparsity of an A with `element_bits`-bit elements; `None` for an invalid selector.
     pub(super) fn new(row: u32, selector: u64, shape: MatrixShape, element_bits: u32) -> Option<Sparsity> {
         let chunk = match element_bits {
             32 => 2,
             4 => 8,
             _ => 4,
         };
-        // Four bits for each chunk of two rows.
+        // Each chunk of two rows has four bits per row.
         let words = 2 * 4 * (shape.k as usize / chunk) / 32;
         let first = usize::try_from(selector).ok()?.checked_mul(words)?;
         let in_halves = element_bits >= 16;
         (first.checked_add(words)? <= 4).then_some(Sparsity { row, first, chunk, in_halves })
     }
 
-    /// The two indices of a chunk of a row, first lowest.
+    /// Indices of a chunk of a row, the first in the low bits.
     fn indices(&self, metadata: &[u32; WARP], row: usize, chunk: usize) -> u32 {
         let (group, lower) = (row % 8, row / 8);
         let (word, nibble) = if self.in_halves {
@@ -63,7 +65,7 @@ impl Sparsity {
         metadata.get(lane).map_or(0, |word| word >> (4 * nibble) & 15)
     }
 
-    /// The column that an element of a row has in the whole matrix.
+    /// Column of a row's element in the dense matrix.
     fn column(&self, metadata: &[u32; WARP], row: usize, element: usize) -> usize {
         let there = self.chunk / 2;
         let (chunk, element) = (element / there, element % there);
@@ -77,7 +79,7 @@ impl Sparsity {
         chunk * self.chunk + within
     }
 
-    /// `sums += a * b`, `a` without the elements that are not there.
+    /// `sums += a * b`, where `a` holds only present elements.
     pub(super) fn accumulate(
         &self,
         how: Sum,
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_two_wide_elements_is_there() {
+    fn one_of_two_wide_elements_is_present() {
         let mut metadata = [0; WARP];
         metadata[4] = 0x4e4e_ee44;
         assert_eq!(columns(ScalarType::Tf32, 8, metadata, 1), [0, 2, 5, 7]);
@@ -130,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_narrow_elements_are_there() {
+    fn pairs_of_narrow_elements_are_present() {
         let mut metadata = [0; WARP];
         metadata[1] = 0xd;
         assert_eq!(columns(ScalarType::U4, 64, metadata, 8)[..4], [2, 3, 6, 7]);
     }
 
     #[test]
-    fn a_selector_names_lanes_of_a_group() {
+    fn selectors_name_lanes_of_a_group() {
         let shape = MatrixShape { m: 16, n: 8, k: 16 };
         assert!(Sparsity::new(0, 3, shape, 16).is_some());
         assert!(Sparsity::new(0, 2, MatrixShape { k: 32, ..shape }, 16).is_none());

@@ -1,5 +1,5 @@
-//! Matrices between memory and registers: `wmma.load`, `wmma.store` (PTX manual 9.7.14.4.3, 9.7.14.4.4), `ldmatrix`,
-//! `stmatrix` and `movmatrix` (9.7.14.5.15 to 17).
+//! Transfer of matrices between memory and registers: `wmma.load`, `wmma.store` (PTX manual 9.7.14.4.3,
+//! 9.7.14.4.4), `ldmatrix`, `stmatrix` and `movmatrix` (9.7.14.5.15 to 17).
 
 use super::layout::{Extent, Layout};
 use crate::engine::access::Space;
@@ -8,20 +8,20 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 
-/// Finds the host address of consecutive bytes that a lane may access.
+/// Translates an accessible byte range of a lane to a host address.
 type Resolve = fn(&mut Running<'_>, &Stretch) -> Result<*mut u8, FaultKind>;
 
-/// Consecutive bytes.
+/// A byte range.
 pub(super) struct Stretch {
     slot: u32,
     lane: usize,
     address: u64,
     bytes: u32,
-    /// Power of two.
+    /// Alignment, a power of two.
     align: u32,
 }
 
-/// As a [`Resolve`], for one space.
+/// [`Resolve`] for one space.
 pub(super) fn resolve<S: Space>(w: &mut Running<'_>, stretch: &Stretch) -> Result<*mut u8, FaultKind> {
     let Stretch { slot, lane, address, bytes, align } = *stretch;
     if address & u64::from(align - 1) != 0 {
@@ -34,24 +34,24 @@ pub(super) fn resolve<S: Space>(w: &mut Running<'_>, stretch: &Stretch) -> Resul
     })
 }
 
-/// The addresses of an access: a row plus an offset.
+/// Addresses of an access: a row plus an offset.
 #[derive(Debug)]
 pub(super) struct Addresses {
     pub(super) resolve: Resolve,
     pub(super) row: u32,
-    /// The row's words are double words.
+    /// True for a 64-bit row.
     pub(super) wide: bool,
     pub(super) offset: i64,
     pub(super) slot: u32,
 }
 
 impl Addresses {
-    /// The address that a lane holds.
+    /// Address of a lane.
     ///
     /// # Safety
-    /// The row is one of the frame, of this width; `lane` is below 32.
+    /// The row is a frame row of this width, and `lane` is below 32.
     unsafe fn of_lane(&self, w: &Running<'_>, lane: usize) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if self.wide {
                 w.read_lane::<u64>(self.row, lane).wrapping_add_signed(self.offset)
@@ -63,7 +63,7 @@ impl Addresses {
 }
 
 impl Addresses {
-    /// Where the 16 bytes stand whose address a lane holds.
+    /// Host address of 16 bytes at a lane's address.
     ///
     /// # Safety
     /// As for [`Addresses::of_lane`].
@@ -72,20 +72,20 @@ impl Addresses {
         w: &mut Running<'_>,
         lane: usize,
     ) -> Result<*mut u8, FaultKind> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let address = unsafe { self.of_lane(w, lane) };
         (self.resolve)(w, &Stretch { slot: self.slot, lane, address, bytes: EIGHT, align: EIGHT })
     }
 
-    /// As [`Addresses::sixteen_bytes`], half as many.
+    /// [`Addresses::sixteen_bytes`] for eight bytes.
     pub(super) unsafe fn eight_bytes(&self, w: &mut Running<'_>, lane: usize) -> Result<*mut u8, FaultKind> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let address = unsafe { self.of_lane(w, lane) };
         (self.resolve)(w, &Stretch { slot: self.slot, lane, address, bytes: EIGHT / 2, align: EIGHT / 2 })
     }
 }
 
-/// A matrix in memory and its fragment, of `wmma.load` or `wmma.store`.
+/// A matrix in memory and its fragment, for `wmma.load` or `wmma.store`.
 #[derive(Debug)]
 pub struct Tile {
     pub(super) addresses: Addresses,
@@ -93,43 +93,43 @@ pub struct Tile {
     pub(super) rows: Vec<u32>,
     pub(super) layout: Layout,
     pub(super) extent: Extent,
-    /// Columns, not rows, are consecutive in memory.
+    /// True if columns are consecutive in memory, not rows.
     pub(super) by_column: bool,
-    /// Row of the stride in elements of `stride_bits` bits; `None` if lines follow one another.
+    /// Row of the stride in elements of `stride_bits` bits; `None` for contiguous lines.
     pub(super) stride: Option<u32>,
     pub(super) stride_bits: u32,
 }
 
-/// The most elements of a matrix that is loaded or stored, and bytes of a line of one.
+/// Maximum elements per loaded or stored matrix, and bytes per line.
 const MOST: usize = 512;
 const LONGEST_LINE: usize = 128;
 
 impl Tile {
-    /// Lines and elements of a line.
+    /// Number of lines, and elements per line.
     fn lines(&self) -> (usize, usize) {
         let Extent { rows, columns, .. } = self.extent;
         if self.by_column { (columns, rows) } else { (rows, columns) }
     }
 
-    /// Element `position` of line `line`, in the matrix row by row.
+    /// Row-major index of element `position` of line `line`.
     fn place(&self, line: usize, position: usize) -> usize {
         let columns = self.extent.columns;
         if self.by_column { position * columns + line } else { line * columns + position }
     }
 
-    /// Bytes of an element.
+    /// Bytes per element.
     fn width(&self) -> usize {
         self.extent.bits as usize / 8
     }
 
-    /// Where a line stands in memory. The address and stride are the same in all lanes; the lowest's is taken.
+    /// Address of a line. Address and stride are equal in all lanes, and the lowest lane's are used.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     unsafe fn line(&self, w: &mut Running<'_>, line: usize) -> Result<*mut u8, FaultKind> {
         let lane = w.mask.trailing_zeros() as usize & 31;
         let bytes = self.lines().1 * self.width();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (first, stride) = unsafe { (self.addresses.of_lane(w, lane), self.bytes_between_lines(w, lane)) };
         let address = first.wrapping_add(stride * line as u64);
         let address = if self.addresses.wide { address } else { address & 0xffff_ffff };
@@ -140,13 +140,14 @@ impl Tile {
 }
 
 impl Tile {
-    /// Where each lane's first element stands. The address and stride are the same in all lanes; the lowest's is taken.
+    /// Address of each lane's first element. Address and stride are equal in all lanes, and the lowest
+    /// lane's are used.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     pub(crate) unsafe fn lane_addresses(&self, w: &Running<'_>) -> [u64; WARP] {
         let lane = w.mask.trailing_zeros() as usize & 31;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (first, stride) = unsafe { (self.addresses.of_lane(w, lane), self.bytes_between_lines(w, lane)) };
         let first_element = self.layout.elements.first().copied().unwrap_or(0);
         self.layout.lanes.map(|lane| {
@@ -160,7 +161,7 @@ impl Tile {
     /// # Safety
     /// As for [`Addresses::of_lane`].
     unsafe fn bytes_between_lines(&self, w: &Running<'_>, lane: usize) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         match self.stride.map(|row| unsafe { w.read_lane::<u32>(row, lane) }) {
             Some(elements) => u64::from(elements) * u64::from(self.stride_bits) / 8,
             None => (self.lines().1 * self.width()) as u64,
@@ -168,13 +169,13 @@ impl Tile {
     }
 }
 
-/// `wmma.load` of the tile that `immediate` names; `e` is the row of members.
+/// `wmma.load` of the tile in table entry `immediate`; `e` is the row of members.
 pub(super) fn load_tile(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(tile) = grid.program.matrices.tiles.get(op.immediate as usize) else { return Flow::Next };
     let (lines, length) = tile.lines();
     let mut matrix = [0u64; MOST];
-    // SAFETY: rows as the binder gave them; lines were checked.
+    // SAFETY: the binder allocated the rows, and the lines were checked.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
@@ -208,13 +209,13 @@ pub(super) fn load_tile(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `wmma.store` of the tile that `immediate` names; `e` is the row of members.
+/// `wmma.store` of the tile in table entry `immediate`; `e` is the row of members.
 pub(super) fn store_tile(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(tile) = grid.program.matrices.tiles.get(op.immediate as usize) else { return Flow::Next };
     let (lines, length) = tile.lines();
     let mut matrix = [0u64; MOST];
-    // SAFETY: rows as the binder gave them; lines were checked.
+    // SAFETY: the binder allocated the rows, and the lines were checked.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
@@ -245,12 +246,12 @@ pub(super) fn store_tile(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Matrices of 8 by 8 16-bit elements, of `ldmatrix` or `stmatrix`. A matrix's rows stand where the lanes say; lane
+/// Matrices of 8 by 8 16-bit elements, for `ldmatrix` or `stmatrix`. Lanes supply the row addresses. Lane
 /// `4 r + c` holds elements `2 c` and `2 c + 1` of row `r`, or of column `r` if transposed.
 #[derive(Debug)]
 pub struct Eights {
     pub(super) addresses: Addresses,
-    /// A row of the frame for each matrix.
+    /// One frame row per matrix.
     pub(super) rows: Vec<u32>,
     pub(super) transposed: bool,
 }
@@ -259,20 +260,20 @@ pub struct Eights {
 const EIGHT: u32 = 16;
 
 impl Eights {
-    /// Where row `row` of matrix `matrix` stands: at the address in lane `8 * matrix + row`.
+    /// Address of row `row` of matrix `matrix`, from lane `8 * matrix + row`.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.addresses.sixteen_bytes(w, (8 * matrix + row) & 31) }
     }
 }
 
-/// A matrix of 8 by 8 elements, by rows.
+/// A matrix of 8 by 8 elements, in rows.
 type Matrix = [[u16; 8]; 8];
 
-/// What the lanes hold of a matrix.
+/// Register values of the lanes for a matrix.
 fn words_of(matrix: &Matrix, transposed: bool) -> [u32; WARP] {
     let element = |row: usize, column: usize| {
         u32::from(if transposed { matrix[column][row] } else { matrix[row][column] })
@@ -283,7 +284,7 @@ fn words_of(matrix: &Matrix, transposed: bool) -> [u32; WARP] {
     })
 }
 
-/// The matrix of which the lanes hold these words.
+/// Matrix for the lanes' register values.
 fn matrix_of(words: &[u32; WARP], transposed: bool) -> Matrix {
     let mut matrix = [[0; 8]; 8];
     for (lane, word) in words.iter().enumerate() {
@@ -296,12 +297,12 @@ fn matrix_of(words: &[u32; WARP], transposed: bool) -> Matrix {
     matrix
 }
 
-/// `ldmatrix` of the matrices that `immediate` names; `e` is the row of members.
+/// `ldmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
 pub(super) fn load_eights(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(eights) = grid.program.matrices.eights.get(op.immediate as usize) else { return Flow::Next };
-    // SAFETY: rows as the binder gave them; each row of a matrix was checked. All are read before the first register
-    // is written, as one may hold the addresses.
+    // SAFETY: the binder allocated the rows, and each matrix row was checked. All are read before the first
+    // register is written, because a register may hold the addresses.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
@@ -324,7 +325,7 @@ pub(super) fn load_eights(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `stmatrix` of the matrices that `immediate` names; `e` is the row of members.
+/// `stmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
 pub(super) fn store_eights(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(eights) = grid.program.matrices.eights.get(op.immediate as usize) else { return Flow::Next };
@@ -346,9 +347,9 @@ pub(super) fn store_eights(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `movmatrix`: d = a's matrix, transposed; `e` is the row of members.
+/// `movmatrix`: d = transposed matrix of a; `e` is the row of members.
 pub(super) fn transpose(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: rows of words.
+    // SAFETY: 32-bit rows.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;

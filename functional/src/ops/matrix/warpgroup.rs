@@ -1,14 +1,14 @@
-//! `wgmma` (PTX manual 9.7.15): products of a warpgroup, four warps side by side.
+//! `wgmma` (PTX manual 9.7.15): products of a warpgroup of four adjacent warps.
 //!
-//! Warp `w` of a warpgroup has rows `16 w` to `16 w + 15` of A and D in its registers, laid out as in `mma.sync` of 16
-//! rows; B, and A if it is not in registers, lie in shared memory. So the rows of one warp depend on no other warp, and
-//! each warp computes its own at once when it executes the instruction: there is never anything to wait for. A program
-//! must not change the matrices before all four warps have passed the instruction; the hardware needs all four for it
-//! to begin.
+//! Warp `w` of a warpgroup holds rows `16 w` to `16 w + 15` of A and D in its registers, with the layout of
+//! `mma.sync` for 16 rows. B, and A if it is not in registers, lie in shared memory. The rows of a warp
+//! thus depend on no other warp, and each warp computes its rows when it executes the instruction, so there
+//! is nothing to wait for. A program must not change the matrices before all four warps have passed the
+//! instruction, because the hardware starts only then.
 //!
-//! A matrix descriptor (9.7.15.5.1) says where a matrix lies in shared memory, in chunks of 16 bytes. With K consecutive
-//! in memory a chunk belongs to one row of A or column of B, and eight of these are a group; transposed, a chunk has
-//! elements of one K, and eight of these are a group.
+//! A matrix descriptor (9.7.15.5.1) describes the location of a matrix in shared memory, in chunks of 16
+//! bytes. With K consecutive in memory, a chunk belongs to one row of A or column of B; transposed, a chunk
+//! holds elements of one K. Eight such lines form a group.
 //!
 //! | order | from chunk to chunk | from line to line in a group | from group to group |
 //! |---|---|---|---|
@@ -17,8 +17,9 @@
 //! | transposed, no swizzle | stride offset | 16 bytes | leading offset |
 //! | transposed, swizzle of W bytes | 16 bytes; leading offset after W | W | stride offset |
 //!
-//! A swizzle exchanges chunks: to the chunk's number within W bytes is added, bit by bit, that of the address's 128
-//! bytes, counted from the base offset. (The canonical layouts of the manual and of CUTLASS's `mma_traits_sm90_gmma`.)
+//! A swizzle permutes chunks: the chunk's number within W bytes is XORed with the number of the address's
+//! 128-byte unit, counted from the base offset. These are the canonical layouts of the manual and of
+//! CUTLASS's `mma_traits_sm90_gmma`.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{MatrixRole, MatrixShape, Modifier, ScalarType};
@@ -37,15 +38,15 @@ use crate::fault::FaultKind;
 use crate::ops::control::bind_nothing;
 use crate::ops::{Bound, forms};
 
-/// Rows of A and D that a warp has.
+/// Rows of A and D per warp.
 const ROWS: u32 = 16;
-/// Bytes of a chunk.
+/// Bytes per chunk.
 const CHUNK: u64 = 16;
 
-/// The operands of a warpgroup's product.
+/// Operands of a warpgroup's product.
 #[derive(Debug)]
 pub(super) struct WarpgroupProduct {
-    /// Of a warp.
+    /// Shape for one warp.
     shape: MatrixShape,
     sum: Sum,
     saturate: bool,
@@ -53,11 +54,11 @@ pub(super) struct WarpgroupProduct {
     d: Spread,
     a: Factor,
     b: Factor,
-    /// D is a summand.
+    /// True if D is also a summand.
     adds: PredicateSource,
 }
 
-/// A factor.
+/// A factor of the product.
 #[derive(Debug)]
 struct Factor {
     place: FactorPlace,
@@ -75,15 +76,15 @@ enum FactorPlace {
     },
 }
 
-/// Where a matrix lies in shared memory, bytes.
+/// Location of a matrix in shared memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Descriptor {
     start: u64,
     leading: u64,
     stride: u64,
-    /// Of the swizzle's pattern, in units of 128.
+    /// Base offset of the swizzle pattern, in units of 128 bytes.
     base: u64,
-    /// Bytes within which chunks are exchanged; one chunk if none are.
+    /// Width of the swizzle in bytes; one chunk without a swizzle.
     width: u64,
 }
 
@@ -99,14 +100,14 @@ impl Descriptor {
         Descriptor { start: field(0), leading: field(16), stride: field(32), base: bits >> 49 & 7, width }
     }
 
-    /// Address of a chunk of a line, where K is consecutive: lines are rows of A, columns of B.
+    /// Address of a chunk of a line for consecutive K; lines are rows of A or columns of B.
     fn along_k(self, line: u64, chunk: u64) -> u64 {
         let per_width = self.width / CHUNK;
         let across = chunk % per_width * CHUNK + chunk / per_width * self.leading;
         self.swizzled(self.start + line % 8 * self.width + line / 8 * self.stride + across)
     }
 
-    /// Address of a chunk of rows of A or columns of B at one K, where these are consecutive.
+    /// Address of a chunk at one K for consecutive rows of A or columns of B.
     fn along_lines(self, k: u64, chunk: u64) -> u64 {
         let per_width = self.width / CHUNK;
         let (from_group, across) = if self.width == CHUNK {
@@ -124,13 +125,13 @@ impl Descriptor {
 }
 
 impl Factor {
-    /// Elements of a chunk; of single bits 32 are one.
+    /// Elements per word; 32 single bits form one.
     fn per_word(&self) -> usize {
         if self.element == ScalarType::B1 { 1 } else { 32 / self.element.bits() as usize }
     }
 
-    /// The factor as numbers: `lines` rows of A (from `first` on) or columns of B, `k` elements each. The place of an
-    /// element among the numbers is told by `place(line, k)`.
+    /// Loads the factor as numbers: `lines` rows of A (from `first` on) or columns of B, with `k` elements
+    /// each. `place(line, k)` returns the index of an element among the numbers.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
@@ -143,10 +144,10 @@ impl Factor {
         numbers: &mut [f64],
     ) -> Result<(), FaultKind> {
         match &self.place {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             FactorPlace::Registers(spread) => unsafe { read(w, spread, numbers) },
             FactorPlace::Shared { descriptor, transposed } => {
-                // SAFETY: the caller's promise. All lanes have the same descriptor.
+                // SAFETY: guaranteed by the caller. All lanes have the same descriptor.
                 let descriptor = Descriptor::decode(unsafe { w.read_lane::<u64>(*descriptor, 0) });
                 let per_chunk = 4 * self.per_word();
                 let (outer, inner) = if *transposed { (k, lines) } else { (lines, k) };
@@ -173,11 +174,11 @@ impl Factor {
         Ok(())
     }
 
-    /// The elements of the 16 bytes at an address of shared memory, the first at the lowest address.
+    /// Elements of the 16 bytes at a shared address, lowest address first.
     fn chunk(&self, w: &mut Running<'_>, address: u64) -> Result<[f64; 16], FaultKind> {
         let fault = FaultKind::IllegalAddress { address, width: CHUNK as u32, lane: 0 };
         let place = Shared::<u64>::resolve(w, 0, 0, address, CHUNK as u32).ok_or(fault)?;
-        // SAFETY: the 16 bytes were just found inside shared memory; the address is a multiple of 16.
+        // SAFETY: the 16 bytes lie in shared memory, and the address is a multiple of 16.
         let found = unsafe { place.cast::<[u32; 4]>().read() };
         let mut words = [0; WARP];
         words[..4].copy_from_slice(&found);
@@ -193,7 +194,7 @@ impl Factor {
     }
 }
 
-/// The product of the site that `immediate` names; `e` is the row of members.
+/// Product of table entry `immediate`; `e` is the row of members.
 unsafe fn multiply(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(product) = grid.program.matrices.warpgroups.get(op.immediate as usize) else {
@@ -201,11 +202,12 @@ unsafe fn multiply(w: &mut Running<'_>, op: &Op) -> Flow {
     };
     let MatrixShape { m, n, k } = product.shape;
     let (m, n) = (m as usize, n as usize);
-    // Single bits are words; of a sparse A half the elements are there.
+    // Single bits are grouped into words; a sparse A has half of its elements.
     let k = if product.a.element == ScalarType::B1 { k as usize / 32 } else { k as usize };
     let there = if product.sparsity.is_some() { k / 2 } else { k };
     let (mut a, mut b, mut sums) = (vec![0.0; m * there], vec![0.0; k * n], vec![0.0; m * n]);
-    // SAFETY: `e` is a row of words, descriptors of double words, the others those of registers of the elements' width.
+    // SAFETY: `e` is a 32-bit row, descriptors are 64-bit rows, and the others are registers of the
+    // elements' width.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
@@ -231,12 +233,12 @@ unsafe fn multiply(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// A constant operand that is one of two.
+/// Constant operand with one of two values.
 fn choice(b: &Binder<'_, '_>, operand: &Operand, no: i32, yes: i32) -> Result<bool, BindError> {
     match operand {
         Operand::Immediate(value) if *value as i32 == no => Ok(false),
         Operand::Immediate(value) if *value as i32 == yes => Ok(true),
-        _ => Err(b.error(format!("a constant, {no} or {yes}, is needed"))),
+        _ => Err(b.error(format!("the operand must be the constant {no} or {yes}"))),
     }
 }
 
@@ -264,7 +266,7 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     };
     let d = spread(b, 0, "d", warp, true)?;
     let in_registers = matches!(i.operands[1], Operand::Vector(_));
-    // Behind the factors: metadata and selector, the predicate, signs, and which factors are transposed.
+    // Operands after the factors: metadata and selector, predicate, signs, and transposition.
     let (metadata, rest) = i.operands[3..].split_at(if is_sparse { 2 } else { 0 });
     let (Some(adds), options) = (rest.first(), rest.get(1..).unwrap_or(&[])) else {
         return Err(b.error("the predicate is missing"));
@@ -318,17 +320,17 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// `wgmma.fence`: products are done in order.
+/// `wgmma.fence`: no effect, because products complete in order.
 pub fn wgmma_fence(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
-/// `wgmma.commit_group`: products are done at once.
+/// `wgmma.commit_group`: no effect, because products complete at once.
 pub fn wgmma_commit_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
-/// `wgmma.wait_group`: products are done at once.
+/// `wgmma.wait_group`: no effect, because products complete at once.
 pub fn wgmma_wait_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
@@ -351,20 +353,20 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_counts_in_chunks() {
+    fn descriptors_count_in_chunks() {
         let expected = Descriptor { start: 0x400, leading: 0x100, stride: 0x200, base: 0, width: 64 };
         assert_eq!(descriptor(2), expected);
     }
 
     #[test]
-    fn without_a_swizzle_lines_of_a_group_follow_each_other() {
+    fn unswizzled_lines_of_a_group_are_contiguous() {
         let plain = descriptor(0);
         assert_eq!([plain.along_k(3, 0), plain.along_k(9, 1)], [0x430, 0x400 + 0x200 + 0x10 + 0x100]);
         assert_eq!([plain.along_lines(3, 0), plain.along_lines(9, 2)], [0x430, 0x400 + 0x100 + 0x10 + 0x400]);
     }
 
     #[test]
-    fn a_swizzle_exchanges_the_chunks_of_a_line() {
+    fn swizzles_permute_chunks_of_a_line() {
         let wide = descriptor(1);
         assert_eq!([wide.along_k(0, 1), wide.along_k(3, 1)], [0x410, 0x400 + 3 * 128 + (1 ^ 3) * 16]);
         let narrow = descriptor(3);

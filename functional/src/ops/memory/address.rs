@@ -1,4 +1,4 @@
-//! Generic addresses and those of a state space (PTX manual 9.7.9.18 to 9.7.9.20).
+//! Conversion between generic addresses and addresses of a state space (PTX manual 9.7.9.18 to 9.7.9.20).
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -13,7 +13,8 @@ use crate::ops::Bound;
 use crate::ops::integer::Add;
 use crate::ops::place::{AccessSpace, named_space};
 
-/// Generic address of a space's address 0: shared and local memory have windows, the others are generic already.
+/// Generic address of a space's address 0. Shared and local memory have windows; other addresses are
+/// already generic.
 fn window(b: &Binder<'_, '_>, i: &Instruction) -> u64 {
     match named_space(i) {
         Some(AccessSpace::Shared) => b.linker_addresses().shared_window(),
@@ -30,36 +31,36 @@ fn bind_conversion(b: &mut Binder<'_, '_>, i: &Instruction, offset: u64) -> Boun
     Ok(())
 }
 
-/// `cvta`: address within a space to generic address.
+/// `cvta`: address in a space to generic address.
 pub fn cvta(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let offset = window(b, i);
     bind_conversion(b, i, offset)
 }
 
-/// `cvta.to`: generic address to address within a space.
+/// `cvta.to`: generic address to address in a space.
 pub fn cvta_to(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let offset = window(b, i).wrapping_neg();
     bind_conversion(b, i, offset)
 }
 
-/// p = a lies within `b` bytes from the immediate.
+/// p = a is within `b` bytes from the immediate.
 fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
     tell(w, op, |_, address| address.wrapping_sub(op.immediate) < u64::from(op.b))
 }
 
-/// p = a lies in a variable in constant memory.
+/// p = a is in a variable in constant memory.
 fn in_constant_memory(w: &mut Running<'_>, op: &Op) -> Flow {
     tell(w, op, is_constant)
 }
 
-/// p = a lies neither within `b` bytes from the immediate nor in a variable in constant memory.
+/// p = a is neither within `b` bytes from the immediate nor in a variable in constant memory.
 fn in_global_memory(w: &mut Running<'_>, op: &Op) -> Flow {
     tell(w, op, |grid, address| {
         address.wrapping_sub(op.immediate) >= u64::from(op.b) && !is_constant(grid, address)
     })
 }
 
-/// p = a lies in the kernel's parameters.
+/// p = a is in the kernel's parameters.
 fn in_parameters(w: &mut Running<'_>, op: &Op) -> Flow {
     tell(w, op, |grid, address| {
         let has_address = grid.program.needs_parameter_address;
@@ -67,10 +68,10 @@ fn in_parameters(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// Writes predicate `d`: what `truth` says of each lane's address in row `a`.
+/// Sets predicate `d` to `truth` of each lane's address in row `a`.
 fn tell(w: &mut Running<'_>, op: &Op, truth: impl Fn(&Grid, u64) -> bool) -> Flow {
     let grid = w.grid;
-    // SAFETY: `a` is a row of double words, `d` a predicate word.
+    // SAFETY: `a` is a 64-bit row, `d` a predicate word.
     unsafe {
         let addresses = w.read_row::<u64>(op.a);
         let bits =
@@ -87,7 +88,7 @@ fn is_constant(grid: &Grid, address: u64) -> bool {
     behind.checked_sub(1).and_then(|last| variables.get(last)).is_some_and(|last| last.contains(&address))
 }
 
-/// `isspacep`. The window of parameters lies within global memory, that of constants does not (manual section of
+/// `isspacep`. The window of parameters lies in global memory, unlike that of constants (PTX manual,
 /// generic addressing).
 pub fn isspacep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let a = b.source(&i.operands[1], ScalarType::U64)?;

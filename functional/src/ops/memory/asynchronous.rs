@@ -1,4 +1,4 @@
-//! `cp.async` (PTX manual 9.7.9.26.3). A copy is done at once, so that there is never anything to wait for.
+//! `cp.async` (PTX manual 9.7.9.26.3). A copy completes at once, so there is nothing to wait for.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::ScalarType;
@@ -13,7 +13,7 @@ use crate::ops::Bound;
 use crate::ops::control::{self, bind_nothing};
 use crate::ops::place::{AccessSpace, Place, place_in, wide_address};
 
-/// Most bytes of one lane's copy.
+/// Maximum bytes of a lane's copy.
 const MOST: usize = 16;
 
 /// `cp.async`.
@@ -33,7 +33,7 @@ pub fn cp_async_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     cp_async(b, i)
 }
 
-/// `cp.async` that writes zeros where a predicate holds.
+/// `cp.async` that writes zeros in lanes whose predicate holds.
 pub fn cp_async_ignore(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let bytes = width(b, i)?;
     let a = b.predicate_source(&i.operands[3])?.encode();
@@ -43,14 +43,14 @@ pub fn cp_async_ignore(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     copy_part(b, i, bytes, read)
 }
 
-/// `cp.async` that writes zeros where a predicate holds, with a cache policy.
+/// `cp.async` that writes zeros in lanes whose predicate holds, with a cache policy.
 pub fn cp_async_ignore_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     cp_async_ignore(b, i)
 }
 
 /// d = 0 where predicate `a` holds, else the immediate.
 unsafe fn bytes_read(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `a` is a predicate source, `d` a row of words.
+    // SAFETY: `a` is a predicate source, `d` a 32-bit row.
     unsafe {
         let ignored = w.predicate(PredicateSource::decode(op.a));
         let bytes = |lane| if ignored >> lane & 1 != 0 { 0 } else { op.immediate as u32 };
@@ -63,17 +63,17 @@ unsafe fn bytes_read(w: &mut Running<'_>, op: &Op) -> Flow {
 fn width(b: &Binder<'_, '_>, i: &Instruction) -> Result<u32, BindError> {
     match i.operands[2] {
         Operand::Immediate(bytes @ (4 | 8 | 16)) => Ok(bytes as u32),
-        _ => Err(b.error("a copy has 4, 8 or 16 bytes")),
+        _ => Err(b.error("the size of a copy must be 4, 8 or 16 bytes")),
     }
 }
 
-/// A load and a store.
+/// Binds a complete copy as a load and a store.
 fn copy_whole(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32) -> Bound {
     let word = ScalarType::B32;
     let to = place_in(b, AccessSpace::Shared, &i.operands[0])?;
     let from = place_in(b, AccessSpace::Global, &i.operands[1])?;
     let Place::Rows { space, row, wide, offset } = to else {
-        return Err(b.error("the kernel's parameters cannot be written"));
+        return Err(b.error("the kernel's parameters are read-only"));
     };
     let rows: Vec<u32> = (0..bytes / word.bytes()).map(|_| b.scratch(false)).collect();
     let targets: Vec<(u32, u32)> = rows.iter().map(|row| (word.bits(), *row)).collect();
@@ -81,7 +81,7 @@ fn copy_whole(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32) -> Bound {
     store_elements(b, (space, row, wide, offset), &rows, word, false)
 }
 
-/// A copy of which only the first bytes are read, as many as row `c` says.
+/// Binds a partial copy, which reads only the first bytes; row `c` holds their number.
 fn copy_part(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32, c: u32) -> Bound {
     let to = wide_address(b, &i.operands[0])?;
     let from = wide_address(b, &i.operands[1])?;
@@ -91,10 +91,10 @@ fn copy_part(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32, c: u32) -> Bou
     Ok(())
 }
 
-/// `e` bytes at `a`, in shared memory, = the first `c` bytes at `b`, in global memory, and zeros.
+/// `e` bytes at shared address `a` = the first `c` bytes at global address `b`, zero-padded.
 unsafe fn copy_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let (to, from, read) = unsafe {
             (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane), w.read_lane::<u32>(op.c, lane))
         };
@@ -124,7 +124,7 @@ fn copy_lane(
         *byte = unsafe { place.read() };
     }
     let place = resolve_aligned::<Shared<u64>>(w, op.slot, lane, to, width)?;
-    // SAFETY: the place was checked for this lane; the width is at most that of the buffer.
+    // SAFETY: the address was checked for this lane, and the width is at most that of the buffer.
     unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), width as usize) };
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! `cp.async.bulk` and `cp.reduce.async.bulk` without tensor maps (PTX manual 9.7.9.26.4). A copy is done at once by the
-//! lane that starts it, so that there is never anything to wait for but the transactions of its barrier, which it
-//! counts.
+//! `cp.async.bulk` and `cp.reduce.async.bulk` without tensor maps (PTX manual 9.7.9.26.4). The starting
+//! lane completes the copy at once, so there is nothing to wait for except the transactions of its barrier,
+//! which the copy counts.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -17,17 +17,17 @@ use crate::ops::control::bind_nothing;
 use crate::ops::parallel::{bind_transactions_in, bind_transactions_of};
 use crate::ops::place::{named_space, names_cluster, wide_address};
 
-/// What addresses and sizes are multiples of, bytes.
+/// Required multiple of addresses and sizes, bytes.
 const UNIT: u32 = 16;
 
-/// One lane's copy: where from and to, on the host, and how many bytes.
+/// Host addresses and size of one lane's copy.
 struct Stretch {
     to: *mut u8,
     from: *const u8,
     bytes: u32,
 }
 
-/// The host address of so many bytes at a multiple of 16.
+/// Host address of `bytes` bytes at a multiple of 16.
 pub(super) fn place<S: Space>(
     w: &mut Running<'_>,
     op: &Op,
@@ -42,16 +42,16 @@ pub(super) fn place<S: Space>(
     S::resolve(w, op.slot, lane as u32, address, bytes).ok_or(fault)
 }
 
-/// `c` bytes at `a` and `b` of a lane, checked.
+/// Checked addresses for `c` bytes at `a` and `b` of a lane.
 ///
 /// # Safety
-/// As for [`Run`]: `a` and `b` are rows of double words, `c` is one of words.
+/// As for [`Run`]: `a` and `b` are 64-bit rows, `c` is a 32-bit row.
 unsafe fn stretch<To: Space, From: Space>(
     w: &mut Running<'_>,
     op: &Op,
     lane: usize,
 ) -> Result<Stretch, FaultKind> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (to, from, bytes) = unsafe {
         (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane), w.read_lane::<u32>(op.c, lane))
     };
@@ -62,12 +62,12 @@ unsafe fn stretch<To: Space, From: Space>(
     })
 }
 
-/// `c` bytes at `a` = those at `b`.
+/// `c` bytes at `a` = bytes at `b`.
 unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         match unsafe { stretch::<To, From>(w, op, lane) } {
-            // SAFETY: both stretches were checked for this lane; they may overlap.
+            // SAFETY: both ranges were checked for this lane; they may overlap.
             Ok(Stretch { to, from, bytes }) => unsafe { to.copy_from(from, bytes as usize) },
             Err(fault) => return w.fault(fault),
         }
@@ -75,20 +75,21 @@ unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Copies bytes, of each 16 those that `mask` has a bit for.
+/// Copies the bytes whose position modulo 16 is set in `mask`.
 ///
 /// # Safety
-/// So many bytes are in memory at both places, which do not overlap.
+/// Both ranges are valid and do not overlap.
 pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, bytes: u32, mask: u32) {
     let is_copied = |n: &usize| mask >> (n % UNIT as usize) & 1 != 0;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     (0..bytes as usize).filter(is_copied).for_each(|n| unsafe { to.add(n).write(from.add(n).read()) });
 }
 
-/// `c` bytes at `a` = those at `b`, of each 16 those that `d` has a bit for.
+/// `c` bytes at `a` = bytes at `b`, where the position modulo 16 is set in `d`.
 unsafe fn copy_masked(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them; the stretches were checked for this lane, and lie in different spaces.
+        // SAFETY: the binder allocated the rows; the ranges were checked for this lane and lie in different
+        // spaces.
         unsafe {
             let mask = w.read_lane::<u32>(op.d, lane);
             match stretch::<Global, Shared<u64>>(w, op, lane) {
@@ -100,10 +101,10 @@ unsafe fn copy_masked(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `c` bytes at `a` = those at `b`, but the first `d` and the last `e` of them, which need not be in memory.
+/// `c` bytes at `a` = bytes at `b`, except the first `d` and the last `e`, which need not be allocated.
 unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let (to, from, bytes, left, right) = unsafe {
             (
                 w.read_lane::<u64>(op.a, lane),
@@ -114,7 +115,8 @@ unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
             )
         };
         if left >= UNIT || right >= UNIT {
-            let what = format!("cp.async.bulk.ignore_oob of {left} and {right} bytes: at most 15 each");
+            let what =
+                format!("cp.async.bulk.ignore_oob of {left} and {right} bytes; each must be at most 15");
             return w.fault(FaultKind::Unsupported(what));
         }
         let to = match place::<Shared<u64>>(w, op, lane, to, bytes) {
@@ -129,7 +131,7 @@ unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
             continue;
         }
         match Global::resolve(w, op.slot, lane as u32, address, width) {
-            // SAFETY: both places were checked for this lane, and lie in different spaces.
+            // SAFETY: both addresses were checked for this lane and lie in different spaces.
             Some(from) => unsafe {
                 to.add(left as usize).copy_from_nonoverlapping(from, width as usize);
             },
@@ -139,10 +141,10 @@ unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `c` bytes at `a`, in shared memory of each CTA whose rank's bit in `d` is set, = those at `b`.
+/// `c` bytes at `a`, in shared memory of each CTA whose rank is set in `d`, = bytes at `b`.
 unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let (to, from, bytes, ctas) = unsafe {
             (
                 w.read_lane::<u64>(op.a, lane),
@@ -158,7 +160,7 @@ unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
         for rank in lanes_of(ctas) {
             let to = in_cta(to, rank as u32, w.cta.rank);
             match place::<ClusterShared>(w, op, lane, to, bytes) {
-                // SAFETY: both places were checked for this lane, and lie in different spaces.
+                // SAFETY: both addresses were checked for this lane and lie in different spaces.
                 Ok(to) => unsafe { to.copy_from_nonoverlapping(from, bytes as usize) },
                 Err(fault) => return w.fault(fault),
             }
@@ -167,16 +169,17 @@ unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Elements in `c` bytes at `a` = their updates with those at `b`; `e` is 1 if they lie in shared memory.
+/// Updates elements in `c` bytes at `a` with the elements at `b`; `e` is 1 for shared memory.
 pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let Stretch { to, from, bytes } = match unsafe { stretch::<To, Shared<u64>>(w, op, lane) } {
             Ok(stretch) => stretch,
             Err(fault) => return w.fault(fault),
         };
         for n in 0..bytes as usize / size_of::<U::Value>() {
-            // SAFETY: the element lies in both stretches, which were checked; addresses are multiples of 16.
+            // SAFETY: the element lies in both ranges, which were checked, and addresses are multiples of
+            // 16.
             unsafe {
                 let value = from.cast::<U::Value>().add(n).read();
                 U::indivisibly(to.cast::<U::Value>().add(n), value, op.e != 0);
@@ -189,14 +192,14 @@ pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, o
 /// `b` bytes at `a` = zeros.
 unsafe fn clear<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows of double words.
+        // SAFETY: 64-bit rows.
         let (address, bytes) = unsafe { (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane)) };
         let width = u32::try_from(bytes).unwrap_or(u32::MAX);
         if (address | bytes) % 8 != 0 {
             return w.fault(FaultKind::MisalignedAddress { address, width: 8, lane: lane as u32 });
         }
         match S::resolve(w, op.slot, lane as u32, address, width) {
-            // SAFETY: so many bytes there were checked for this lane.
+            // SAFETY: the bytes were checked for this lane.
             Some(place) => unsafe { place.write_bytes(0, width as usize) },
             None => return w.fault(FaultKind::IllegalAddress { address, width, lane: lane as u32 }),
         }
@@ -204,10 +207,10 @@ unsafe fn clear<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `st.bulk`: the value that is stored can be zero only.
+/// `st.bulk`, which can store only zeros.
 pub fn st_bulk(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if i.operands[2] != Operand::Immediate(0) {
-        return Err(b.error("st.bulk stores zeros"));
+        return Err(b.error("st.bulk can store only zeros"));
     }
     let a = wide_address(b, &i.operands[0])?;
     let bytes = b.source(&i.operands[1], ScalarType::U64)?;
@@ -218,7 +221,7 @@ pub fn st_bulk(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// Binds a copy of the bytes that operand 2 says; the row of that number.
+/// Binds a copy with its size in operand 2; returns the row of the size.
 fn bind_copy(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, in_shared: bool) -> Result<u32, BindError> {
     let a = wide_address(b, &i.operands[0])?;
     let from = wide_address(b, &i.operands[1])?;
@@ -272,7 +275,7 @@ pub fn cp_async_bulk_store(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_copy(b, i, copy::<Global, Shared<u64>>, false).map(|_| ())
 }
 
-/// Binds a copy of bytes that the last operand selects.
+/// Binds a copy of bytes selected by operand `mask`.
 fn bind_masked(b: &mut Binder<'_, '_>, i: &Instruction, mask: usize) -> Bound {
     let a = wide_address(b, &i.operands[0])?;
     let from = wide_address(b, &i.operands[1])?;
@@ -301,7 +304,7 @@ fn reduction<To: Space>(b: &Binder<'_, '_>, i: &Instruction) -> Result<Run, Bind
         matches!(m, Add | And | Dec | Inc | Max | Min | Or | Xor)
     });
     let run = how.and_then(|how| bulk_update::<To>(how, ty));
-    run.ok_or_else(|| b.error(format!("this reduction of .{} does not exist", ty.name())))
+    run.ok_or_else(|| b.error(format!("no such reduction of .{} exists", ty.name())))
 }
 
 /// `cp.reduce.async.bulk` to global memory.

@@ -1,5 +1,5 @@
-//! Addresses in the shared memory of a cluster's CTAs (PTX manual 9.7.9.24, 9.7.9.25); `engine/cluster.rs` says how they
-//! are made up.
+//! Addresses in the shared memory of a cluster's CTAs (PTX manual 9.7.9.24, 9.7.9.25), with the format of
+//! `engine/cluster.rs`.
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -12,16 +12,15 @@ use crate::engine::running::Running;
 use crate::memory::WINDOW_SIZE;
 use crate::ops::Bound;
 
-/// The last window of an address's type, where neither shared memory nor any other lies: the address in a CTA that the
-/// cluster does not have.
+/// Last window of an address type, always invalid: the result for a CTA outside of the cluster.
 fn nowhere<B>() -> u64 {
     let last = if size_of::<B>() == 4 { u64::from(u32::MAX) } else { u64::MAX };
     last - (WINDOW_SIZE - 1)
 }
 
-/// d = the address in the CTA of rank `b` that is `a` in its own; the cluster's window begins at the immediate.
+/// d = address `a` moved to the CTA of rank `b`; the cluster's window starts at the immediate.
 unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `a` and `d` are rows of addresses, `b` is one of words.
+    // SAFETY: `a` and `d` are rows of addresses, `b` is a 32-bit row.
     unsafe {
         let (addresses, ranks) = (w.read_row::<B>(op.a), w.read_row::<u32>(op.b));
         let mapped: [B; WARP] = std::array::from_fn(|lane| {
@@ -37,9 +36,9 @@ unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut Running<'_>, op: &Op) 
     Flow::Next
 }
 
-/// d = rank of the CTA that address `a` belongs to; the cluster's window begins at the immediate.
+/// d = rank of the CTA that owns address `a`; the cluster's window starts at the immediate.
 unsafe fn rank<B: Bits + Into<u64>>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `a` is a row of addresses, `d` one of words.
+    // SAFETY: `a` is a row of addresses, `d` a 32-bit row.
     unsafe {
         let addresses = w.read_row::<B>(op.a);
         let ranks = addresses
@@ -49,14 +48,14 @@ unsafe fn rank<B: Bits + Into<u64>>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Where the cluster's window begins in the addresses that the instruction takes, and whether these have 64 bits.
+/// Start of the cluster's window in the instruction's addresses, and whether they have 64 bits.
 fn window(b: &Binder<'_, '_>, i: &Instruction) -> Result<(u64, bool), BindError> {
     let wide = i.types().next().is_some_and(|ty| ty.bits() == 64);
     if i.has(Modifier::SharedCluster) {
         return Ok((0, wide));
     }
     if !wide {
-        return Err(b.error("a generic address has 64 bits"));
+        return Err(b.error("a generic address must have 64 bits"));
     }
     Ok((b.linker_addresses().shared_window(), wide))
 }

@@ -1,4 +1,4 @@
-//! Hints to caches, which change no value (PTX manual 9.7.9.15 to 9.7.9.18).
+//! Cache hints, which change no value (PTX manual 9.7.9.15 to 9.7.9.18).
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;
@@ -25,7 +25,7 @@ hints! {
     cp_async_bulk_prefetch_tensor cp_async_bulk_prefetch_tensor_image
 }
 
-/// A timing model is told which places are wanted.
+/// Binds a prefetch, whose addresses a timing model receives.
 fn bind_prefetch(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if b.is_timed() {
         place(b, i, &i.operands[0])?;
@@ -37,7 +37,7 @@ forms! {
     bind_prefetch: prefetch prefetch_evict prefetchu;
 }
 
-/// A policy is opaque, and no access asks for it: 0.
+/// Binds an opaque cache policy as 0; no access uses it.
 fn bind_policy(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let policy = b.constant(0, true);
     let d = b.result(&i.operands[0], ScalarType::B64)?;

@@ -1,8 +1,8 @@
-//! `multimem`: accesses to memory of several devices by one address (PTX manual 9.7.9.14, and the bulk copies to such
-//! addresses). The devices' values are combined in the order in which [`Memory`](crate::memory::Memory) names them.
+//! `multimem`: accesses to memory of several devices by one address (PTX manual 9.7.9.14, and bulk copies
+//! to such addresses). Values are combined in the device order of [`Memory`](crate::memory::Memory).
 //!
-//! The manual leaves open how sums of 8-bit floats are rounded: each step to the nearest of the type, what is too large to
-//! the largest number, as `cvt` does it.
+//! The manual leaves the rounding of 8-bit float sums open. Here each step rounds to the nearest number of
+//! the type and saturates, like `cvt`.
 
 use std::marker::PhantomData;
 
@@ -23,15 +23,15 @@ use crate::ops::convert::{Eights, narrow_to_eights, widen_eights};
 use crate::ops::float::extremum::extreme_half;
 use crate::ops::place::wide_address;
 
-/// How the values of several devices become one.
+/// Combination of the values of several devices.
 pub(in crate::ops) trait Reduction: 'static {
-    /// A value.
+    /// Value type.
     type Element: Copy + Default;
-    /// All of them combined.
+    /// Combination of all values.
     fn combined(values: impl Iterator<Item = Self::Element>) -> Self::Element;
 }
 
-/// Updated one by one, as an atomic operation would do it; subnormal numbers stay.
+/// Stepwise update as by atomic operations; subnormal numbers are kept.
 pub(in crate::ops) struct Stepwise<U>(PhantomData<U>);
 
 impl<U: Update> Reduction for Stepwise<U> {
@@ -41,7 +41,7 @@ impl<U: Update> Reduction for Stepwise<U> {
     }
 }
 
-/// The sum of halves in single precision, rounded once.
+/// Sum of halves in single precision, rounded once.
 struct SingleSum<F>(PhantomData<F>);
 
 impl<F: HalfFormat> Reduction for SingleSum<F> {
@@ -51,7 +51,7 @@ impl<F: HalfFormat> Reduction for SingleSum<F> {
     }
 }
 
-/// The sum of 8-bit floats; `WIDE`ly in half precision, rounded once more at the end.
+/// Sum of 8-bit floats; if `WIDE`, summed in half precision and rounded again at the end.
 struct EightsSum<F, const WIDE: bool>(PhantomData<F>);
 
 impl<F: Eights, const WIDE: bool> Reduction for EightsSum<F, WIDE> {
@@ -66,7 +66,7 @@ impl<F: Eights, const WIDE: bool> Reduction for EightsSum<F, WIDE> {
     }
 }
 
-/// The largest or smallest of 8-bit floats.
+/// Minimum or maximum of 8-bit floats.
 struct EightsExtreme<F, const LARGER: bool>(PhantomData<F>);
 
 impl<F: Eights, const LARGER: bool> Reduction for EightsExtreme<F, LARGER> {
@@ -78,7 +78,7 @@ impl<F: Eights, const LARGER: bool> Reduction for EightsExtreme<F, LARGER> {
     }
 }
 
-/// Where a lane's access goes: in each device's memory.
+/// Replica addresses of a lane's access, one per device.
 fn replicas(
     w: &Running<'_>,
     lane: usize,
@@ -96,24 +96,24 @@ fn replicas(
     }
 }
 
-/// The places of a register of `c` bytes, which stands at the immediate among `e` bytes at `a`.
+/// Replica addresses of a register of `c` bytes, at offset `immediate` of the `e` bytes at `a`.
 ///
 /// # Safety
-/// As for [`Run`]: `a` is a row of double words.
+/// As for [`Run`]: `a` is a 64-bit row.
 unsafe fn places(w: &Running<'_>, op: &Op, lane: usize) -> Result<Vec<u64>, FaultKind> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let address = unsafe { w.read_lane::<u64>(op.a, lane) };
     let mut places = replicas(w, lane, address, op.e, op.e)?;
     places.iter_mut().for_each(|place| *place += op.immediate);
     Ok(places)
 }
 
-/// The bytes of a lane's register of `c` bytes.
+/// Bytes of a lane's register of `c` bytes.
 ///
 /// # Safety
-/// As for [`Run`]: `b` is a row of double words if `c` is 8, else one of words.
+/// As for [`Run`]: `b` is a 64-bit row if `c` is 8, else a 32-bit row.
 unsafe fn value(w: &Running<'_>, op: &Op, lane: usize) -> [u8; 8] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match op.c {
             8 => w.read_lane::<u64>(op.b, lane),
@@ -123,10 +123,11 @@ unsafe fn value(w: &Running<'_>, op: &Op, lane: usize) -> [u8; 8] {
     .to_le_bytes()
 }
 
-/// `d` = the elements of a register, each combined from its places.
+/// `d` = elements of a register, each combined from its replicas.
 pub(in crate::ops) unsafe fn load_combined<R: Reduction>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them; so many bytes at each place are in memory, and elements are aligned.
+        // SAFETY: the binder allocated the rows, the bytes of each replica are valid, and elements are
+        // aligned.
         unsafe {
             let places = match places(w, op, lane) {
                 Ok(places) => places,
@@ -148,10 +149,10 @@ pub(in crate::ops) unsafe fn load_combined<R: Reduction>(w: &mut Running<'_>, op
     Flow::Next
 }
 
-/// A register to each of its places.
+/// Stores a register to each of its replicas.
 unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them; so many bytes at each place are in memory.
+        // SAFETY: the binder allocated the rows, and the bytes of each replica are valid.
         unsafe {
             let value = value(w, op, lane);
             match places(w, op, lane) {
@@ -167,10 +168,11 @@ unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// The elements at each of a register's places = their updates with those of the register.
+/// Updates the elements of each replica with those of the register.
 pub(in crate::ops) unsafe fn update<U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them; so many bytes at each place are in memory, and elements are aligned.
+        // SAFETY: the binder allocated the rows, the bytes of each replica are valid, and elements are
+        // aligned.
         unsafe {
             let value = value(w, op, lane);
             let places = match places(w, op, lane) {
@@ -188,16 +190,16 @@ pub(in crate::ops) unsafe fn update<U: Update>(w: &mut Running<'_>, op: &Op) -> 
     Flow::Next
 }
 
-/// What a lane's bulk copy of `c` bytes goes to, and where it comes from.
+/// Destinations and source of a lane's bulk copy of `c` bytes.
 ///
 /// # Safety
-/// As for [`Run`]: `a` and `b` are rows of double words, `c` is one of words.
+/// As for [`Run`]: `a` and `b` are 64-bit rows, `c` is a 32-bit row.
 unsafe fn stretches(
     w: &mut Running<'_>,
     op: &Op,
     lane: usize,
 ) -> Result<(Vec<u64>, *mut u8, u32), FaultKind> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (to, from, bytes) = unsafe {
         (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane), w.read_lane::<u32>(op.c, lane))
     };
@@ -205,10 +207,10 @@ unsafe fn stretches(
     Ok((replicas(w, lane, to, bytes, 16)?, from, bytes))
 }
 
-/// `c` bytes at `a`, in each device's memory, = those at `b`; of each 16 bytes those that `d` has a bit for.
+/// `c` bytes at `a`, in each device's memory, = bytes at `b`, where the position modulo 16 is set in `d`.
 unsafe fn copy(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them; the stretches were checked for this lane.
+        // SAFETY: the binder allocated the rows, and the ranges were checked for this lane.
         unsafe {
             let mask = w.read_lane::<u32>(op.d, lane);
             match stretches(w, op, lane) {
@@ -224,10 +226,11 @@ unsafe fn copy(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Elements in `c` bytes at `a`, in each device's memory, = their updates with those at `b`.
+/// Updates elements in `c` bytes at `a`, in each device's memory, with the elements at `b`.
 pub(in crate::ops) unsafe fn bulk_update<U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them; the stretches were checked for this lane, and addresses are multiples of 16.
+        // SAFETY: the binder allocated the rows; the ranges were checked for this lane, and addresses are
+        // multiples of 16.
         unsafe {
             let (places, from, bytes) = match stretches(w, op, lane) {
                 Ok(stretches) => stretches,
@@ -244,7 +247,7 @@ pub(in crate::ops) unsafe fn bulk_update<U: Update>(w: &mut Running<'_>, op: &Op
     Flow::Next
 }
 
-/// The type of each number in a register of this type.
+/// Type of each number in a register of this type.
 fn element(ty: ScalarType) -> ScalarType {
     match ty {
         ScalarType::F16x2 => ScalarType::F16,
@@ -258,7 +261,7 @@ fn element(ty: ScalarType) -> ScalarType {
 fn operation(b: &Binder<'_, '_>, i: &Instruction) -> Result<Modifier, BindError> {
     use Modifier::{Add, And, Dec, Inc, Max, Min, Or, Xor};
     let named = i.modifiers().find(|m| matches!(m, Add | And | Dec | Inc | Max | Min | Or | Xor));
-    named.ok_or_else(|| b.error("no operation is named"))
+    named.ok_or_else(|| b.error("the instruction names no operation"))
 }
 
 fn eights_function<F: Eights>(how: Modifier, wide: bool) -> Run {
@@ -282,14 +285,15 @@ fn load_function(how: Modifier, ty: ScalarType, i: &Instruction) -> Option<Run> 
     })
 }
 
-/// Binds an access with an op for each register; the address is operand `address`, the registers are operand `registers`.
+/// Binds an access with one op per register, with the address in operand `address` and the registers in
+/// `registers`.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, registers: usize, run: Run) -> Bound {
     let ty = b.last_type(i)?;
     let registers: Vec<Operand> = elements(&i.operands[registers]);
     let mut a = wide_address(b, &i.operands[address])?;
     let loads = address > 0;
     if loads && registers.len() > 1 {
-        // A result may overlay the address, which the ops behind it need.
+        // A result may overlay the address, which later ops need.
         let kept = b.scratch(true);
         push_copy(b, kept, a, true);
         a = kept;
@@ -309,7 +313,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, registers: usiz
 }
 
 fn no_operation(b: &Binder<'_, '_>, ty: ScalarType) -> BindError {
-    b.error(format!("this reduction of .{} does not exist", ty.name()))
+    b.error(format!("no such reduction of .{} exists", ty.name()))
 }
 
 /// `multimem.ld_reduce` of integers.
@@ -341,7 +345,7 @@ pub fn multimem_red_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     multimem_red(b, i)
 }
 
-/// Binds a bulk copy of the bytes that operand 2 says, with the mask in a row.
+/// Binds a bulk copy with its size in operand 2 and its mask in a row.
 fn bind_bulk(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, mask: u32) -> Bound {
     let a = wide_address(b, &i.operands[0])?;
     let from = wide_address(b, &i.operands[1])?;

@@ -1,8 +1,8 @@
 //! The stack in local memory (PTX manual 9.7.17): `alloca`, `stacksave`, `stackrestore`.
 //!
-//! Frames of functions grow up from the beginning of a thread's local memory, what `alloca` gives grows down from its
-//! end, so that the stack pointer falls as the manual has it. A function that moves the stack pointer keeps its first
-//! value, and every return puts it back.
+//! Frames grow up from the start of a thread's local memory. Memory from `alloca` grows down from the end,
+//! so the stack pointer decreases as in the manual. A function that moves the stack pointer saves its
+//! initial value, and every return restores it.
 
 use ptx_frontend::ir::{Instruction, Operand};
 
@@ -14,14 +14,14 @@ use crate::engine::running::Running;
 use crate::fault::FaultKind;
 use crate::ops::{Bound, control};
 
-/// Alignment that `alloca` gives at least, and at most, bytes.
+/// Minimum and maximum alignment of `alloca`, bytes.
 const LEAST_ALIGN: u64 = 8;
 const MOST_ALIGN: u64 = 1 << 23;
 
-/// d = `a` bytes of the stack, aligned to `immediate`; `b` is 1 if rows have double words.
+/// d = `a` bytes of the stack, aligned to `immediate`; `b` is 1 for 64-bit rows.
 unsafe fn allocate(w: &mut Running<'_>, op: &Op) -> Flow {
     let bottom = w.frame_end();
-    // SAFETY: rows as the binder gave them.
+    // SAFETY: the binder allocated the rows.
     unsafe {
         for lane in lanes_of(w.mask) {
             let size = if op.b != 0 {
@@ -53,7 +53,7 @@ unsafe fn allocate(w: &mut Running<'_>, op: &Op) -> Flow {
 /// As for [`crate::engine::op::Run`].
 unsafe fn write_pointers(w: &mut Running<'_>, op: &Op) {
     let pointers = w.divergence.stack;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if op.b != 0 {
             w.write_row(op.d, &pointers.map(u64::from));
@@ -64,14 +64,14 @@ unsafe fn write_pointers(w: &mut Running<'_>, op: &Op) {
 }
 
 unsafe fn save(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `d` is a row of words, or of double words if `b` says so.
+    // SAFETY: `d` is a 32-bit row, or a 64-bit row according to `b`.
     unsafe { write_pointers(w, op) };
     Flow::Next
 }
 
-/// The stack pointers = `a`; `b` as in [`allocate`]. Beyond the end of local memory there is no stack.
+/// Stack pointers = `a`; `b` as in [`allocate`]. Pointers beyond local memory mean an empty stack.
 unsafe fn restore(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `a` is a row of words, or of double words if `b` says so.
+    // SAFETY: `a` is a 32-bit row, or a 64-bit row according to `b`.
     let pointers: [u64; WARP] =
         unsafe { if op.b != 0 { w.read_row(op.a) } else { w.read_row::<u32>(op.a).map(u64::from) } };
     for lane in lanes_of(w.mask) {
@@ -81,18 +81,18 @@ unsafe fn restore(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 unsafe fn save_uncounted(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: as the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { save(w, op) };
     control::uncounted(w)
 }
 
 unsafe fn restore_uncounted(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: as the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { restore(w, op) };
     control::uncounted(w)
 }
 
-/// Appends an op that keeps the stack pointers; the row that takes them.
+/// Appends an op that saves the stack pointers; returns the row of the saved values.
 pub(crate) fn bind_keep(b: &mut Binder<'_, '_>) -> u32 {
     let d = b.scratch(false);
     let op = Op { d, ..b.unguarded(save_uncounted) };
@@ -100,7 +100,7 @@ pub(crate) fn bind_keep(b: &mut Binder<'_, '_>) -> u32 {
     d
 }
 
-/// Appends an op that puts back what [`bind_keep`] has kept, for the lanes that return.
+/// Appends an op that restores the stack pointers saved by [`bind_keep`], for the returning lanes.
 pub(crate) fn bind_release(b: &mut Binder<'_, '_>, kept: u32, returning: PredicateSource) {
     let op = Op { a: kept, guard: returning, ..b.op(restore_uncounted) };
     b.push(op);
@@ -112,7 +112,7 @@ pub fn alloca(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let align = match i.operands[2] {
         Operand::Absent => LEAST_ALIGN,
         Operand::Immediate(align) if align.is_power_of_two() && align <= MOST_ALIGN => align.max(LEAST_ALIGN),
-        _ => return Err(b.error("the alignment of an allocation is a constant, a power of two up to 2^23")),
+        _ => return Err(b.error("the alignment of alloca must be a constant power of two up to 2^23")),
     };
     let a = b.source(&i.operands[1], ty)?;
     let d = b.result(&i.operands[0], ty)?;

@@ -1,5 +1,5 @@
-//! Copies between shared memory and a tensor in global memory, and changes of tensor maps (PTX manual 9.7.9.26.5,
-//! 9.7.9.27). As other bulk copies they are done at once by the lane that starts them.
+//! Copies between shared memory and a tensor in global memory, and changes of tensor maps (PTX manual
+//! 9.7.9.26.5, 9.7.9.27). Like other bulk copies, the starting lane completes them at once.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -17,25 +17,25 @@ use crate::ops::parallel::{bind_transactions_in, bind_transactions_of};
 use crate::ops::place::{named_space, wide_address};
 use crate::tensor::{BYTES, Element, Field, MAXIMUM_RANK, Row, TensorMap, Walk};
 
-/// What the place in shared memory is a multiple of, bytes.
+/// Alignment of the shared address, bytes.
 const SHARED_ALIGNMENT: u32 = 128;
-/// What the place of a tensor map is a multiple of, bytes.
+/// Alignment of a tensor map, bytes.
 const MAP_ALIGNMENT: u32 = 64;
-/// Most bytes of a row in shared memory: 256 elements of 8 bytes.
+/// Maximum bytes of a row in shared memory: 256 elements of 8 bytes.
 const MAXIMUM_ROW: usize = 2048;
 
-/// What the instruction says of a copy, in the op's immediate.
+/// Form of a copy, encoded in the op's immediate.
 #[derive(Debug, Clone, Copy)]
 struct Form {
-    /// Dimensions that the instruction names.
+    /// Number of dimensions.
     rank: usize,
-    /// Pixels, not a box.
+    /// True to copy pixels instead of a box.
     pixels: bool,
-    /// Coordinates are a column and four rows.
+    /// True if the coordinates are a column and four rows.
     four_rows: bool,
-    /// The row `e` has a mask of CTAs.
+    /// True if row `e` holds a mask of CTAs.
     multicast: bool,
-    /// The operation of a reduction, as the modifier's place among [`OPERATIONS`].
+    /// Operation of a reduction, as an index into [`OPERATIONS`].
     operation: usize,
 }
 
@@ -77,7 +77,7 @@ impl Form {
     }
 }
 
-/// A lane's copy. Chunks of its rows change places by the bits of their addresses in shared memory.
+/// A lane's copy. The swizzle permutes chunks of its rows by bits of their shared addresses.
 struct Plan {
     map: TensorMap,
     rows: Vec<Row>,
@@ -89,7 +89,7 @@ impl Plan {
         u32::try_from(self.rows.len() as u64 * self.map.row_bytes()).unwrap_or(u32::MAX)
     }
 
-    /// Address of each piece of 8 bytes of row number `n` of a box at `shared`, in order.
+    /// Shared address of each 8-byte piece of row `n` of a box at `shared`, in order.
     fn pieces(&self, shared: u64, n: usize) -> impl Iterator<Item = u64> + '_ {
         let start = shared + n as u64 * self.map.pitch();
         (0..self.map.row_bytes() / 8).map(move |piece| self.map.swizzle.place(start + piece * 8))
@@ -113,29 +113,29 @@ fn map_place<S: Space>(
 fn map_at(w: &mut Running<'_>, op: &Op, lane: usize, address: u64) -> Result<TensorMap, FaultKind> {
     let place = map_place::<Generic>(w, op, lane, address)?;
     w.grid.note_parameter_read(address, Some(BYTES as u64));
-    // SAFETY: so many bytes there were checked for this lane.
+    // SAFETY: the bytes were checked for this lane.
     let bytes = unsafe { place.cast::<[u8; BYTES]>().read() };
     let unknown = FaultKind::UnknownHandle { handle: address, what: "tensor map", lane: lane as u32 };
     TensorMap::decode(&bytes).ok_or(unknown)
 }
 
-/// The copy of a lane: `b` is the map's address, the coordinates stand in rows of words from `c` on, the offsets of pixels
-/// behind them.
+/// The copy of a lane: `b` is the map's address; 32-bit rows from `c` on hold the coordinates, followed by
+/// the offsets of pixels.
 ///
 /// # Safety
-/// As for [`Run`]: `b` is a row of double words, from `c` on are eight rows of words.
+/// As for [`Run`]: `b` is a 64-bit row, followed from `c` on by eight 32-bit rows.
 unsafe fn plan(w: &mut Running<'_>, op: &Op, lane: usize, shared: u64) -> Result<Plan, FaultKind> {
     let form = Form::decode(op.immediate);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let address = unsafe { w.read_lane::<u64>(op.b, lane) };
     let map = map_at(w, op, lane, address)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let word = |n: u32| unsafe { w.read_lane::<u32>(op.c + n * ROW, lane) };
     let at: [i32; MAXIMUM_RANK] = std::array::from_fn(|n| word(n as u32).cast_signed());
     let is_pixels = !matches!(map.mode, crate::tensor::Mode::Tiled);
     if map.rank != form.rank || is_pixels != form.pixels || map.row_bytes() as usize > MAXIMUM_ROW {
         return Err(FaultKind::Unsupported(format!(
-            "the tensor map at {address:#x} has rank {}, {}, and rows of {} bytes; the copy is of another kind",
+            "the tensor map at {address:#x} has rank {}, {}, and rows of {} bytes; the copy does not match",
             map.rank,
             if is_pixels { "pixels" } else { "a box" },
             map.row_bytes()
@@ -159,7 +159,7 @@ unsafe fn plan(w: &mut Running<'_>, op: &Op, lane: usize, shared: u64) -> Result
     } else {
         Walk::From(at)
     };
-    // Neither more rows nor more bytes than shared memory takes.
+    // Limits the copy to the size of shared memory, in rows and in bytes.
     let bytes = map.row_count(walk).saturating_mul(map.pitch().max(1));
     if bytes > u64::from(w.shared_bytes) {
         let width = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -168,11 +168,10 @@ unsafe fn plan(w: &mut Running<'_>, op: &Op, lane: usize, shared: u64) -> Result
     Ok(Plan { rows: map.rows(walk), map })
 }
 
-/// Bytes from one row of words to the next.
+/// Bytes of a 32-bit row.
 const ROW: u32 = 128;
 
-/// The part of a row that lies in the tensor: where it begins in the row, its address, its bytes. Bytes of the row are
-/// those of device memory.
+/// Part of a row inside the tensor: offset in the row, device address, and size, in bytes of device memory.
 fn inside(map: &TensorMap, row: &Row) -> Option<(usize, u64, usize)> {
     let (packed, bytes) = (map.element.packed() as i64, map.element.bytes() as i64);
     let start = row.first.max(0);
@@ -185,7 +184,7 @@ fn inside(map: &TensorMap, row: &Row) -> Option<(usize, u64, usize)> {
     Some((skipped as usize, address.wrapping_add(from as u64), ((end - start) / packed * bytes) as usize))
 }
 
-/// The bytes of a row as they go to shared memory.
+/// Bytes of a row for shared memory.
 fn load_row(
     w: &mut Running<'_>,
     op: &Op,
@@ -200,7 +199,7 @@ fn load_row(
         let place = Global::resolve(w, op.slot, lane as u32, address, width);
         let place = place.ok_or(FaultKind::IllegalAddress { address, width, lane: lane as u32 })?;
         if let Some(part) = bytes.get_mut(skipped..skipped + count) {
-            // SAFETY: so many bytes there were checked for this lane, and lie in another place than the buffer.
+            // SAFETY: the bytes were checked for this lane and do not overlap the buffer.
             unsafe { place.copy_to_nonoverlapping(part.as_mut_ptr(), part.len()) };
             map.element.convert(part);
         }
@@ -216,12 +215,12 @@ fn load_row(
     Ok(bytes)
 }
 
-/// The box at map `b` and the coordinates goes to shared memory at `a`, in each CTA whose bit in `e` is set if there are
-/// several; d = its bytes.
+/// Copies the box given by map `b` and the coordinates to shared memory at `a`, in each CTA set in `e` for
+/// a multicast; d = its bytes.
 unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
     let multicast = Form::decode(op.immediate).multicast;
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let (to, ctas) = unsafe {
             (
                 w.read_lane::<u64>(op.a, lane),
@@ -237,7 +236,7 @@ unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
             Ok(plan.bytes())
         });
         match loaded {
-            // SAFETY: `d` is a row of words.
+            // SAFETY: `d` is a 32-bit row.
             Ok(bytes) => unsafe { w.write_lane(op.d, lane, bytes) },
             Err(fault) => return w.fault(fault),
         }
@@ -259,10 +258,10 @@ fn load_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan, to: u64) -> 
     Ok(())
 }
 
-/// Shared memory at `a` goes to the box at map `b` and the coordinates, or its elements are combined with those there.
+/// Copies shared memory at `a` to the box given by map `b` and the coordinates, or combines their elements.
 unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let (from, planned) = unsafe {
             let from = w.read_lane::<u64>(op.a, lane);
             (from, plan(w, op, lane, from))
@@ -309,7 +308,7 @@ fn store_box(
             Global::resolve(w, op.slot, lane as u32, address, width).ok_or(outside(address, width))?;
         let Some(part) = bytes.get(skipped..skipped + count) else { continue };
         match update {
-            // SAFETY: so many bytes there were checked for this lane, and lie in another place than the buffer.
+            // SAFETY: the bytes were checked for this lane and do not overlap the buffer.
             None => unsafe { place.copy_from_nonoverlapping(part.as_ptr(), part.len()) },
             Some(_) if !address.is_multiple_of(to as u64) => {
                 return Err(FaultKind::MisalignedAddress { address, width: to as u32, lane: lane as u32 });
@@ -318,7 +317,8 @@ fn store_box(
                 for (at, element) in part.chunks_exact(to).enumerate() {
                     let mut aligned = [0_u64];
                     let value = aligned.as_mut_ptr().cast::<u8>();
-                    // SAFETY: the element fits a double word; its place was checked, and is a multiple of its size.
+                    // SAFETY: the element fits a double word; its address was checked and is a multiple of
+                    // its size.
                     unsafe {
                         value.copy_from_nonoverlapping(element.as_ptr(), to);
                         update(place.add(at * to), value);
@@ -330,7 +330,7 @@ fn store_box(
     Ok(())
 }
 
-/// The update of one element that a reduction makes.
+/// Update of one element by a reduction.
 fn reduction(operation: Modifier, element: Element) -> Result<unsafe fn(*mut u8, *const u8), FaultKind> {
     let unsupported =
         || FaultKind::Unsupported(format!("no reduction .{} of elements {element:?}", operation.name()));
@@ -344,7 +344,7 @@ fn reduction(operation: Modifier, element: Element) -> Result<unsafe fn(*mut u8,
     element_update(operation, scalar).ok_or_else(unsupported)
 }
 
-/// Rows with the coordinates and, behind them, the offsets of pixels, in places that follow each other.
+/// Adjacent rows with the coordinates, followed by the offsets of pixels.
 fn coordinate_rows(
     b: &mut Binder<'_, '_>,
     coordinates: &[Operand],
@@ -352,7 +352,7 @@ fn coordinate_rows(
 ) -> Result<u32, BindError> {
     let rows: Vec<u32> = (0..MAXIMUM_RANK + 3).map(|_| b.scratch(false)).collect();
     if rows.windows(2).any(|pair| pair[1] != pair[0] + ROW) || coordinates.len() > MAXIMUM_RANK {
-        return Err(b.error("coordinates of a tensor have no place"));
+        return Err(b.error("the tensor operand has too many coordinates"));
     }
     for (operand, &row) in coordinates.iter().zip(&rows) {
         let source = b.source(operand, ScalarType::S32)?;
@@ -367,7 +367,7 @@ fn coordinate_rows(
     Ok(rows[0])
 }
 
-/// Binds a copy between a tensor and shared memory; the row of its bytes.
+/// Binds a copy between a tensor and shared memory; returns the row of its bytes.
 fn bind_copy(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -376,7 +376,7 @@ fn bind_copy(
     (offsets, ctas): (Option<&Operand>, Option<u32>),
 ) -> Result<u32, BindError> {
     let Operand::Texel { handle, coordinates, .. } = tensor else {
-        return Err(b.error("the operand is no tensor"));
+        return Err(b.error("the operand is not a tensor"));
     };
     let c = coordinate_rows(b, coordinates, offsets)?;
     let (a, map) = (wide_address(b, shared)?, wide_address(b, handle)?);
@@ -387,13 +387,14 @@ fn bind_copy(
     Ok(d)
 }
 
-/// Binds a copy to shared memory: operands are the place, the tensor, the barrier, perhaps the offsets of pixels.
+/// Binds a copy to shared memory with the operands address, tensor, barrier, and optional offsets of
+/// pixels.
 fn bind_load(b: &mut Binder<'_, '_>, i: &Instruction, offsets: Option<&Operand>) -> Bound {
     let bytes = bind_copy(b, i, load, (&i.operands[1], &i.operands[0]), (offsets, None))?;
     bind_transactions_of(b, i, &i.operands[2], bytes)
 }
 
-/// As [`bind_load`], to the CTAs that operand `ctas` names.
+/// [`bind_load`] to the CTAs in operand `ctas`.
 fn bind_multicast(b: &mut Binder<'_, '_>, i: &Instruction, offsets: Option<&Operand>, ctas: usize) -> Bound {
     let ctas = b.source(&i.operands[ctas], ScalarType::B16)?;
     let bytes = bind_copy(b, i, load, (&i.operands[1], &i.operands[0]), (offsets, Some(ctas)))?;
@@ -430,10 +431,10 @@ pub fn cp_reduce_async_bulk_tensor(b: &mut Binder<'_, '_>, i: &Instruction) -> B
     cp_async_bulk_tensor_store(b, i)
 }
 
-/// The field at byte `e` of the map at `a`, of `immediate` bytes, = `b`.
+/// The field of `immediate` bytes at byte `e` of the map at `a` = `b`.
 unsafe fn replace<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: `a` is a row of double words, `b` one of words, or of double words for a field of eight bytes.
+        // SAFETY: `a` is a 64-bit row; `b` is a 32-bit row, or a 64-bit row for a field of eight bytes.
         let (address, value) = unsafe {
             let wide = op.immediate == 8;
             let value =
@@ -441,7 +442,7 @@ unsafe fn replace<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
             (w.read_lane::<u64>(op.a, lane), value)
         };
         match map_place::<S>(w, op, lane, address) {
-            // SAFETY: the map lies there; the field lies in it.
+            // SAFETY: the map was checked, and the field lies in it.
             Ok(place) => unsafe {
                 let bytes = value.to_le_bytes();
                 place.add(op.e as usize).copy_from_nonoverlapping(bytes.as_ptr(), op.immediate as usize);
@@ -467,13 +468,13 @@ fn bind_replace(b: &mut Binder<'_, '_>, i: &Instruction, field: Field, value: &O
     Ok(())
 }
 
-/// Binds a change of the field for the dimension that operand 1 names, of so many.
+/// Binds a change of the field for the dimension in operand 1, out of `dimensions`.
 fn bind_dimension(b: &mut Binder<'_, '_>, i: &Instruction, first: Field, dimensions: usize) -> Bound {
     match i.operands[1] {
         Operand::Immediate(n) if n < dimensions as u64 => {
             bind_replace(b, i, first.nth(n as usize), &i.operands[2])
         }
-        _ => Err(b.error(format!("a dimension is a number below {dimensions}"))),
+        _ => Err(b.error(format!("the dimension must be a constant below {dimensions}"))),
     }
 }
 
@@ -512,19 +513,19 @@ pub fn tensormap_replace_property(b: &mut Binder<'_, '_>, i: &Instruction) -> Bo
             _ => return None,
         })
     });
-    let field = field.ok_or_else(|| b.error("no field is named"))?;
+    let field = field.ok_or_else(|| b.error("the instruction names no field"))?;
     bind_replace(b, i, field, &i.operands[1])
 }
 
-/// The map at `a`, in global memory, = that at `b`, in shared memory. Lanes name the same places.
+/// The map at global address `a` = the map at shared address `b`. Lanes name equal addresses.
 unsafe fn copy_map(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: `a` and `b` are rows of double words.
+        // SAFETY: `a` and `b` are 64-bit rows.
         let (to, from) = unsafe { (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane)) };
         let places = map_place::<Shared<u64>>(w, op, lane, from)
             .and_then(|from| Ok((map_place::<Global>(w, op, lane, to)?, from)));
         match places {
-            // SAFETY: both were checked for this lane; they lie in different spaces.
+            // SAFETY: both were checked for this lane and lie in different spaces.
             Ok((to, from)) => unsafe { to.copy_from_nonoverlapping(from, BYTES) },
             Err(fault) => return w.fault(fault),
         }
@@ -535,7 +536,7 @@ unsafe fn copy_map(w: &mut Running<'_>, op: &Op) -> Flow {
 /// `tensormap.cp_fenceproxy`.
 pub fn tensormap_cp_fenceproxy(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if i.operands[2] != Operand::Immediate(BYTES as u64) {
-        return Err(b.error(format!("a tensor map has {BYTES} bytes")));
+        return Err(b.error(format!("the size of a tensor map must be {BYTES} bytes")));
     }
     let (a, from) = (wide_address(b, &i.operands[0])?, wide_address(b, &i.operands[1])?);
     let slot = b.next_slot();

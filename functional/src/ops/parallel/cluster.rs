@@ -1,7 +1,7 @@
 //! `barrier.cluster` (PTX manual 9.7.13.3).
 //!
-//! A thread comes to the barrier and waits in turns, so that between its coming and its wait at most one phase ends: the
-//! parity of the phase that it came in tells whether that has ended.
+//! A thread alternates between arrival and wait, so at most one phase ends in between. The parity of the
+//! phase at arrival tells whether it has ended.
 
 use ptx_frontend::ir::Instruction;
 
@@ -11,7 +11,7 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::ops::Bound;
 
-/// All ones if the number is odd, else 0.
+/// All ones for an odd number, else 0.
 fn parity(generation: u32) -> u32 {
     (generation & 1).wrapping_neg()
 }
@@ -32,7 +32,7 @@ fn wait(w: &mut Running<'_>, _: &Op) -> Flow {
         return Flow::Next;
     }
     if w.mask != w.active {
-        // Lanes that the guard leaves out go on by themselves.
+        // Lanes excluded by the guard continue alone.
         let (lanes, next) = (w.mask, w.pc + 1);
         return w.wait_apart(CLUSTER_BARRIER as u32, lanes, next);
     }

@@ -1,5 +1,5 @@
-//! Fences (PTX manual 9.7.13.4): one that is strong enough for every order, scope and proxy. Asynchronous copies are done
-//! by the thread that starts them, so that proxies need no more.
+//! Fences (PTX manual 9.7.13.4): one fence strong enough for every order, scope and proxy. The starting
+//! thread completes asynchronous copies itself, so proxies need nothing more.
 
 use ptx_frontend::ir::Instruction;
 

@@ -1,4 +1,5 @@
-//! Barriers in shared memory (PTX manual 9.7.13.15). A cluster is executed by one thread of the host, and lanes take turns.
+//! Barriers in shared memory (PTX manual 9.7.13.15). One host thread executes a cluster, and lanes take
+//! turns.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
@@ -13,9 +14,9 @@ use crate::ops::control::bind_nothing;
 use crate::ops::place::{named_space, names_cluster, wide_address};
 use crate::ops::{Bound, lane_functions};
 
-/// The opaque 64-bit object: arrivals pending in the current phase and expected in each (20 bits each), transactions
-/// pending (21 bits, two's complement), number of the phase (2 bits), layout (1 bit). The layouts differ in what they can
-/// report of operations of devices joined by a fabric, of which there are none.
+/// The opaque 64-bit object: pending arrivals of the current phase and expected arrivals per phase (20 bits
+/// each), pending transactions (21 bits, two's complement), phase number (2 bits), layout (1 bit). The
+/// layouts differ only in reports about devices joined by a fabric, which do not exist here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Barrier(u64);
 
@@ -32,18 +33,18 @@ impl Barrier {
         self.0 >> at & ((1 << bits) - 1)
     }
 
-    /// The field plus `by`, wrapping.
+    /// Adds `by` to the field, with wrapping.
     fn add(self, (at, bits): Field, by: u64) -> Barrier {
         let ones = ((1 << bits) - 1) << at;
         Barrier((self.0 & !ones) | (self.0.wrapping_add(by << at) & ones))
     }
 
-    /// A barrier for `count` arrivals in each phase.
+    /// A barrier for `count` arrivals per phase.
     fn new(count: u32) -> Barrier {
         Barrier(0).add(EXPECTED, count.into()).add(PENDING, count.into())
     }
 
-    /// With the other layout.
+    /// The barrier with the other layout.
     fn reporting(self) -> Barrier {
         self.add(LAYOUT, 1)
     }
@@ -64,7 +65,7 @@ impl Barrier {
         self.add(TRANSACTIONS, u64::from(transactions).wrapping_neg()).advance()
     }
 
-    /// The next phase if nothing is pending.
+    /// Starts the next phase if nothing is pending.
     fn advance(self) -> Barrier {
         if self.get(PENDING) != 0 || self.get(TRANSACTIONS) != 0 {
             return self;
@@ -73,7 +74,7 @@ impl Barrier {
     }
 }
 
-/// What an instruction does to a barrier, given its operand.
+/// Action of an instruction on a barrier, given its operand.
 trait Action: 'static {
     fn apply(barrier: Barrier, operand: u32) -> Barrier;
 }
@@ -107,16 +108,16 @@ fn barrier_at<S: Space>(
     op: &Op,
     lane: usize,
 ) -> Result<*mut u64, crate::fault::FaultKind> {
-    // SAFETY: `a` is a row of double words.
+    // SAFETY: `a` is a 64-bit row.
     let address = unsafe { w.read_lane::<u64>(op.a, lane) };
     resolve_aligned::<S>(w, op.slot, lane, address, 8).map(<*mut u8>::cast)
 }
 
-/// d = the barrier at `a`, then changed with operand `b`.
+/// d = the barrier at `a`, which is then changed with operand `b`.
 unsafe fn act<S: Space, A: Action>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         match barrier_at::<S>(w, op, lane) {
-            // SAFETY: the place was checked for this lane; `b` is a row of words, `d` one of double words.
+            // SAFETY: the address was checked for this lane; `b` is a 32-bit row, `d` a 64-bit row.
             Ok(place) => unsafe {
                 let (before, operand) = (place.read(), w.read_lane::<u32>(op.b, lane));
                 place.write(A::apply(Barrier(before), operand).0);
@@ -128,10 +129,10 @@ unsafe fn act<S: Space, A: Action>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `b` transactions are done at the barrier at `a` in each CTA whose rank's bit in `c` is set.
+/// Completes `b` transactions of the barrier at `a` in each CTA whose rank is set in `c`.
 unsafe fn complete_in_several(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let (address, transactions, ctas) = unsafe {
             (
                 w.read_lane::<u64>(op.a, lane),
@@ -142,7 +143,7 @@ unsafe fn complete_in_several(w: &mut Running<'_>, op: &Op) -> Flow {
         for rank in lanes_of(ctas) {
             let address = in_cta(address, rank as u32, w.cta.rank);
             match resolve_aligned::<ClusterShared>(w, op.slot, lane, address, 8) {
-                // SAFETY: the place was checked for this lane.
+                // SAFETY: the address was checked for this lane.
                 Ok(place) => unsafe {
                     let place = place.cast::<u64>();
                     place.write(Barrier(place.read()).complete(transactions).0);
@@ -154,12 +155,13 @@ unsafe fn complete_in_several(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// d = the phase of the barrier at `a` is another than that of state `b`, or of parity `b`.
+/// d = the phase of the barrier at `a` differs from that of state `b`, or from parity `b`.
 unsafe fn test<S: Space, const PARITY: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
     let mut truth = 0;
     for lane in lanes_of(w.mask) {
         match barrier_at::<S>(w, op, lane) {
-            // SAFETY: the place was checked for this lane; `b` is a row of words for a parity, else of double words.
+            // SAFETY: the address was checked for this lane; `b` is a 32-bit row for a parity, else a
+            // 64-bit row.
             Ok(place) => unsafe {
                 let phase = Barrier(place.read()).get(PHASE);
                 let complete = if PARITY {
@@ -180,7 +182,7 @@ unsafe fn test<S: Space, const PARITY: bool>(w: &mut Running<'_>, op: &Op) -> Fl
     Flow::Next
 }
 
-/// `$function::<Space, $rest>` for the instruction's space.
+/// Evaluates `$function::<Space, $rest>` for the instruction's space.
 macro_rules! in_space {
     ($i:expr, $function:ident::<$rest:tt>) => {
         if names_cluster($i) {
@@ -193,8 +195,8 @@ macro_rules! in_space {
     };
 }
 
-/// Binds an action on the barrier at address operand `at`, whose own operand stands behind it or is 1; the result, if
-/// there is one, before it.
+/// Binds an action on the barrier at address operand `at`. The following operand, or 1, is the action's
+/// own; the preceding one, if any, is the result.
 fn bind_action(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, at: usize) -> Bound {
     let a = wide_address(b, &i.operands[at])?;
     let operand = match i.operands.get(at + 1) {
@@ -208,7 +210,8 @@ fn bind_action(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, at: usize) -> 
     Ok(())
 }
 
-/// `bytes` transactions of the barrier at an address operand are done, beside what else the instruction does.
+/// Binds the completion of `bytes` transactions of the barrier at an address operand, besides the
+/// instruction's own effect.
 pub(in crate::ops) fn bind_transactions(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -219,7 +222,7 @@ pub(in crate::ops) fn bind_transactions(
     bind_transactions_of(b, i, barrier, row)
 }
 
-/// As [`bind_transactions`]; `operand` is the row of their numbers.
+/// [`bind_transactions`] with the number of transactions in row `operand`.
 pub(in crate::ops) fn bind_transactions_of(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -234,7 +237,7 @@ pub(in crate::ops) fn bind_transactions_of(
     Ok(())
 }
 
-/// As [`bind_transactions_of`], in each of the CTAs that the bits in row `ctas` name.
+/// [`bind_transactions_of`] in each of the CTAs in row `ctas`.
 pub(in crate::ops) fn bind_transactions_in(
     b: &mut Binder<'_, '_>,
     barrier: &Operand,
@@ -282,13 +285,13 @@ pub fn mbarrier_init(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_action(b, i, run, 0)
 }
 
-/// `cp.async.mbarrier.arrive`: the copies are done, so that the thread arrives; without `.noinc` at a barrier that awaits
-/// one arrival more for it, which changes nothing.
+/// `cp.async.mbarrier.arrive`: the copies are complete, so the thread arrives. Without `.noinc`, the
+/// barrier also expects one more arrival, which cancels the effect.
 pub fn cp_async_mbarrier_arrive(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if i.has(Modifier::Noinc) { bind_action(b, i, in_space!(i, act::<Arrive>), 0) } else { bind_nothing(b) }
 }
 
-/// Nothing has been reported: the second and third results are 0.
+/// Binds a test; the second and third result are 0, because nothing is ever reported.
 fn bind_test(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, state: ScalarType) -> Bound {
     let a = wide_address(b, &i.operands[3])?;
     let state = b.source(&i.operands[4], state)?;
@@ -322,7 +325,7 @@ unsafe fn has_layout<S: Space, const LAYOUT_V1: bool>(w: &mut Running<'_>, op: &
     let mut truth = 0;
     for lane in lanes_of(w.mask) {
         match barrier_at::<S>(w, op, lane) {
-            // SAFETY: the place was checked for this lane.
+            // SAFETY: the address was checked for this lane.
             Ok(place) => unsafe {
                 truth |= u32::from((Barrier(place.read()).get(LAYOUT) == 1) == LAYOUT_V1) << lane;
             },
@@ -358,20 +361,20 @@ pub fn mbarrier_test_wait_parity(b: &mut Binder<'_, '_>, i: &Instruction) -> Bou
     bind_test(b, i, in_space!(i, test::<true>), ScalarType::U32)
 }
 
-/// `mbarrier.try_wait`: waits no time.
+/// `mbarrier.try_wait`, without a wait.
 pub fn mbarrier_try_wait(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     mbarrier_test_wait(b, i)
 }
 
-/// `mbarrier.try_wait.parity`: waits no time.
+/// `mbarrier.try_wait.parity`, without a wait.
 pub fn mbarrier_try_wait_parity(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     mbarrier_test_wait_parity(b, i)
 }
 
 lane_functions! {
-    /// Arrivals pending.
+    /// Number of pending arrivals.
     PendingCount = |a: u64| -> u32 { Barrier(a).get(PENDING) as u32 }
-    /// 0.
+    /// Always 0.
     NoReport = |_a: u32| -> u8 { 0 }
 }
 
@@ -389,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phase_ends_when_neither_arrivals_nor_transactions_are_pending() {
+    fn phase_ends_without_pending_arrivals_or_transactions() {
         let barrier = Barrier::new(3).expect(16).arrive(3);
         assert_eq!((barrier.get(PENDING), barrier.get(PHASE)), (0, 0));
         let next = barrier.complete(16);
@@ -397,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn who_drops_is_not_awaited_in_the_next_phase() {
+    fn dropped_arrivals_are_not_expected_next_phase() {
         let barrier = Barrier::new(4).drop(1).arrive(3);
         assert_eq!((barrier.get(PENDING), barrier.get(EXPECTED), barrier.get(PHASE)), (3, 3, 1));
     }
 
     #[test]
-    fn fields_do_not_carry_into_each_other() {
+    fn mbarrier_fields_do_not_carry() {
         let barrier = Barrier::new(0xf_ffff).complete(1).expect(1);
         assert_eq!(barrier, Barrier::new(0xf_ffff));
         assert_eq!(barrier.add(PENDING, 1).get(EXPECTED), 0xf_ffff);

@@ -14,7 +14,7 @@ use crate::ops::Bound;
 use crate::ops::float::extremum::extreme_single;
 use crate::ops::float::modifiers::Modifiers;
 
-/// A reduction of two words.
+/// Reduction of two words.
 type Reduce = fn(u32, u32) -> u32;
 
 const REDUCTIONS: [Reduce; 8] = [
@@ -28,9 +28,9 @@ const REDUCTIONS: [Reduce; 8] = [
     |a, b| a ^ b,
 ];
 
-/// `immediate` numbers the reduction.
+/// Reduces the members' words; `immediate` is the index of the reduction.
 fn reduce_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);
         let values = w.read_members::<u32>(op, |op| op.a);
@@ -58,7 +58,7 @@ pub fn redux(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         Modifier::Xor => Some(7),
         _ => None,
     });
-    let Some(how) = how else { return Err(b.error("no reduction is named")) };
+    let Some(how) = how else { return Err(b.error("the instruction names no reduction")) };
     let a = b.source(&i.operands[1], ty)?;
     let members = b.source(&i.operands[2], ScalarType::B32)?;
     let d = b.result(&i.operands[0], ty)?;
@@ -67,9 +67,9 @@ pub fn redux(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// The smallest or largest single; `c` says which, `immediate` the modifiers.
+/// Minimum or maximum of the members' singles, selected by `c`, with the modifiers in `immediate`.
 fn reduce_singles(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);
         let values = w.read_members::<u32>(op, |op| op.a);
@@ -77,7 +77,7 @@ fn reduce_singles(w: &mut Running<'_>, op: &Op) -> Flow {
         let choose = |a, b| extreme_single(op.c != 0, a, b, how);
         let mut results = [0; WARP];
         for Group { lanes, members } in groups {
-            // A lone value is compared with itself, for its sign and NaN.
+            // A single value is compared with itself, to apply the rules for sign and NaN.
             let first = values[members.trailing_zeros() as usize & 31];
             let result = lanes_of(members).fold(first, |all, lane| choose(all, values[lane]));
             fill(&mut results, lanes, result);

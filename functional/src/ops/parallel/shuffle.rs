@@ -15,10 +15,10 @@ use crate::ops::Bound;
 const UP: u64 = 0;
 const DOWN: u64 = 1;
 const BUTTERFLY: u64 = 2;
-/// In the immediate: members are given (in the row of the upper half).
+/// Flag in the immediate: a member mask is given, in the row of the upper half.
 const MASKED: u64 = 4;
 
-/// The lane whose value `lane` takes, and whether it lies in range (manual 9.7.9.6).
+/// Source lane of `lane`, and whether it is in range (PTX manual 9.7.9.6).
 fn shuffle_source(how: u64, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let highest = (lane & segment) | (clamp & !segment);
@@ -35,17 +35,17 @@ fn shuffle_source(how: u64, lane: u32, b: u32, c: u32) -> (u32, bool) {
     (if in_range { from & 31 } else { lane }, in_range)
 }
 
-/// d|e = a of the lane that `b` and `c` name; the members' row is in the upper half of the immediate.
+/// d|e = a of the lane selected by `b` and `c`; the upper half of the immediate is the members' row.
 fn shuffle(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         if op.immediate & MASKED != 0 {
             gather!(w, op, |op| (op.immediate >> 32) as u32);
         } else {
             w.executing();
         }
-        // The manual leaves open what a lane gets from one that does not execute; programs (the vendor's reduction
-        // sample, kernel 7) count on 0.
+        // The manual leaves the value from a lane that does not execute open. Programs (the vendor's
+        // reduction sample, kernel 7) rely on 0.
         let mut values = [0; WARP];
         let row = w.read_members::<u32>(op, |op| op.a);
         lanes_of(w.mask).for_each(|lane| values[lane] = row[lane]);
@@ -72,7 +72,7 @@ fn bind_shuffle(b: &mut Binder<'_, '_>, i: &Instruction, masked: bool) -> Bound 
         Modifier::Idx => Some(3),
         _ => None,
     });
-    let Some(how) = how else { return Err(b.error("no shuffle mode is named")) };
+    let Some(how) = how else { return Err(b.error("the instruction names no shuffle mode")) };
     let a = b.source(&i.operands[2], ScalarType::B32)?;
     let lane = b.source(&i.operands[3], ScalarType::U32)?;
     let c = b.source(&i.operands[4], ScalarType::U32)?;
@@ -99,9 +99,9 @@ pub fn shfl_unmasked(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_shuffle(b, i, false)
 }
 
-/// d = lowest lane of the members; e = this is it.
+/// d = lowest member lane; e = true in that lane.
 fn elect_lane(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.a);
         let mut leaders = [0; WARP];

@@ -12,9 +12,9 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::ops::Bound;
 
-/// `a` is the predicate, `b` the row of member masks, `immediate` 1 if all active lanes are the members.
+/// Vote on predicate `a`; `b` is the row of member masks, and `immediate` 1 makes all active lanes members.
 unsafe fn vote_of<const HOW: u8>(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = if op.immediate == 0 { gather!(w, op, |op| op.b) } else { w.executing() };
         let holding = w.predicate_of_members(op, |op| op.a);
@@ -85,20 +85,20 @@ pub fn vote_ballot_unmasked(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_vote(b, i, false)
 }
 
-/// The members' values in `a`, words or double words, as double words.
+/// The members' values in `a`, 32-bit or 64-bit, extended to 64 bits.
 ///
 /// # Safety
 /// `a` is a row of that width.
 unsafe fn values(w: &Running<'_>, op: &Op, wide: bool) -> [u64; WARP] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if wide { w.read_members(op, |op| op.a) } else { w.read_members::<u32>(op, |op| op.a).map(u64::from) }
     }
 }
 
-/// `a` is the row of values, `b` that of member masks, `immediate` 1 for 64-bit values.
+/// Matches the values in row `a` under the member masks in `b`; `immediate` is 1 for 64-bit values.
 fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);
         let values = values(w, op, op.immediate != 0);
@@ -114,9 +114,9 @@ fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// As [`match_any_lanes`]; `e` takes the truth.
+/// [`match_any_lanes`] for all members; `e` receives the truth.
 fn match_all_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: operands as the binder gave them.
+    // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);
         let values = values(w, op, op.immediate != 0);

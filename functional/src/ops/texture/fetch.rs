@@ -14,26 +14,26 @@ use crate::ops::{Bound, forms};
 use crate::texture::sample::{self, Lod, Place, Sampling, Value};
 use crate::texture::{Table, Texels};
 
-/// A sampled read.
+/// Operands of a sampled read.
 #[derive(Debug)]
 pub struct Fetch {
     texture: u32,
-    /// Row of the handle of a sampler; the texture's own without.
+    /// Row of the sampler's handle; `None` for the texture's own sampler.
     sampler: Option<u32>,
     coordinates: Coordinates,
-    /// Coordinates are indices of texels.
+    /// True if coordinates are texel indices.
     by_texel: bool,
     lod: LodRows,
     /// Rows of the offsets.
     offsets: Vec<u32>,
-    /// Component that a gathering read takes.
+    /// Component of a gathering read.
     component: Option<usize>,
     results: Vec<u32>,
     packing: Packing,
     slot: u32,
 }
 
-/// Rows of what says which level is read.
+/// Rows that select the level of detail.
 #[derive(Debug)]
 enum LodRows {
     Base,
@@ -41,18 +41,18 @@ enum LodRows {
     Gradient([Vec<u32>; 2]),
 }
 
-/// What a register of the result holds.
+/// Content of a result register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packing {
-    /// A channel.
+    /// One channel.
     Word,
-    /// A channel in half precision.
+    /// One channel in half precision.
     Half,
     /// Two channels in half precision.
     Halves,
 }
 
-/// Memory as a lane sees it. If `TOLD`, somebody is told of the texels.
+/// Memory as a lane sees it; `TOLD` records the texels.
 struct LaneMemory<'r, 'a, const TOLD: bool> {
     w: &'r mut Running<'a>,
     slot: u32,
@@ -67,7 +67,7 @@ impl<const TOLD: bool> Texels for LaneMemory<'_, '_, TOLD> {
             self.w.cta.touch_texel(address);
         }
         match Global::resolve(self.w, self.slot, lane, address, width) {
-            // SAFETY: the stretch was just found inside an allocation.
+            // SAFETY: the range lies in an allocation.
             Some(place) => Ok(unsafe { place.cast::<[u8; BYTES]>().read() }),
             None => Err(FaultKind::IllegalAddress { address, width, lane }),
         }
@@ -75,12 +75,12 @@ impl<const TOLD: bool> Texels for LaneMemory<'_, '_, TOLD> {
 }
 
 impl Fetch {
-    /// The place that a lane reads.
+    /// Location that a lane reads.
     ///
     /// # Safety
-    /// Rows as the binder gave them; `lane` is below 32.
+    /// The binder allocated the rows, and `lane` is below 32.
     unsafe fn place(&self, w: &Running<'_>, lane: usize) -> Place {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let ((layer, words), offsets) =
             unsafe { (self.coordinates.of_lane(w, lane), words(w, &self.offsets, lane)) };
         let coordinates = if self.by_texel {
@@ -93,12 +93,12 @@ impl Fetch {
         Place { layer, coordinates, offsets: offsets.map(u32::cast_signed) }
     }
 
-    /// The level that a lane reads.
+    /// Level of detail that a lane reads.
     ///
     /// # Safety
     /// As for [`Fetch::place`].
     unsafe fn lod(&self, w: &Running<'_>, lane: usize) -> Lod {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.lod {
                 LodRows::Base => Lod::Base,
@@ -128,26 +128,26 @@ impl Fetch {
                 Packing::Half => half(number & 3),
                 Packing::Halves => half((2 * number) & 3) | half((2 * number + 1) & 3) << 16,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { w.write_lane(row, lane, word) };
         }
     }
 }
 
-/// A lane's words of up to three rows; 0 for those that are not there.
+/// A lane's words of up to three rows; missing ones are 0.
 ///
 /// # Safety
-/// The rows are ones of words of the frame; `lane` is below 32.
+/// The rows are 32-bit rows of the frame, and `lane` is below 32.
 unsafe fn words(w: &Running<'_>, rows: &[u32], lane: usize) -> [u32; 3] {
     let mut words = [0; 3];
     for (word, &row) in words.iter_mut().zip(rows) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         *word = unsafe { w.read_lane(row, lane) };
     }
     words
 }
 
-/// What a lane's handles stand for.
+/// Texture and sampler of a lane's handles.
 fn sampling(
     table: &Table,
     texture: u64,
@@ -163,13 +163,13 @@ fn sampling(
     Ok(Sampling::new(found, sampler))
 }
 
-/// The fetch that `immediate` names; `e` is the predicate for residency.
+/// Fetch of table entry `immediate`; `e` is the predicate for residency.
 fn fetch<const TOLD: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(fetch) = grid.program.textures.fetches.get(op.immediate as usize) else { return Flow::Next };
     let mut samplings: LookUp<(u64, Option<u64>), Sampling<'_>> = LookUp::new();
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         let value = unsafe {
             let texture = w.read_lane(fetch.texture, lane);
             let sampler = fetch.sampler.map(|row| w.read_lane(row, lane));
@@ -196,7 +196,7 @@ fn fetch<const TOLD: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// Binds a fetch; the operands in places 3 to `offsets` say the level.
+/// Binds a fetch; operands 3 to `offsets` select the level of detail.
 fn bind(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -205,15 +205,15 @@ fn bind(
     lod: impl FnOnce(&mut Binder<'_, '_>) -> Result<LodRows, BindError>,
 ) -> Bound {
     let Operand::Texel { handle: texture, sampler, coordinates: at } = &i.operands[2] else {
-        return Err(b.error("the operand is no texture"));
+        return Err(b.error("the operand is not a texture"));
     };
     if i.operands[offsets + 1] != Operand::Absent {
-        return Err(b.error("depth textures come from graphics alone, which there is none of"));
+        return Err(b.error("depth textures are not supported: only graphics APIs create them"));
     }
     let ty = b.last_type(i)?;
     let coordinates = coordinates(b, i, at, ty)?;
     if coordinates.geometry.cube && i.operands[offsets] != Operand::Absent {
-        return Err(b.error("a cube's coordinates take no offset"));
+        return Err(b.error("offsets on a cube texture are not allowed"));
     }
     let result = i.ty(0).unwrap_or(ScalarType::B32);
     let fetch = Fetch {

@@ -1,7 +1,8 @@
-//! Textures and surfaces (PTX manual 9.7.10, 9.7.11): operands of a lane become a place, [`crate::texture`] does the rest.
+//! Textures and surfaces (PTX manual 9.7.10, 9.7.11): conversion of a lane's operands to a location for
+//! [`crate::texture`].
 //!
-//! These instructions have more operands than an op: the program keeps them in tables ([`Accesses`]), and an op names
-//! its line. Lanes are done one after another.
+//! These instructions have more operands than an op. The program therefore stores operands in tables
+//! ([`Accesses`]), and an op holds the index of its entry. Lanes are processed one after another.
 
 mod fetch;
 mod query;
@@ -24,14 +25,14 @@ use crate::engine::op::Op;
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 
-/// The accesses of a program's textures and surfaces.
+/// Texture and surface accesses of a program.
 #[derive(Debug, Default)]
 pub struct Accesses {
     fetches: Vec<fetch::Fetch>,
     surfaces: Vec<surface::SurfaceAccess>,
 }
 
-/// Coordinates of a place: rows of the elements that the geometry has.
+/// Coordinates of a location: a row per element of the geometry.
 #[derive(Debug)]
 struct Coordinates {
     geometry: Geometry,
@@ -42,11 +43,11 @@ impl Coordinates {
     /// A lane's layer, and the bits of its coordinates.
     ///
     /// # Safety
-    /// The rows are ones of words of the frame; `lane` is below 32.
+    /// The rows are 32-bit rows of the frame, and `lane` is below 32.
     unsafe fn of_lane(&self, w: &Running<'_>, lane: usize) -> (u32, [u32; 3]) {
         let mut words = [0; 4];
         for (word, &row) in words.iter_mut().zip(&self.rows) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             *word = unsafe { w.read_lane(row, lane) };
         }
         match (self.geometry.layered, words) {
@@ -59,12 +60,12 @@ impl Coordinates {
 fn geometry(b: &Binder<'_, '_>, i: &Instruction) -> Result<Geometry, BindError> {
     let geometry = Geometry::among(&i.tokens).ok_or_else(|| b.error("the instruction has no geometry"))?;
     if geometry.multisample {
-        return Err(b.error("textures with several samples come from graphics alone, which there is none of"));
+        return Err(b.error("multisample textures are not supported: only graphics APIs create them"));
     }
     Ok(geometry)
 }
 
-/// Row of the handle that an operand means: a variable's address, a register's value, or a kernel's parameter.
+/// Row of an operand's handle: a variable's address, a register's value, or a kernel parameter.
 fn handle(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<u32, BindError> {
     if let Operand::Address { base: base @ AddressBase::Parameter(_), offset } = operand
         && let FramePlace::KernelParameter(at) = b.frame_place(*base)?
@@ -91,7 +92,7 @@ fn elements(operand: &Operand) -> &[Operand] {
     }
 }
 
-/// Rows of the coordinates of a place.
+/// Rows of the coordinates of a location.
 fn coordinates(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -104,7 +105,7 @@ fn coordinates(
     Ok(Coordinates { geometry, rows })
 }
 
-/// What handles stand for, with the last one remembered: lanes mostly have the same.
+/// Cached lookup of handles, which are mostly equal in all lanes.
 struct LookUp<H, T> {
     last: Option<(H, T)>,
 }
@@ -114,7 +115,7 @@ impl<H: Copy + PartialEq, T> LookUp<H, T> {
         LookUp { last: None }
     }
 
-    /// What a lane's handles stand for by `find`.
+    /// Objects of a lane's handles, looked up by `find` if not cached.
     fn get(&mut self, handles: H, find: impl FnOnce() -> Result<T, FaultKind>) -> Result<&T, FaultKind> {
         let found = match self.last.take() {
             Some((known, found)) if known == handles => found,

@@ -12,7 +12,7 @@ use crate::fault::FaultKind;
 use crate::ops::Bound;
 use crate::texture::{AddressMode, Filter, Image, ImageKind, Sampler, Texture};
 
-/// The queries, as ops name them.
+/// Queries, by the index in their ops.
 const QUERIES: &[Modifier] = &[
     Modifier::Width,
     Modifier::Height,
@@ -31,7 +31,7 @@ const QUERIES: &[Modifier] = &[
     Modifier::MemoryLayout,
 ];
 
-/// A property of an image's level; sizes along an axis that the image does not have are 0.
+/// Property of an image's level; sizes along missing axes are 0.
 fn of_image(image: &Image, query: Modifier, level: usize) -> u32 {
     let size = image.level(level).map_or([0; 3], |level| [level.width, level.height, level.depth]);
     let axis = |axis: usize| if axis < image.dimensions as usize { size[axis] } else { 0 };
@@ -56,7 +56,7 @@ fn of_texture(texture: &Texture, query: Modifier, level: usize) -> u32 {
     }
 }
 
-/// Modes are numbered as the manual lists them.
+/// Modes are numbered in the manual's order.
 fn of_sampler(sampler: &Sampler, query: Modifier) -> u32 {
     let mode = |axis: usize| match sampler.address[axis] {
         AddressMode::Wrap => 0,
@@ -83,7 +83,7 @@ fn query(
 ) -> Flow {
     let Some(&query) = QUERIES.get(op.immediate as usize) else { return Flow::Next };
     for lane in lanes_of(w.mask) {
-        // SAFETY: rows as the binder gave them.
+        // SAFETY: the binder allocated the rows.
         unsafe {
             let handle = w.read_lane(op.a, lane);
             let level: u32 = w.read_lane(op.b, lane);
@@ -114,10 +114,10 @@ fn query_surface(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// Binds d = property of a, on the level in place 2 if there is one.
+/// Binds d = property of a, for the level in operand 2 if given.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run) -> Bound {
     let named = i.modifiers().find_map(|modifier| QUERIES.iter().position(|query| *query == modifier));
-    let immediate = named.ok_or_else(|| b.error("the instruction asks for nothing"))? as u64;
+    let immediate = named.ok_or_else(|| b.error("the instruction names no query"))? as u64;
     let a = handle(b, &i.operands[1])?;
     let level = match i.operands.get(2) {
         Some(level) => b.source(level, ScalarType::B32)?,
@@ -149,12 +149,12 @@ pub fn suq(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, query_surface)
 }
 
-/// `d` = lanes whose handle in `a` is of the kind that `immediate` says: texture, sampler, surface.
+/// `d` = lanes whose handle in `a` has the kind in `immediate`: texture, sampler, surface.
 fn is_type(w: &mut Running<'_>, op: &Op) -> Flow {
     let table = &w.grid.textures;
     let mut truth = 0;
     for lane in lanes_of(w.mask) {
-        // SAFETY: a row of double words.
+        // SAFETY: a 64-bit row.
         let handle: u64 = unsafe { w.read_lane(op.a, lane) };
         let holds = match op.immediate {
             0 => table.textures.contains_key(&handle),

@@ -16,28 +16,28 @@ use crate::ops::Bound;
 use crate::texture::surface::{Access, Boundary, Target, locate};
 use crate::texture::{Image, Numeric};
 
-/// An access of a surface.
+/// Operands of a surface access.
 #[derive(Debug)]
 pub struct SurfaceAccess {
     surface: u32,
     coordinates: Coordinates,
-    /// x counts elements of the surface's format, not bytes.
+    /// True if x counts elements of the surface's format instead of bytes.
     formatted: bool,
-    /// Bytes of an element of the vector.
+    /// Bytes per element of the vector.
     bytes: u32,
     boundary: Boundary,
     /// Rows of the vector's elements.
     values: Vec<u32>,
     slot: u32,
-    /// Somebody is told of the texels.
+    /// True if a probe records the texels.
     is_told: bool,
 }
 
 impl SurfaceAccess {
-    /// Where a lane's access of `bytes` bytes goes; `None` is nowhere.
+    /// Host address of a lane's access of `bytes` bytes; `None` outside of the surface.
     ///
     /// # Safety
-    /// Rows as the binder gave them; `lane` is below 32.
+    /// The binder allocated the rows, and `lane` is below 32.
     unsafe fn place(
         &self,
         w: &mut Running<'_>,
@@ -45,7 +45,7 @@ impl SurfaceAccess {
         surface: &Image,
         bytes: u32,
     ) -> Result<Option<*mut u8>, FaultKind> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (layer, words) = unsafe { self.coordinates.of_lane(w, lane) };
         let coordinates = words.map(u32::cast_signed);
         let unit = if self.formatted { surface.format.bytes() } else { 1 };
@@ -80,12 +80,12 @@ impl SurfaceAccess {
     /// # Safety
     /// As for [`SurfaceAccess::place`].
     unsafe fn value(&self, w: &Running<'_>, lane: usize, row: u32) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { if self.is_wide() { w.read_lane(row, lane) } else { w.read_lane::<u32>(row, lane).into() } }
     }
 }
 
-/// Does `access` for each lane with its surface.
+/// Runs `access` for each lane with its surface.
 fn for_lanes(
     w: &mut Running<'_>,
     op: &Op,
@@ -95,7 +95,7 @@ fn for_lanes(
     let Some(line) = grid.program.textures.surfaces.get(op.immediate as usize) else { return Flow::Next };
     let mut surfaces: LookUp<u64, &Image> = LookUp::new();
     for lane in lanes_of(w.mask) {
-        // SAFETY: a row of double words, as the binder gave it.
+        // SAFETY: the binder allocated a 64-bit row.
         let handle = unsafe { w.read_lane(line.surface, lane) };
         let unknown = FaultKind::UnknownHandle { handle, what: "surface", lane: lane as u32 };
         let find = || grid.textures.surfaces.get(&handle).map(Arc::as_ref).ok_or(unknown);
@@ -111,7 +111,7 @@ fn load(w: &mut Running<'_>, op: &Op) -> Flow {
     for_lanes(w, op, |access, w, lane, surface| {
         let mut bytes = [0; 16];
         let count = access.vector_bytes();
-        // SAFETY: rows as the binder gave them; the place was checked.
+        // SAFETY: the binder allocated the rows, and the address was checked.
         unsafe {
             if let Some(place) = access.place(w, lane, surface, count)? {
                 place.copy_to_nonoverlapping(bytes.as_mut_ptr(), count as usize);
@@ -135,7 +135,7 @@ fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     for_lanes(w, op, |access, w, lane, surface| {
         let mut bytes = [0; 16];
         let count = access.vector_bytes();
-        // SAFETY: rows as the binder gave them; the place was checked.
+        // SAFETY: the binder allocated the rows, and the address was checked.
         unsafe {
             for (&row, element) in access.values.iter().zip(bytes.chunks_exact_mut(access.bytes as usize)) {
                 let value = access.value(w, lane, row).to_le_bytes();
@@ -151,7 +151,7 @@ fn store(w: &mut Running<'_>, op: &Op) -> Flow {
 
 fn store_formatted(w: &mut Running<'_>, op: &Op) -> Flow {
     for_lanes(w, op, |access, w, lane, surface| {
-        // SAFETY: rows as the binder gave them; the place was checked.
+        // SAFETY: the binder allocated the rows, and the address was checked.
         unsafe {
             let mut words = [0; 4];
             for (word, &row) in words.iter_mut().zip(&access.values) {
@@ -167,7 +167,7 @@ fn store_formatted(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// What `sured` does with a value in memory.
+/// Operation of `sured` on a value in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reduction {
     Add,
@@ -177,14 +177,14 @@ enum Reduction {
     Or,
 }
 
-/// Updates the value at `place` indivisibly.
+/// Updates the value at `place` atomically.
 ///
 /// # Safety
 /// `place` is aligned and points to a live value of `bytes` bytes.
 unsafe fn reduce(place: *mut u8, reduction: Reduction, value: u64, bytes: u32, signed: bool) {
     macro_rules! update {
         ($word:ty, $unsigned:ty, $signed_word:ty, $signed:ty) => {{
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let unsigned = unsafe { <$unsigned>::from_ptr(place.cast()) };
             // SAFETY: as above.
             let signed_cell = unsafe { <$signed>::from_ptr(place.cast()) };
@@ -211,13 +211,13 @@ unsafe fn reduce(place: *mut u8, reduction: Reduction, value: u64, bytes: u32, s
     }
 }
 
-/// The reduction that `d` numbers; `e` is 1 for signed values, 2 where the surface's format says.
+/// Runs reduction number `d`; `e` is 1 for signed values, 2 if the surface's format decides.
 fn update(w: &mut Running<'_>, op: &Op) -> Flow {
     let reductions = [Reduction::Add, Reduction::Min, Reduction::Max, Reduction::And, Reduction::Or];
     let Some(&reduction) = reductions.get(op.d as usize) else { return Flow::Next };
     for_lanes(w, op, |access, w, lane, surface| {
         let signed = op.e == 1 || (op.e == 2 && surface.format.numeric == Numeric::Signed);
-        // SAFETY: rows as the binder gave them; the place was checked, alignment too.
+        // SAFETY: the binder allocated the rows, and address and alignment were checked.
         unsafe {
             let Some(&row) = access.values.first() else { return Ok(()) };
             let value = access.value(w, lane, row);
@@ -229,7 +229,7 @@ fn update(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-/// Puts an access of a surface into the program's table; operands in these places. Gives its line.
+/// Adds a surface access with these operands to the program's table; returns its index.
 fn access(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
@@ -238,7 +238,7 @@ fn access(
     formatted: bool,
 ) -> Result<u64, BindError> {
     let Operand::Texel { handle: named, coordinates: at, .. } = &i.operands[surface] else {
-        return Err(b.error("the operand is no surface"));
+        return Err(b.error("the operand is not a surface"));
     };
     let ty = b.last_type(i)?;
     let written = values < surface;

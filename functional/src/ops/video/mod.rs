@@ -1,5 +1,5 @@
-//! Video instructions (PTX manual 9.7.18). There are too many combinations of signs, parts and second operations for a
-//! function each: one function per class reads a description that stands in the op.
+//! Video instructions (PTX manual 9.7.18). Signs, parts and second operations form too many combinations
+//! for a function each. One function per class therefore reads a description in the op.
 
 mod scalar;
 mod simd;
@@ -14,7 +14,7 @@ use crate::bind::Binder;
 use crate::engine::op::{Op, Run};
 use crate::ops::Bound;
 
-/// What is done with a and b.
+/// Operation on a and b.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Operation {
@@ -59,13 +59,13 @@ impl Operation {
         ]
     };
 
-    /// From its number; only the low four bits count.
+    /// Operation with this number; only the low four bits count.
     #[inline(always)]
     fn from_number(number: u8) -> Operation {
         Operation::ALL[usize::from(number & 15)]
     }
 
-    /// The comparison that the instruction names.
+    /// Comparison named by the instruction.
     fn comparison(i: &Instruction) -> Operation {
         let known = [
             (Modifier::Eq, Operation::Equal),
@@ -78,15 +78,15 @@ impl Operation {
         named.map_or(Operation::GreaterOrEqual, |(_, operation)| *operation)
     }
 
-    /// Of two numbers of at most 33 bits, or a shifted one and c.
+    /// Result for two numbers of at most 33 bits, or a shifted number and c.
     #[inline(always)]
     fn apply(self, a: i64, b: i64) -> i64 {
         match self {
-            // A shifted number is larger than a sum of two words.
+            // A shifted number can exceed the sum of two words.
             Operation::Add => a.wrapping_add(b),
             Operation::Subtract => a - b,
             Operation::Difference => (a - b).abs(),
-            // Halves go up where the sum is not negative, down where it is.
+            // Halves round up for nonnegative sums and down for negative ones.
             Operation::Average => (a + b + i64::from(a + b >= 0)) >> 1,
             Operation::Minimum => a.min(b),
             Operation::Maximum => a.max(b),
@@ -104,21 +104,22 @@ impl Operation {
     }
 }
 
-/// A word shifted by 32 is beyond any clamp and leaves no bit below: a smaller one does as well, and fits.
+/// Left shift. A shift by 32 exceeds any clamp and leaves no low bit, so a smaller shift is equivalent and
+/// fits.
 #[inline(always)]
 fn shift_left(a: i64, by: i64) -> i64 {
     let a = if by == 32 { a.min(i64::from(i32::MAX)) } else { a };
     a << by
 }
 
-/// The nearest number of so many bits.
+/// Nearest number of `bits` bits.
 #[inline(always)]
 fn clamp(value: i64, bits: u32, signed: bool) -> i64 {
     let (least, most) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
     value.clamp(least, most)
 }
 
-/// The low `bits` bits of a number, as a number of their own.
+/// Low `bits` bits of a word, extended.
 #[inline(always)]
 fn extend(word: u64, bits: u32, signed: bool) -> i64 {
     let above = 64 - bits;
@@ -126,12 +127,12 @@ fn extend(word: u64, bits: u32, signed: bool) -> i64 {
     if signed { (top as i64) >> above } else { (top >> above) as i64 }
 }
 
-/// Is the instruction's n-th type signed?
+/// True if the instruction's n-th type is signed.
 fn is_signed(i: &Instruction, n: usize) -> bool {
     i.ty(n).is_some_and(ScalarType::is_signed)
 }
 
-/// The part of the word that the instruction's n-th operand is.
+/// Part of a word selected by the instruction's n-th operand.
 fn part(i: &Instruction, n: usize) -> Option<Part> {
     match i.operands.get(n) {
         Some(Operand::Part { part, .. }) => *part,
@@ -139,7 +140,7 @@ fn part(i: &Instruction, n: usize) -> Option<Part> {
     }
 }
 
-/// Binds d = f(a, b, c) of words, as the description says.
+/// Binds d = f(a, b, c) of words, according to the description.
 fn bind_described(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, description: [u8; 8]) -> Bound {
     const WORD: ScalarType = ScalarType::B32;
     let mut rows = [0; 3];

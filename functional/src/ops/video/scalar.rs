@@ -8,8 +8,8 @@ use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::Bound;
 
-/// Where a byte, half or whole word lies in a word: its lowest bit, and above those five bits how often 8 is doubled to
-/// its width.
+/// Position of a byte, half or whole word in a word: the lowest bit in five bits, and above them the number
+/// of doublings from 8 bits to the width.
 #[derive(Debug, Clone, Copy)]
 struct Place(u8);
 
@@ -32,13 +32,13 @@ impl Place {
         u32::from(self.0 & 31)
     }
 
-    /// The number that lies here.
+    /// Number at this position.
     #[inline(always)]
     fn read(self, word: u32, signed: bool) -> i64 {
         extend(u64::from(word >> self.lowest()), self.bits(), signed)
     }
 
-    /// The word with the number's low bits here.
+    /// The word with the number's low bits at this position.
     #[inline(always)]
     fn write(self, word: u32, value: i64) -> u32 {
         let ones = (u32::MAX >> (32 - self.bits())) << self.lowest();
@@ -46,22 +46,22 @@ impl Place {
     }
 }
 
-/// The operation's result is signed, and c with it.
+/// The result and c are signed.
 const SIGNED: u8 = 1;
 /// a is signed.
 const SIGNED_A: u8 = 2;
 /// b is signed.
 const SIGNED_B: u8 = 4;
-/// The result is clamped to the part of d that it goes to.
+/// The result is clamped to the part of d that receives it.
 const CLAMPED: u8 = 8;
 /// One is added (`vmad.po`).
 const PLUS_ONE: u8 = 16;
-/// a * b is negative.
+/// a * b is negated.
 const MINUS_PRODUCT: u8 = 32;
-/// c is negative.
+/// c is negated.
 const MINUS_C: u8 = 64;
 
-/// The flags of an instruction whose types number `a` and `a + 1` are those of a and b.
+/// Flags of an instruction whose types `a` and `a + 1` belong to a and b.
 fn flags(i: &Instruction, d_signed: bool, a: usize) -> u8 {
     let known = [
         (SIGNED, d_signed),
@@ -72,8 +72,8 @@ fn flags(i: &Instruction, d_signed: bool, a: usize) -> u8 {
     known.iter().filter(|(_, holds)| *holds).map(|(flag, _)| flag).sum()
 }
 
-/// Of parts of a and b; put into a part of c, or combined with c, which without a second operation is a row of zeros to
-/// be added.
+/// Operation on parts of a and b. The result is inserted into a part of c, or combined with c. Without a
+/// second operation, c is a row of zeros that is added.
 struct Scalar;
 
 impl Arithmetic for Scalar {
@@ -99,15 +99,15 @@ impl Arithmetic for Scalar {
     }
 }
 
-/// Binds an instruction whose types number `a` and `a + 1` are those of a and b.
+/// Binds an instruction whose types `a` and `a + 1` belong to a and b.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, operation: Operation, d_signed: bool, a: usize) -> Bound {
     let second = [Modifier::Add, Modifier::Min, Modifier::Max].into_iter().find(|second| i.has(*second));
     let has_c = !matches!(i.operands.get(3), None | Some(Operand::Absent));
     let uses = usize::from(second.is_some()) + usize::from(part(i, 0).is_some());
     if uses != usize::from(has_c) {
         return Err(b.error(match has_c {
-            true => "c is either combined with the result or takes it into a part",
-            false => "a second operation, or a part of d, needs c",
+            true => "c cannot both combine with the result and receive it in a part",
+            false => "a second operation or a part of d requires operand c",
         }));
     }
     let second = match second {
@@ -159,7 +159,7 @@ pub fn vset(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, Operation::comparison(i), false, 0)
 }
 
-/// a * b + c with its signs, scaled.
+/// a * b + c with optional negations, scaled.
 struct MultiplyAdd;
 
 impl Arithmetic for MultiplyAdd {
@@ -175,7 +175,7 @@ impl Arithmetic for MultiplyAdd {
         let signed = flags & SIGNED != 0;
         let product = i128::from(a) * i128::from(b);
         let product = if flags & MINUS_PRODUCT != 0 { -product } else { product };
-        // The complement is taken before c is extended, so -c of the largest unsigned number is 1.
+        // The complement precedes the extension of c, so -c of the largest unsigned number is 1.
         let c = if flags & MINUS_C != 0 { !c } else { c };
         let plus = i128::from(flags & (PLUS_ONE | MINUS_C) != 0);
         let sum = (product + i128::from(extend(u64::from(c), 32, signed)) + plus) >> shift;
@@ -195,7 +195,7 @@ pub fn vmad(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let minus_product = minus_a != minus_b;
     let plus_one = i.has(Modifier::Po);
     if minus_product && minus_c || plus_one && (minus_a || minus_b || minus_c) {
-        return Err(b.error("one of a * b and c may be negative, and none with .po"));
+        return Err(b.error("only one of a * b and c may be negated, and neither with .po"));
     }
     let signed = is_signed(i, 1) || is_signed(i, 2) || minus_product || minus_c;
     let known = [(PLUS_ONE, plus_one), (MINUS_PRODUCT, minus_product), (MINUS_C, minus_c)];

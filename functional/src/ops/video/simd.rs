@@ -19,7 +19,7 @@ const CLAMPED: u8 = 8;
 /// Results are added to c.
 const SUMMED: u8 = 16;
 
-/// Which element of b:a fills a place, four bits for each; `default` without a choice.
+/// Element of b:a for each result element, four bits each; `default` without a selection.
 fn picks(part: Option<Part>, default: u16) -> [u8; 2] {
     let picks = part.map_or(default, |part| {
         part.pieces().iter().rev().fold(0, |picks, piece| picks << 4 | u16::from(*piece))
@@ -27,7 +27,7 @@ fn picks(part: Option<Part>, default: u16) -> [u8; 2] {
     picks.to_le_bytes()
 }
 
-/// `N` elements in a word.
+/// Operation on `N` elements per word.
 struct Simd<const N: usize>;
 
 impl<const N: usize> Arithmetic for Simd<N> {
@@ -69,7 +69,7 @@ impl<const N: usize> Arithmetic for Simd<N> {
     }
 }
 
-/// Binds an instruction on `N` elements whose types number `a` and `a + 1` are those of a and b.
+/// Binds an instruction on `N` elements whose types `a` and `a + 1` belong to a and b.
 fn bind<const N: usize>(b: &mut Binder<'_, '_>, i: &Instruction, operation: Operation, a: usize) -> Bound {
     let (default_a, default_b) = if N == 2 { (0x10, 0x32) } else { (0x3210, 0x7654) };
     let [a_low, a_high] = picks(part(i, 1), default_a);

@@ -1,4 +1,4 @@
-//! What has been put off, as data. Ops and widths are those of the program.
+//! Saved state of deferred ops. Ops and widths come from the program.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{MemorySpace, WarpSlot};
@@ -9,14 +9,14 @@ use crate::engine::lane::WARP;
 use crate::engine::machine::{Addresses, Deferral, Told};
 use crate::engine::program::Program;
 
-/// An op that has been put off, as data.
+/// Saved state of a deferred op.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedPending {
     pc: u32,
     lanes: u32,
-    /// Words of the kept rows.
+    /// Words of the saved rows.
     rows: Vec<u32>,
-    /// Frame, and the function whose activation it was.
+    /// Frame, and the function that it belongs to.
     frame: (u32, u32),
     /// CTA slot and warp.
     owner: (u32, u32),
@@ -25,16 +25,16 @@ struct SavedPending {
     done: bool,
 }
 
-/// All that the warps of an SM have put off, as data.
+/// Saved deferred ops of an SM's warps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedDeferred {
-    /// By number.
+    /// Deferred op of each number; `None` for free numbers.
     pending: Vec<Option<SavedPending>>,
-    /// Numbers that are not in use, the one that is given next last.
+    /// Free numbers; the last one is used next.
     free: Vec<u32>,
 }
 
-/// How the op at `pc` is put off, and the position of its machine instruction.
+/// Deferral of the op at `pc`, and the position of its machine instruction.
 fn deferral_at(program: &Program, pc: u32) -> Option<(Deferral, u32)> {
     let machine = program.machine.as_ref()?;
     let position = machine.places.get(pc as usize)?.position();
@@ -46,22 +46,22 @@ fn deferral_at(program: &Program, pc: u32) -> Option<(Deferral, u32)> {
 }
 
 impl SavedPending {
-    /// Checks it against the program, whose code it has to be of.
+    /// Checks the op against the program, to whose code it must belong.
     fn check(&self, program: &Program) -> Result<(), &'static str> {
         if deferral_at(program, self.pc).is_none() {
-            return Err("an op is put off that cannot be");
+            return Err("a deferred op that cannot be deferred");
         }
         let function = program.functions.get(self.frame.1 as usize);
         if !function.is_some_and(|function| (function.entry..function.end).contains(&self.pc)) {
-            return Err("an op is put off that is none of its function");
+            return Err("a deferred op outside of its function");
         }
         if self.rows.len() != ROWS * WARP {
-            return Err("an op is put off with other operands");
+            return Err("a deferred op with wrong operands");
         }
         Ok(())
     }
 
-    /// What was put off, of a program that it was checked against. `None` if it was not.
+    /// Restores the op of a checked program; `None` if the program does not fit.
     fn restore(&self, program: &Program) -> Option<Pending> {
         let (deferral, position) = deferral_at(program, self.pc)?;
         let instruction = program.machine.as_ref()?.code.instructions.get(position as usize)?;
@@ -90,7 +90,7 @@ impl SavedPending {
 }
 
 impl SavedDeferred {
-    /// Checks that it is of the program, and that `of_warp`, which are numbers of what a warp has put off, are its own.
+    /// Checks that `of_warp`, the numbers of a warp's deferred ops, are distinct and belong to the warp.
     pub(crate) fn check_warp(&self, owner: WarpSlot, of_warp: &[u32]) -> Result<(), &'static str> {
         let owner = (owner.cta, owner.warp);
         let is_own = |number: &u32| {
@@ -101,26 +101,26 @@ impl SavedDeferred {
         if differ && of_warp.iter().all(is_own) {
             Ok(())
         } else {
-            Err("a warp waits for what it has not put off")
+            Err("a warp with deferred ops of another warp")
         }
     }
 
-    /// Checks it against the program. `in_warps` is how many are among what warps have put off.
+    /// Checks all ops against the program. `in_warps` is the number of ops that warps refer to.
     pub(crate) fn check(&self, program: &Program, in_warps: usize) -> Result<(), &'static str> {
         self.pending.iter().flatten().try_for_each(|pending| pending.check(program))?;
         let mut free = self.free.clone();
         free.sort_unstable();
         let unused = (0..).zip(&self.pending).filter(|(_, pending)| pending.is_none());
         if !unused.map(|(number, _): (u32, _)| number).eq(free) {
-            return Err("a number is in use and free");
+            return Err("inconsistent numbers of deferred ops");
         }
         let in_use = self.pending.len() - self.free.len();
-        if in_use == in_warps { Ok(()) } else { Err("something is put off by no warp") }
+        if in_use == in_warps { Ok(()) } else { Err("a deferred op without a warp") }
     }
 }
 
 impl Deferred {
-    /// All as data.
+    /// Saves all deferred ops.
     pub(crate) fn save(&self) -> SavedDeferred {
         let save = |pending: &Pending| SavedPending {
             pc: pending.pc,
@@ -138,7 +138,7 @@ impl Deferred {
         }
     }
 
-    /// What goes on from data that was checked against the program.
+    /// Restores deferred ops from checked data.
     pub(crate) fn restore(saved: &SavedDeferred, program: &Program) -> Deferred {
         let restore = |saved: &Option<SavedPending>| {
             let pending = saved.as_ref().and_then(|saved| saved.restore(program));

@@ -1,10 +1,10 @@
-//! Against arithmetic on wider integers, or bit by bit as the manual's text has it.
+//! Comparison with arithmetic on wider integers, or with the manual's bit-by-bit definition.
 
 use super::*;
 use crate::engine::shapes::{Binary, Ternary, Unary};
 use crate::ops::samples::operands;
 
-/// A test for each integer type: the one-lane function gives what the expression over `i128` does, cut to the type.
+/// Defines a test per integer type: the one-lane function equals the truncated expression over `i128`.
 macro_rules! agrees {
     (@one $form:ident $ty:ty, (|$($x:ident),*| $oracle:expr)) => {
         operands(|[$($x),*]| {
@@ -27,7 +27,7 @@ macro_rules! agrees {
     };
 }
 
-/// The quotient found bit by bit, and the remainder left, of two magnitudes.
+/// Quotient and remainder of two magnitudes, bit by bit.
 fn long_division(a: u128, b: u128) -> (u128, u128) {
     let (mut quotient, mut rest) = (0, 0);
     for bit in (0..64).rev() {
@@ -57,7 +57,7 @@ fn remainder(a: i128, b: i128) -> i128 {
     if a < 0 { -(rest as i128) } else { rest as i128 }
 }
 
-/// The bits of a * b from bit `from` up, of numbers of up to 64 bits, by products of 32-bit digits.
+/// Bits of a * b from bit `from` up, for numbers of up to 64 bits, by products of 32-bit digits.
 fn product_from(a: i128, b: i128, from: u32) -> i128 {
     let (low, high) = (b & 0xffff_ffff, b >> 32);
     let (first, second) = (a * low, a * high);
@@ -94,7 +94,7 @@ fn clamped(value: i128) -> i32 {
 }
 
 #[test]
-fn saturating_forms_stop_at_the_ends_of_s32() {
+fn saturating_forms_clamp_to_s32() {
     operands(|[a, b, c]| {
         let (a, b, c) = (a as i32, b as i32, c as i32);
         let (x, y, z) = (i128::from(a), i128::from(b), i128::from(c));
@@ -116,7 +116,7 @@ macro_rules! wide_forms_agree {
 }
 
 #[test]
-fn wide_forms_keep_the_whole_product() {
+fn wide_forms_return_the_whole_product() {
     wide_forms_agree!(u16 => u32, i16 => i32, u32 => u64, i32 => i64);
 }
 

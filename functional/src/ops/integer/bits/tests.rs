@@ -1,10 +1,10 @@
-//! Against arithmetic on wider integers, or bit by bit as the manual's text has it.
+//! Comparison with arithmetic on wider integers, or with the manual's bit-by-bit definition.
 
 use super::*;
 use crate::engine::shapes::{Binary, Quaternary, Ternary, Unary};
 use crate::ops::samples::operands;
 
-/// Bit `n` of a number of which the top 64 bits repeat bit 63.
+/// Bit `n` of a number; bits above 63 repeat bit 63.
 fn bit(value: u64, n: u32) -> u64 {
     value >> n.min(63) & 1
 }
@@ -24,7 +24,7 @@ macro_rules! for_widths {
 }
 
 #[test]
-fn popc_clz_and_brev_look_at_each_bit() {
+fn popc_clz_and_brev_match_bit_loops() {
     macro_rules! check {
         ($ty:ty, $signed:literal) => {
             operands(|[a]| {
@@ -42,7 +42,7 @@ fn popc_clz_and_brev_look_at_each_bit() {
 }
 
 #[test]
-fn bfind_finds_the_highest_bit_that_is_not_a_sign() {
+fn bfind_finds_the_highest_non_sign_bit() {
     macro_rules! check {
         ($ty:ty, $signed:literal) => {
             operands(|[a]| {
@@ -56,13 +56,14 @@ fn bfind_finds_the_highest_bit_that_is_not_a_sign() {
     for_widths!(check: (u32, false), (i32, true), (u64, false), (i64, true));
 }
 
-/// Position or length of a field: 8 bits of it in words, 32 in double words, where all beyond the value are alike.
+/// Position or length of a field: 8 bits for words, 32 for double words, where all values beyond the width
+/// are equivalent.
 fn count(operand: u64, bits: u32) -> u32 {
     if bits == 64 { (operand as u32).min(1000) } else { (operand & 0xff) as u32 }
 }
 
 #[test]
-fn bfe_takes_bit_by_bit_and_extends() {
+fn bfe_extracts_and_extends_fields() {
     macro_rules! check {
         ($ty:ty, $signed:literal) => {
             operands(|[a, b, c]| {
@@ -84,11 +85,11 @@ fn bfe_takes_bit_by_bit_and_extends() {
 }
 
 #[test]
-fn bfi_replaces_bit_by_bit() {
+fn bfi_replaces_exactly_the_field() {
     macro_rules! check {
         ($ty:ty, $signed:literal) => {
             operands(|[a, b, c, e]| {
-                // Small positions and lengths, mostly.
+                // Mostly small positions and lengths.
                 let (c, e) = (c % 300, e % 300);
                 let (position, length) = (count(c, <$ty>::BITS), count(e, <$ty>::BITS));
                 let expected = from_bits(<$ty>::BITS, |n| {
@@ -102,7 +103,7 @@ fn bfi_replaces_bit_by_bit() {
     for_widths!(check: (u32, false), (u64, false));
 }
 
-/// `fns` as the manual's loop has it.
+/// `fns` by the manual's loop.
 fn find_one(mask: u32, base: u32, offset: i32) -> u32 {
     let (mut position, mut count) = (i64::from(base), offset.unsigned_abs());
     let step = match offset {
@@ -123,7 +124,7 @@ fn find_one(mask: u32, base: u32, offset: i32) -> u32 {
 }
 
 #[test]
-fn fns_counts_ones_both_ways() {
+fn fns_counts_ones_in_both_directions() {
     operands(|[a, b, c]| {
         let (mask, base, offset) = (a as u32, b as u32 % 40, c as i32 % 40);
         assert_eq!(
@@ -157,7 +158,7 @@ fn szext_extends_from_the_bit_below() {
     });
 }
 
-/// `bmsk` as the manual's text has it.
+/// `bmsk` by the manual's definition.
 fn mask(a: u32, b: u32, clamp: bool) -> u32 {
     let (position, width) = (a & 31, b & 31);
     let sum = position + width;

@@ -1,4 +1,4 @@
-//! Against arithmetic on wider integers, or bit by bit as the manual's text has it.
+//! Comparison with arithmetic on wider integers, or with the manual's bit-by-bit definition.
 
 use super::*;
 use crate::ops::samples::operands;
@@ -41,7 +41,7 @@ fn carries_of_double_words_come_out_of_bit_64() {
 }
 
 #[test]
-fn a_number_of_four_words_is_added_and_subtracted_by_chaining() {
+fn chained_ops_add_and_subtract_four_word_numbers() {
     operands(|[a, b, c]| {
         let (x, y) = (u128::from(a) << 64 | u128::from(c), u128::from(b) << 64 | u128::from(a));
         let word = |value: u128, n: u32| (value >> (32 * n)) as u32;

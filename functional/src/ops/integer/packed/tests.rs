@@ -1,4 +1,4 @@
-//! Against arithmetic on wider integers, or bit by bit as the manual's text has it.
+//! Comparison with arithmetic on wider integers, or with the manual's bit-by-bit definition.
 
 use super::*;
 use crate::engine::shapes::Binary;
@@ -47,7 +47,7 @@ fn dp4a_sums_four_products_of_bytes() {
 }
 
 #[test]
-fn dp2a_takes_the_low_or_the_high_bytes_of_b() {
+fn dp2a_selects_low_or_high_bytes_of_b() {
     operands(|[a, b, c]| {
         let (a, b, c) = (a as u32, b as u32, c as u32);
         let (ua, sa, ub, sb) = (unsigned_halves(a), signed_halves(a), unsigned_bytes(b), signed_bytes(b));

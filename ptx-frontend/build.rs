@@ -1,4 +1,4 @@
-//! Hashes the front end's own source, so that functions decoded by another version are not taken from the cache.
+//! Hashes the front end's source code, so that the cache rejects functions decoded by another version.
 
 use std::error::Error;
 use std::fs;
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut files = Vec::new();
     collect(Path::new("src"), &mut files)?;
     files.sort();
-    // FNV-1a over names and contents.
+    // FNV-1a over file names and contents.
     let mut hash = 0xCBF2_9CE4_8422_2325u64;
     for file in files {
         let name = file.to_string_lossy().into_owned().into_bytes();

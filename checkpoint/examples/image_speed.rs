@@ -1,5 +1,5 @@
-//! How long it takes to save and to restore an image of memory: 10 GB of addresses of which 1 GB is touched, half of it
-//! noise and half of it words of which two bytes are noise.
+//! Measures the time to save and restore an image of memory. Of 10 GB of addresses, 1 GB is touched: half
+//! is noise, half is words with two bytes of noise.
 //!
 //! `cargo run --release -p voltsim-checkpoint --example image_speed -- FOLDER [THREADS]`
 
@@ -28,7 +28,7 @@ impl Memory for Mapped {
     }
 }
 
-/// The start of a mapping that pages are restored to.
+/// Mapping that receives restored pages.
 struct Target(*mut u8);
 
 // SAFETY: threads write to different pages.
@@ -39,7 +39,7 @@ impl Sink for Target {
         assert!(address as usize + bytes.len() <= LENGTH);
         // SAFETY: as below.
         unsafe { libc::madvise(self.0.add(address as usize).cast(), bytes.len(), libc::MADV_POPULATE_WRITE) };
-        // SAFETY: it is in the mapping, and no other thread writes to these pages.
+        // SAFETY: the range is inside the mapping, and no other thread writes to these pages.
         unsafe { self.0.add(address as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
@@ -59,10 +59,10 @@ fn fill(memory: &mut [u8]) {
     }
 }
 
-/// Processor time of all threads so far, in seconds.
+/// Returns the CPU time of all threads so far, in seconds.
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it is a place for a time.
+    // SAFETY: `time` is a valid output location.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
@@ -71,7 +71,7 @@ fn timed<T, E>(what: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> 
     let (start, processor) = (Instant::now(), processor_time());
     let result = work();
     let (time, processor) = (start.elapsed().as_secs_f64(), processor_time() - processor);
-    println!("{what}: {time:.3} s, {processor:.3} s of processors");
+    println!("{what}: {time:.3} s, {processor:.3} s of CPU time");
     result
 }
 
@@ -105,7 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut series = Series::new("memory");
     timed("pages known to a series", || series.add(&file))?;
     let next = path.with_file_name("image_speed_next.vck");
-    // One page in a hundred is another.
+    // Changes one page in a hundred.
     for page in touched().flat_map(|start| (start..start + TOUCHED).step_by(PAGE)).step_by(100) {
         memory.0[page] ^= 1;
     }

@@ -1,4 +1,4 @@
-//! How long it takes to write and to read a journal of a million records of 1 KB, half of it noise.
+//! Measures the time to write and read a journal of a million 1 KB records, half of it noise.
 //!
 //! `cargo run --release -p voltsim-checkpoint --example journal_speed -- FOLDER`
 

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Atomic creation of files and folders: each appears complete under its name, or not at all.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -8,28 +8,29 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const TEMPORARY_PREFIX: &str = ".voltsim-";
-/// Unfinished files and folders that nobody has written to for this long belong to nobody.
+/// Age after which unfinished files and folders count as abandoned.
 const TEMPORARY_LIFE: Duration = Duration::from_secs(60 * 60);
 
-/// Whether the file's contents must have reached the disk before it appears under its name.
+/// Durability of a file's contents when it appears under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// They must: after a loss of power there is the old file or the new one.
+    /// Contents reach the disk first: after a power failure, the path holds the old or the new file.
     Synced,
-    /// They need not: after a loss of power the file may be damaged. Saves milliseconds.
+    /// Contents may not have reached the disk: a power failure may damage the file. Saves milliseconds.
     Unsynced,
 }
 
-/// Writes `contents` to a new file beside `path` and gives it the name `path`, replacing what had it. Other processes see
-/// the old file or the new one, never a part. On failure the new file is removed and the old one is untouched.
+/// Writes `contents` to a new file beside `path`, then renames it to `path` and replaces any existing file.
+/// Other processes see either the old or the new file. On failure, the new file is removed and the old one
+/// is unchanged.
 pub fn write(path: &Path, contents: &[u8], durability: Durability) -> io::Result<()> {
     let unfinished = Unfinished::create(path)?;
     unfinished.file().write_all(contents)?;
     unfinished.finish(durability)
 }
 
-/// A file that has no name of its own yet: it lies beside the one it will replace, and is removed when it is dropped.
-/// A writer locks the file, so that a file left behind by a killed process is known.
+/// Temporary file beside the path that it will replace. Dropping it removes the file. The writer locks the
+/// file, so that files left by killed processes can be recognised.
 #[derive(Debug)]
 pub struct Unfinished {
     file: File,
@@ -38,7 +39,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// A new, empty file beside `path`.
+    /// Creates an empty file beside `path`.
     pub fn create(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let temporary = path.with_file_name(temporary_name(name));
@@ -47,28 +48,28 @@ impl Unfinished {
         Ok(Self { file, temporary, path: path.to_owned() })
     }
 
-    /// The file, to be written.
+    /// Returns the file, for writing.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Where it is until it is finished.
+    /// Returns the temporary path.
     pub fn here(&self) -> &Path {
         &self.temporary
     }
 
-    /// The path it will have.
+    /// Returns the final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives the file its name, replacing what had it.
+    /// Renames the file to its final path and replaces any existing file.
     pub fn finish(mut self, durability: Durability) -> io::Result<()> {
         if durability == Durability::Synced {
             self.file.sync_all()?;
         }
         fs::rename(&self.temporary, &self.path)?;
-        // It is not there under this name any more.
+        // The temporary path no longer exists.
         self.temporary = PathBuf::new();
         match durability {
             Durability::Synced => sync_folder(folder_of(&self.path)),
@@ -80,30 +81,29 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.temporary.as_os_str().is_empty() {
-            // Whatever kept the file from being finished is the error to report.
+            // The caller has reported the error that prevented completion.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// A folder that has no name of its own yet: it lies beside where it will be, and is removed with what is in it when it is dropped.
-/// The folder is locked as a file is.
+/// Temporary folder beside its final path. Dropping it removes the folder with its contents. The writer
+/// locks the folder, as with files.
 #[derive(Debug)]
 pub struct UnfinishedFolder {
     temporary: PathBuf,
     path: PathBuf,
-    /// Holds the lock.
     _folder: File,
 }
 
 impl UnfinishedFolder {
-    /// A new, empty folder beside `path`. Those that were left behind there long ago are removed.
+    /// Creates an empty folder beside `path`. Removes abandoned folders there.
     pub fn create(path: &Path) -> io::Result<Self> {
         remove_abandoned(folder_of(path));
         Self::begin(path)
     }
 
-    /// A new, empty folder beside `path`, which may have many beside it.
+    /// Creates an empty folder beside `path`, without a search for abandoned ones.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let temporary = path.with_file_name(temporary_name(name));
@@ -113,19 +113,19 @@ impl UnfinishedFolder {
         Ok(Self { temporary, path: path.to_owned(), _folder: folder })
     }
 
-    /// Where it is until it is finished.
+    /// Returns the temporary path.
     pub fn here(&self) -> &Path {
         &self.temporary
     }
 
-    /// Gives the folder its name, which nothing may have but an empty folder. What is in it must have reached the disk
-    /// where the folder has to.
+    /// Renames the folder to its final path, which may only be an empty folder. With
+    /// [`Durability::Synced`], the caller must sync its contents first.
     pub fn finish(mut self, durability: Durability) -> io::Result<()> {
         if durability == Durability::Synced {
             sync_folder(&self.temporary)?;
         }
         fs::rename(&self.temporary, &self.path)?;
-        // It is not there under this name any more.
+        // The temporary path no longer exists.
         self.temporary = PathBuf::new();
         match durability {
             Durability::Synced => sync_folder(folder_of(&self.path)),
@@ -137,13 +137,13 @@ impl UnfinishedFolder {
 impl Drop for UnfinishedFolder {
     fn drop(&mut self) {
         if !self.temporary.as_os_str().is_empty() {
-            // Whatever kept the folder from being finished is the error to report.
+            // The caller has reported the error that prevented completion.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }
 }
 
-/// A new, empty file in `folder` that no name leads to: it is gone when it is closed.
+/// Creates an unnamed file in `folder`, which vanishes when closed.
 pub fn nameless(folder: &Path) -> io::Result<File> {
     let path = folder.join(temporary_name(OsStr::new("nameless")));
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
@@ -151,17 +151,17 @@ pub fn nameless(folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes the new name durable.
+/// Makes a new name durable.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The folder that a file is in, by a path that can be opened.
+/// Returns the folder of a file as a path that can be opened.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A name no other writer uses, in this process or any other.
+/// Returns a temporary name that is unique among all processes.
 fn temporary_name(name: &OsStr) -> OsString {
     let random = RandomState::new().build_hasher().finish();
     let mut temporary = OsString::from(format!("{TEMPORARY_PREFIX}{random:016x}-"));
@@ -169,17 +169,17 @@ fn temporary_name(name: &OsStr) -> OsString {
     temporary
 }
 
-/// Whether a file or folder has the name of an unfinished one, left behind by a process that was killed.
+/// Returns whether a name is that of an unfinished file or folder.
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
 }
 
-/// Removes the unfinished files and folders in a folder that were left behind long ago; does nothing where that is not possible.
+/// Removes abandoned unfinished files and folders from a folder. Ignores errors.
 pub fn remove_abandoned(folder: &Path) {
     remove_unfinished(folder, |path| is_idle_for_long(path) && !is_in_use(path));
 }
 
-/// Removes the unfinished files and folders in a folder that nobody writes any more, however long ago they were left behind.
+/// Removes unfinished files and folders without a writer from a folder, at any age.
 pub fn clear(folder: &Path) {
     remove_unfinished(folder, |path| !is_in_use(path));
 }
@@ -189,25 +189,25 @@ fn remove_unfinished(folder: &Path, is_left: impl Fn(&Path) -> bool) {
         let path = entry.path();
         if is_temporary(&entry.file_name()) && is_left(&path) {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // Another process may have removed it.
+            // Another process may have removed the entry.
             let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }
 
-/// Tells other processes that somebody writes a file or a folder, until it is closed.
+/// Marks a file or folder as in use until it is closed.
 fn lock(file: &File) {
-    // Where the file system has no locks, unfinished files are told by their age alone.
+    // On file systems without locks, only the age shows whether an unfinished file is abandoned.
     let _ = file.try_lock();
 }
 
-/// A process holds the lock of an unfinished file or folder.
+/// Returns whether a process holds the lock of an unfinished file or folder.
 fn is_in_use(path: &Path) -> bool {
     let lock = File::open(path).map(|file| file.try_lock());
     matches!(lock, Ok(Err(TryLockError::WouldBlock)))
 }
 
-/// Whether nobody has written to a file, or to a folder and the files in it, for long.
+/// Returns whether a file, or a folder and its files, has had no writes for [`TEMPORARY_LIFE`].
 fn is_idle_for_long(path: &Path) -> bool {
     let idle = |path: &Path| fs::symlink_metadata(path)?.modified()?.elapsed().map_err(io::Error::other);
     let is_idle = |path: &Path| idle(path).is_ok_and(|idle| idle > TEMPORARY_LIFE);

@@ -1,37 +1,37 @@
-//! Blocks of bytes, compressed where that pays.
+//! Compression of blocks if it saves enough.
 
 use thiserror::Error;
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Zstandard's fast level: it keeps up with a disk on one core.
+/// Zstandard's fast level, which keeps up with a disk on one core.
 const LEVEL: i32 = 1;
 
-/// Why bytes are not a compressed block.
+/// Error of decompression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompressionError {
-    /// Zstandard refuses them, or they hold more than they should.
+    /// Zstandard refuses the input, or it decompresses to more bytes than expected.
     #[error("Zstandard: {0}")]
     Zstandard(String),
-    /// They hold less than they should.
+    /// The input decompresses to fewer bytes than expected.
     #[error("{found} bytes instead of {expected}")]
     Length {
-        /// Bytes they hold.
+        /// Decompressed bytes.
         found: usize,
-        /// Bytes they should hold.
+        /// Expected bytes.
         expected: usize,
     },
 }
 
-/// Compresses blocks, one after the other.
+/// Compressor of successive blocks.
 pub struct Packer(Option<Compressor<'static>>);
 
 impl Packer {
     pub fn new() -> Self {
-        // Without memory for it blocks stay as they are.
+        // If memory is insufficient, blocks stay uncompressed.
         Self(Compressor::new(LEVEL).ok())
     }
 
-    /// The compressed block, if it is smaller than the block by an eighth of it.
+    /// Returns the compressed block if it is smaller by at least an eighth.
     pub fn pack(&mut self, block: &[u8]) -> Option<Vec<u8>> {
         let most = block.len() - block.len().div_ceil(8);
         let mut packed = Vec::with_capacity(most);
@@ -40,7 +40,7 @@ impl Packer {
     }
 }
 
-/// Decompresses blocks, one after the other.
+/// Decompressor of successive blocks.
 #[derive(Default)]
 pub struct Unpacker {
     decompressor: Option<Decompressor<'static>>,
@@ -48,7 +48,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// The block of `length` bytes that `packed` holds. Takes no more memory than that, whatever `packed` holds.
+    /// Decompresses a block of `length` bytes. Allocates no more than that for any input.
     pub fn unpack(&mut self, packed: &[u8], length: usize) -> Result<&[u8], CompressionError> {
         let refused = |error: std::io::Error| CompressionError::Zstandard(error.to_string());
         let decompressor = match &mut self.decompressor {
@@ -72,7 +72,7 @@ mod tests {
     use super::{CompressionError, Packer, Unpacker};
 
     #[test]
-    fn a_block_that_shrinks_comes_back() {
+    fn compressible_blocks_round_trip() {
         let block: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
         let packed = Packer::new().pack(&block).unwrap();
         assert!(packed.len() < block.len() / 10);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_does_not_shrink_by_an_eighth_is_left_alone() {
+    fn blocks_stay_uncompressed_below_an_eighth_of_savings() {
         let mut noise = vec![0; 100_000];
         blake3::Hasher::new().finalize_xof().fill(&mut noise);
         assert_eq!(Packer::new().pack(&noise), None);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_another_length_is_refused() {
+    fn blocks_of_other_lengths_are_refused() {
         let packed = Packer::new().pack(&[7; 1 << 24]).unwrap();
         let mut unpacker = Unpacker::default();
         assert!(matches!(unpacker.unpack(&packed, 1 << 12), Err(CompressionError::Zstandard(_))));

@@ -1,8 +1,8 @@
-//! A folder of values by content hash, shared by any number of processes.
+//! Content-addressed cache folder, shared by any number of processes.
 //!
-//! A cache may be lost but must never be wrong and never be in the way: what is damaged is a miss, and a folder that
-//! cannot be written is given up for the rest of the process. Neither is an error; [`DiskCache::counts`] and
-//! [`DiskCache::problem`] tell.
+//! A cache may lose values but never returns wrong ones or causes failures. Damaged files are misses, and
+//! after a write error the process stores nothing more. [`DiskCache::counts`] and [`DiskCache::problem`]
+//! report such events.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, FileTimes};
@@ -20,15 +20,15 @@ const EXTENSION: &str = "voltsim-cache";
 const KEY_SECTION: &str = "key";
 const VALUE_SECTION: &str = "value";
 
-/// Entries used within this time are not marked as used again.
+/// Interval in which repeated uses of an entry are not recorded.
 const USE_RESOLUTION: Duration = Duration::from_secs(60 * 60);
 
-/// The BLAKE3 hash of everything a value depends on.
+/// BLAKE3 hash of all inputs of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; blake3::OUT_LEN]);
 
 impl CacheKey {
-    /// The key of these parts; where one part ends and the next begins matters.
+    /// Returns the key of these parts. Part boundaries affect the key.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
@@ -38,18 +38,18 @@ impl CacheKey {
     }
 }
 
-/// What a cache has done in this process.
+/// Cache statistics of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Values found.
     pub hits: u64,
-    /// Values not found, for whatever reason.
+    /// Values not found.
     pub misses: u64,
-    /// Misses because the file was damaged or of another version.
+    /// Misses because of damage or another version.
     pub rejected: u64,
     /// Values stored.
     pub stores: u64,
-    /// Files removed to keep the folder within its size.
+    /// Files removed to limit the folder's size.
     pub pruned: u64,
 }
 
@@ -62,23 +62,23 @@ struct Counters {
     pruned: AtomicU64,
 }
 
-/// A folder of values. All methods may be called from any thread.
+/// Cache folder, usable from all threads.
 #[derive(Debug)]
 pub struct DiskCache {
     folder: PathBuf,
     schema: Schema,
-    /// Bytes the folder may hold.
+    /// Capacity of the folder in bytes.
     capacity: u64,
     given_up: AtomicBool,
     problem: Mutex<Option<String>>,
-    /// Bytes in the folder as far as this process knows; `None` before it looked.
+    /// Estimated size of the folder in bytes; `None` before the first scan.
     size: Mutex<Option<u64>>,
     counters: Counters,
 }
 
 impl DiskCache {
-    /// The cache in `folder`, holding values of `schema` in at most about `capacity` bytes. Touches no file; the folder
-    /// is made when the first value is stored.
+    /// Describes a cache in `folder` for values of `schema` with about `capacity` bytes. Accesses no files:
+    /// the first store creates the folder.
     pub fn new(folder: PathBuf, schema: Schema, capacity: u64) -> Self {
         Self {
             folder,
@@ -91,14 +91,14 @@ impl DiskCache {
         }
     }
 
-    /// The value stored under `key`, by this or any other process.
+    /// Returns the value of `key`, stored by any process.
     pub fn get(&self, key: &CacheKey) -> Option<Vec<u8>> {
         let value = self.find(key);
         increment(if value.is_some() { &self.counters.hits } else { &self.counters.misses });
         value
     }
 
-    /// Stores a value; does nothing where that is not possible.
+    /// Stores a value. Errors disable further stores.
     pub fn put(&self, key: &CacheKey, value: &[u8]) {
         if self.given_up.load(Ordering::Relaxed) {
             return;
@@ -107,12 +107,12 @@ impl DiskCache {
             Ok(()) => {}
             Err(error) => {
                 self.given_up.store(true, Ordering::Relaxed);
-                self.note(format!("nothing more is cached in {}: {error}", self.folder.display()));
+                self.note(format!("caching is disabled in {}: {error}", self.folder.display()));
             }
         }
     }
 
-    /// What the cache has done so far.
+    /// Returns the statistics so far.
     pub fn counts(&self) -> CacheCounts {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheCounts {
@@ -124,7 +124,7 @@ impl DiskCache {
         }
     }
 
-    /// The first thing that went wrong, for a log.
+    /// Returns the first problem, for a log.
     pub fn problem(&self) -> Option<String> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -148,7 +148,7 @@ impl DiskCache {
             Err(reason) => {
                 increment(&self.counters.rejected);
                 self.note(format!("{}: {reason}", path.display()));
-                // Another value can be stored then; a folder that cannot be changed keeps it.
+                // A new value can be stored after removal. A read-only folder keeps the file.
                 let _ = fs::remove_file(&path);
                 None
             }
@@ -156,7 +156,7 @@ impl DiskCache {
     }
 
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // Opening something else, such as a pipe, could wait for ever.
+        // Opening another kind of file, such as a pipe, could block forever.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("not a file"));
         }
@@ -167,7 +167,7 @@ impl DiskCache {
             .modified()
             .is_ok_and(|used| now.duration_since(used).is_ok_and(|age| age > USE_RESOLUTION))
         {
-            // Its age is all that is lost in a folder that cannot be changed.
+            // In a read-only folder, only the time of use is lost.
             let _ = file.set_times(FileTimes::new().set_modified(now));
         }
         let mut contents = Vec::new();
@@ -197,8 +197,8 @@ impl DiskCache {
         self.account(file.len() as u64)
     }
 
-    /// Adds to the folder's size and prunes it when it is over capacity. Replaced and removed files make the sum too
-    /// large, other processes' files too small; looking at the folder puts it right.
+    /// Adds to the folder's estimated size and prunes it above capacity. Replaced and removed files make
+    /// the estimate too large, and other processes' files make it too small. A scan corrects it.
     fn account(&self, added: u64) -> io::Result<()> {
         let mut size = self.size.lock().unwrap_or_else(PoisonError::into_inner);
         let known = size.map(|size| size.saturating_add(added));
@@ -209,8 +209,8 @@ impl DiskCache {
         Ok(())
     }
 
-    /// Removes what has not been used for longest until a quarter of the capacity is free, if the folder is over it.
-    /// Gives the size that is left, in bytes.
+    /// If the folder is above capacity, removes the least recently used files until a quarter of the
+    /// capacity is free. Returns the remaining size in bytes.
     fn prune(&self) -> io::Result<u64> {
         let mut entries = self.entries()?;
         let mut size = entries.iter().map(|entry| entry.length).sum::<u64>();
@@ -222,7 +222,7 @@ impl DiskCache {
             if size <= self.capacity / 4 * 3 {
                 break;
             }
-            // Another process may have removed it.
+            // Another process may have removed the file.
             if fs::remove_file(&entry.path).is_ok() {
                 increment(&self.counters.pruned);
             }
@@ -231,13 +231,13 @@ impl DiskCache {
         Ok(size)
     }
 
-    /// The cache's files in the folder; removes unfinished ones that were left behind.
+    /// Returns the cache's files in the folder. Removes abandoned unfinished files.
     fn entries(&self) -> io::Result<Vec<EntryFile>> {
         atomic_file::remove_abandoned(&self.folder);
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
-            // Another process may have removed it.
+            // Another process may have removed the file.
             let Ok(metadata) = entry.metadata() else { continue };
             let Ok(used) = metadata.modified() else { continue };
             let name = entry.file_name();

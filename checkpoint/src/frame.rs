@@ -1,4 +1,4 @@
-//! A file of named sections in which no damage goes unnoticed.
+//! File format of named, hashed sections, which detects any damage.
 //!
 //! All numbers are little-endian. The file ends with its last section; there are no gaps.
 //!
@@ -25,7 +25,7 @@ use thiserror::Error;
 pub use file::{File, FileError};
 pub use writer::{FileWriter, Written};
 
-/// The version of the layout above.
+/// Version of the layout.
 pub const FORMAT: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"VOLTSIM\0";
@@ -36,12 +36,12 @@ const TABLE: usize = HEAD + HASH;
 const NAME: usize = 32;
 const ENTRY: usize = NAME + 8 + 8 + HASH;
 
-/// Which definition of a section's contents they follow; a reader of another definition refuses them.
+/// Hash of a definition of section contents. Readers refuse sections with other schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Schema(u64);
 
 impl Schema {
-    /// The schema with this description: the name and version of a type, or the text that defines it.
+    /// Returns the schema of a description: the name and version of a type, or its defining text.
     pub fn of(description: &str) -> Self {
         let mut head = [0; 8];
         blake3::Hasher::new().update(description.as_bytes()).finalize_xof().fill(&mut head);
@@ -55,21 +55,21 @@ impl fmt::Display for Schema {
     }
 }
 
-/// Why a file is not a frame, or a frame could not be made.
+/// Error of reading or creating a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("at byte {offset}: {reason}")]
 pub struct FrameError {
-    /// Where in the file, in bytes from its start.
+    /// Offset in the file, in bytes.
     pub offset: usize,
-    /// What is wrong there.
+    /// Reason.
     pub reason: Reason,
 }
 
-/// What the user can do about a damaged file.
+/// Advice for damaged files.
 pub(crate) const DAMAGED: &str = "the file is damaged: use another copy, or write it again";
 
 impl FrameError {
-    /// What the user can do.
+    /// Returns advice for the user.
     pub fn remedy(&self) -> Option<&'static str> {
         match self.reason {
             Reason::Magic => Some("give a file that this program wrote"),
@@ -88,18 +88,18 @@ impl FrameError {
     }
 }
 
-/// What is wrong with a frame.
+/// Reason of a frame error.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
-    /// The file is shorter than its contents say.
+    /// The file is shorter than declared.
     #[error("the file ends after {available} of {needed} bytes")]
     Truncated {
         /// Bytes needed from the offset on.
         needed: u64,
-        /// Bytes there are.
+        /// Available bytes.
         available: usize,
     },
-    /// The file was shortened after it was opened.
+    /// The file became shorter after it was opened.
     #[error("the file ends before the {needed} bytes that were there when it was opened")]
     Changed {
         /// Bytes needed from the offset on.
@@ -108,36 +108,36 @@ pub enum Reason {
     /// The operating system cannot read the file.
     #[error("the file cannot be read: {0}")]
     Unreadable(io::ErrorKind),
-    /// The file goes on after its last section.
+    /// Bytes follow the last section.
     #[error("{0} bytes follow the last section")]
     TrailingBytes(usize),
-    /// Not a file of ours.
+    /// The file has another format.
     #[error("no VOLTSIM signature")]
     Magic,
-    /// A file of an older or newer program.
-    #[error("format version {0}, not {FORMAT}")]
+    /// The file has an older or newer format version.
+    #[error("expected format version {FORMAT}, found {0}")]
     Format(u32),
-    /// The head or the section table is damaged.
+    /// The header or the section table is damaged.
     #[error("the section table does not match its hash")]
     TableHash,
-    /// A section's contents are damaged.
+    /// A section is damaged.
     #[error("section {0} does not match its hash")]
     SectionHash(String),
-    /// No section has that name.
-    #[error("there is no section {0}")]
+    /// The section does not exist.
+    #[error("section {0} does not exist")]
     Missing(String),
     /// Two sections have the same name.
     #[error("section {0} occurs twice")]
     Duplicate(String),
-    /// A name that is empty, longer than 32 bytes, not UTF-8 or has a zero in it.
-    #[error("a section cannot be called {0:?}")]
+    /// The name is empty, longer than 32 bytes, not UTF-8, or contains a zero byte.
+    #[error("{0:?} is not a valid section name")]
     Name(String),
-    /// The section follows another definition.
+    /// The section has another schema.
     #[error(
-        "section {name} has schema {found}, not {expected}: another version of Voltsim wrote it; save with this one, or use that one"
+        "section {name} has schema {found}, not {expected}: another version of Voltsim wrote it; save again with this version, or use the other"
     )]
     Schema {
-        /// The section.
+        /// Section.
         name: String,
         /// The reader's schema.
         expected: Schema,
@@ -145,14 +145,14 @@ pub enum Reason {
         found: Schema,
     },
     /// More than 2³² sections.
-    #[error("{0} sections are too many")]
+    #[error("{0} sections exceed the limit")]
     Count(usize),
-    /// More or fewer sections than the table has room for.
-    #[error("{written} sections instead of {announced}")]
+    /// The number of sections differs from the announced number.
+    #[error("expected {announced} sections, found {written}")]
     Announced {
-        /// Sections the table has room for.
+        /// Announced sections.
         announced: usize,
-        /// Sections that were written, or begun.
+        /// Sections that were begun or written.
         written: usize,
     },
 }
@@ -163,18 +163,17 @@ impl Reason {
     }
 }
 
-/// One section to write.
+/// Section to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// Up to 32 bytes, unique in the file.
+    /// Unique name of up to 32 bytes.
     pub name: &'a str,
-    /// The definition the contents follow.
+    /// Schema of the contents.
     pub schema: Schema,
-    /// The contents.
     pub contents: &'a [u8],
 }
 
-/// The file with these sections.
+/// Returns a file with these sections.
 pub fn write(sections: &[Section<'_>]) -> Result<Vec<u8>, FrameError> {
     let mut table = Table::default();
     for section in sections {
@@ -189,7 +188,7 @@ pub fn write(sections: &[Section<'_>]) -> Result<Vec<u8>, FrameError> {
     Ok(file)
 }
 
-/// A section table as it is made: an entry's name and schema first, its length and hash when the contents are known.
+/// Section table under construction. Name and schema of an entry precede its length and hash.
 #[derive(Debug, Default)]
 struct Table {
     bytes: Vec<u8>,
@@ -213,7 +212,7 @@ impl Table {
         self.bytes.extend(hash.as_bytes());
     }
 
-    /// All that stands before the contents, and the hash of it.
+    /// Returns the bytes before the contents, and their hash.
     fn head(&self) -> Result<(Vec<u8>, TableHash), FrameError> {
         let count = u32::try_from(self.names.len()).map_err(|_| Reason::Count(self.names.len()).at(12))?;
         let mut file = Vec::with_capacity(TABLE + self.bytes.len());
@@ -227,7 +226,7 @@ impl Table {
     }
 }
 
-/// The hash of a frame's section table, and so of everything in the file: no two files have the same.
+/// Hash of a frame's section table, which identifies the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TableHash([u8; HASH]);
 
@@ -247,7 +246,7 @@ fn padded(name: &str) -> Option<[u8; NAME]> {
     (!name.is_empty() && !name.contains('\0')).then_some(field)
 }
 
-/// The checked head and section table of a frame: which sections the file has, and where.
+/// Verified header and section table of a frame.
 #[derive(Clone, Debug)]
 pub struct Index {
     hash: TableHash,
@@ -263,8 +262,8 @@ struct Entry {
 }
 
 impl Index {
-    /// Reads the index of a file of `length` bytes from its first bytes: as many as
-    /// [`Index::length_of`] says, or all that the file has.
+    /// Reads the index of a file of `length` bytes from its first bytes: [`Index::length_of`] bytes, or the
+    /// whole file.
     fn read(beginning: &[u8], length: usize) -> Result<Self, FrameError> {
         let mut cursor = Cursor { beginning, length, offset: 0 };
         if cursor.array::<8>()? != MAGIC {
@@ -297,39 +296,39 @@ impl Index {
         }
     }
 
-    /// Bytes of head and table, as the first bytes of a file announce them; those of the head if
-    /// they announce nothing.
+    /// Returns the length of header and table, as announced by a file's first bytes, or the header's
+    /// length.
     fn length_of(head: &[u8]) -> u64 {
         let count = head.get(12..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
         TABLE as u64 + table_length(count.unwrap_or(0))
     }
 
-    /// The hash of the section table: it tells this file from every other.
+    /// Returns the hash of the section table, which identifies the file.
     pub fn hash(&self) -> TableHash {
         self.hash
     }
 
-    /// The names of the sections, in their order in the file.
+    /// Returns the names of the sections in file order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The length of a section, in bytes.
+    /// Returns the length of a section in bytes.
     pub fn length(&self, name: &str) -> Option<usize> {
         self.named(name).map(|entry| entry.range.len())
     }
 
-    /// The definition that a section follows.
+    /// Returns the schema of a section.
     pub fn schema(&self, name: &str) -> Option<Schema> {
         self.named(name).map(|entry| entry.schema)
     }
 
-    /// Where a section's contents begin in the file, in bytes.
+    /// Returns the offset of a section's contents in the file, in bytes.
     pub fn offset(&self, name: &str) -> Option<usize> {
         self.named(name).map(|entry| entry.range.start)
     }
 
-    /// Where a section that follows `schema` lies in the file, in bytes.
+    /// Returns the byte range in the file of a section with schema `schema`.
     pub fn place(&self, name: &str, schema: Schema) -> Result<Range<usize>, FrameError> {
         self.find(name, schema).map(|entry| entry.range.clone())
     }
@@ -353,8 +352,7 @@ fn table_length(sections: u32) -> u64 {
     u64::from(sections) * ENTRY as u64
 }
 
-/// A frame in memory whose head and section table have been checked; each section's contents are
-/// checked when they are asked for.
+/// Frame in memory with verified header and section table. Each section is verified when requested.
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
     file: &'a [u8],
@@ -362,12 +360,12 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Checks everything but the sections' contents.
+    /// Verifies everything except the sections' contents.
     pub fn read(file: &'a [u8]) -> Result<Self, FrameError> {
         Ok(Self { file, index: Index::read(file, file.len())? })
     }
 
-    /// The undamaged contents of a section that follows `schema`.
+    /// Returns the verified contents of a section with schema `schema`.
     pub fn section(&self, name: &str, schema: Schema) -> Result<&'a [u8], FrameError> {
         let entry = self.find(name, schema)?;
         let contents = self.file.get(entry.range.clone()).unwrap_or_default();
@@ -384,7 +382,7 @@ impl Deref for Frame<'_> {
 }
 
 impl Entry {
-    /// Reads an entry of the table and passes over its contents.
+    /// Reads an entry of the table and skips its contents.
     fn read(table: &mut Cursor<'_>, contents: &mut Cursor<'_>) -> Result<Self, FrameError> {
         let offset = table.offset;
         let field = table.array::<NAME>()?;
@@ -400,7 +398,7 @@ impl Entry {
         Ok(Self { name, schema, hash, range: start..contents.offset })
     }
 
-    /// Compares the hash of its contents with what it should be.
+    /// Compares the hash of the contents with the expected one.
     fn check(&self, found: blake3::Hash) -> Result<(), FrameError> {
         match found == self.hash {
             true => Ok(()),
@@ -409,11 +407,11 @@ impl Entry {
     }
 }
 
-/// A place in a file of which the beginning is in memory.
+/// Position in a file whose beginning is in memory.
 #[derive(Clone, Copy)]
 struct Cursor<'a> {
     beginning: &'a [u8],
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     length: usize,
     offset: usize,
 }

@@ -1,7 +1,9 @@
-//! What a type's [bytes](crate::codec) are, as text, so that a test can tell whether a type is still the one of its version.
+//! Textual description of a type's [encoding](crate::codec), with which a test detects changes of a
+//! versioned type.
 //!
-//! The text has a line for each number, string, option, sequence and enum that is in a value, by the fields that lead there. It is
-//! found by decoding values of the type from nothing, as often as there are variants that have not been seen.
+//! The text has a line for each number, string, option, sequence and enum in a value, with the path of
+//! fields to it. The text results from decoding default values of the type until all variants have been
+//! visited.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -14,13 +16,13 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
-/// Types within types, at most.
+/// Maximum nesting of types.
 const DEEPEST: usize = 100;
 
-/// The layout of a type.
+/// Returns the layout of a type.
 ///
 /// # Errors
-/// The type is within itself, or does not take the values that are tried: 1, the empty text, and what is made of these.
+/// The type is recursive, or refuses the trial values: 1, the empty text, and combinations of these.
 pub fn of<T: for<'de> Deserialize<'de>>() -> Result<String, Error> {
     let seen = Rc::new(Seen::default());
     loop {
@@ -34,17 +36,17 @@ pub fn of<T: for<'de> Deserialize<'de>>() -> Result<String, Error> {
     Ok(lines.iter().map(|(path, what)| format!("{path}: {what}\n")).collect())
 }
 
-/// What has been seen so far.
+/// Paths and variants visited so far.
 #[derive(Default)]
 struct Seen {
     lines: RefCell<BTreeMap<String, String>>,
-    /// Of each enum, by path, how many variants have been seen with all that is in them.
+    /// Number of fully visited variants of each enum, by path.
     variants: RefCell<BTreeMap<String, usize>>,
-    /// Whether no variant is left to be seen, in what is being decoded.
+    /// Set if the current value leaves no variant to visit.
     is_whole: Cell<bool>,
 }
 
-/// Decodes what stands at a path.
+/// Deserializer of the value at a path.
 struct Tracer {
     seen: Rc<Seen>,
     path: String,
@@ -60,13 +62,13 @@ impl Tracer {
         Tracer { seen: Rc::clone(&self.seen), path: format!("{}.{name}", self.path), depth: self.depth + 1 }
     }
 
-    /// Values by these names, one after the other.
+    /// Returns a deserializer of values with these names in order.
     fn each(self, names: Vec<String>) -> Each {
         Each { names: names.into_iter(), tracer: self }
     }
 
     fn fields(self, fields: &[&str]) -> Each {
-        // Their order counts.
+        // The order of fields is part of the layout.
         self.each(fields.iter().enumerate().map(|(place, field)| format!("{place}:{field}")).collect())
     }
 
@@ -75,7 +77,7 @@ impl Tracer {
     }
 }
 
-/// Values at a path.
+/// Deserializer of a sequence of values at a path.
 struct Each {
     names: std::vec::IntoIter<String>,
     tracer: Tracer,
@@ -101,7 +103,7 @@ impl<'de> MapAccess<'de> for Each {
     }
 }
 
-/// A variant of an enum.
+/// Deserializer of an enum's variant.
 struct Variant {
     number: u32,
     tracer: Tracer,
@@ -140,7 +142,7 @@ impl<'de> VariantAccess<'de> for Tracer {
     }
 }
 
-/// Methods that give a value of a type that is nothing but that.
+/// Defines methods that deserialize plain values.
 macro_rules! plain {
     ($($method:ident $visit:ident $value:expr;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -175,7 +177,7 @@ impl<'de> Deserializer<'de> for Tracer {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom(format_args!("{}: the type asks what it is", self.path)))
+        Err(Error::custom(format_args!("{}: the type requires a self-describing format", self.path)))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -241,7 +243,7 @@ impl<'de> Deserializer<'de> for Tracer {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if self.depth > DEEPEST {
-            return Err(Error::custom(format_args!("{}: the type is within itself", self.path)));
+            return Err(Error::custom(format_args!("{}: the type is recursive", self.path)));
         }
         visitor.visit_seq(self.fields(fields))
     }

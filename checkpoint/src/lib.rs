@@ -1,7 +1,7 @@
-//! Files that outlive a process: values as bytes, bytes in checked sections, files that appear whole or not at all,
-//! images of memory, contents and journals in them, and a folder of files used as a cache.
+//! Persistent files: encoded values, verified sections, atomic creation, images of memory, deduplicated
+//! contents, journals, and a cache folder.
 //!
-//! This crate knows bytes, sections, versions and hashes; what a section means is its owner's business.
+//! This crate handles bytes, sections, versions and hashes. The meaning of a section belongs to its owner.
 
 pub mod atomic_file;
 pub mod codec;

@@ -1,4 +1,4 @@
-//! Files that a user names as outputs: each appears whole under its name, or what was there stays.
+//! Output files of a user, created atomically: each appears complete, or the existing file is unchanged.
 
 use std::env;
 use std::fs::{self, File, Metadata};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic_file::{self, Durability, Unfinished, folder_of};
 
-/// Small pieces are gathered to this many bytes before they are written.
+/// Buffer size for small writes.
 const BUFFER: usize = 64 << 10;
 
-/// An output that is being written. An output that is dropped before it is finished leaves what had its name.
+/// Output under construction. Dropping an unfinished output keeps the existing file.
 ///
-/// Devices and pipes get bytes as they come. A file that may be written in a folder that may not is
-/// overwritten when the output is finished, as is one whose name cannot be given to another file.
+/// Devices and pipes receive bytes immediately. A writable file in a read-only folder is overwritten when
+/// the output is finished, and so is a file that cannot be replaced.
 #[derive(Debug)]
 pub struct Output {
     target: Target,
@@ -22,19 +22,19 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Target {
-    /// Takes its name when it is whole.
+    /// Temporary file that is renamed on completion.
     Whole(Unfinished),
-    /// Has no name, and goes to the file at the path when it is whole.
+    /// Unnamed file that is copied to the path on completion.
     Held(File, PathBuf),
-    /// A device or a pipe.
+    /// Device or pipe.
     Stream(File),
 }
 
 impl Output {
-    /// Begins an output.
+    /// Creates an output.
     ///
     /// # Errors
-    /// The path is a folder, or nothing can be written there.
+    /// The path is a folder or not writable.
     pub fn create(path: &Path) -> io::Result<Self> {
         let (path, there) = place(path)?;
         let target = match there {
@@ -44,10 +44,11 @@ impl Output {
         Ok(Self { target, buffer: Vec::new() })
     }
 
-    /// Ends the output, which has its name now.
+    /// Completes the output under its name.
     ///
     /// # Errors
-    /// A disk is full, or something else keeps the file from being whole. What had its name stays.
+    /// The disk is full, or the file cannot be completed for another reason. The existing file is
+    /// unchanged.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         match self.target {
@@ -58,7 +59,7 @@ impl Output {
                 let path = unfinished.path().to_owned();
                 sync(&file)?;
                 match unfinished.finish(Durability::Unsynced) {
-                    // A file that is mounted into a container by itself.
+                    // The file is a mount point in a container.
                     Err(error) if is_bound(&error) => copy(file, &path),
                     finished => finished,
                 }
@@ -94,21 +95,21 @@ impl Write for Output {
 /// Writes an output at once.
 ///
 /// # Errors
-/// As those of [`Output`].
+/// See [`Output`].
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut output = Output::create(path)?;
     output.write_all(contents)?;
     output.finish()
 }
 
-/// Checks that an output can be begun, and leaves what has its name. Files that killed processes left beside it an hour
-/// ago or more are removed.
+/// Checks that an output can be created, without changing an existing file. Removes abandoned files beside
+/// it.
 ///
 /// # Errors
-/// As those of [`Output::create`].
+/// See [`Output::create`].
 pub fn check(path: &Path) -> io::Result<()> {
     match place(path)? {
-        // A pipe is opened by its reader and its writer together.
+        // Opening a pipe blocks until both ends are open.
         (_, Some(there)) if !there.is_file() => Ok(()),
         (place, _) => {
             atomic_file::remove_abandoned(folder_of(&place));
@@ -117,11 +118,11 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Where links lead to, and what is there.
+/// Follows links. Returns the path and the metadata of any existing file.
 fn place(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        // The links of /proc/self/fd lead to names that need not be there.
+        // Links in /proc/self/fd may have targets without a valid name.
         Ok(there) if !there.is_file() => Ok((path.to_owned(), Some(there))),
         Ok(there) => Ok((fs::canonicalize(path)?, Some(there))),
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -136,7 +137,7 @@ fn whole(path: PathBuf, there: Option<Metadata>) -> io::Result<Target> {
     match (Unfinished::create(&path), there) {
         (Ok(unfinished), there) => {
             if let Some(there) = there {
-                // Only who owns the file may change them; the output is worth more.
+                // Only the owner of the file may change permissions. Failure does not affect the output.
                 let _ = unfinished.file().set_permissions(there.permissions());
             }
             Ok(Target::Whole(unfinished))
@@ -165,7 +166,7 @@ fn copy(mut from: File, path: &Path) -> io::Result<()> {
     sync(&to)
 }
 
-/// Has the bytes reach the disk, where the file system knows of disks.
+/// Syncs the file to disk, if the file system supports that.
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),

@@ -1,12 +1,12 @@
-//! Work that several threads share.
+//! Parallel map over items.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{panic, thread};
 
-/// What `work` makes of each item, in the items' order, on up to `threads` threads, the caller's among them. Each thread
-/// makes itself a state for its work. Where work fails, the error is that of the first item in their order that fails,
-/// whatever the number of threads.
+/// Applies `work` to each item on up to `threads` threads, including the caller, and returns the results in
+/// item order. Each thread has its own state. On failure, the error is that of the first failing item in
+/// order, for any number of threads.
 pub fn map<I: Send, O: Send, S, E: Send>(
     threads: usize,
     items: Vec<I>,
@@ -15,7 +15,7 @@ pub fn map<I: Send, O: Send, S, E: Send>(
 ) -> Result<Vec<O>, E> {
     let threads = threads.min(items.len());
     let mut outputs: Vec<Option<Result<O, E>>> = items.iter().map(|_| None).collect();
-    // Items are handed out in order, so when one fails those before it are done or being done.
+    // Items are taken in order, so if one fails, all earlier items are done or in progress.
     let queue = Mutex::new(items.into_iter().zip(&mut outputs));
     let failed = AtomicBool::new(false);
     let run = || {
@@ -29,7 +29,7 @@ pub fn map<I: Send, O: Send, S, E: Send>(
         }
     };
     thread::scope(|scope| {
-        // A thread that cannot be started leaves its share to the others.
+        // Other threads take over the share of a thread that fails to start.
         let helpers: Vec<_> =
             (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         run();
@@ -40,7 +40,7 @@ pub fn map<I: Send, O: Send, S, E: Send>(
         }
     });
     drop(queue);
-    // Items that were not begun are behind the one that failed.
+    // Items that were not begun follow the failed one.
     outputs.into_iter().flatten().collect()
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use super::map;
 
     #[test]
-    fn outputs_are_in_the_order_of_the_items() {
+    fn outputs_keep_item_order() {
         for threads in 0..4 {
             let doubled: Result<Vec<u32>, ()> =
                 map(threads, (0..1000).collect(), || 2, |factor, item| Ok(item * *factor));
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_that_of_the_first_item_that_fails() {
+    fn the_first_failing_item_gives_the_error() {
         for threads in 1..4 {
             for _ in 0..50 {
                 let failing = |(): &mut (), item: u32| if item % 100 == 99 { Err(item) } else { Ok(()) };

@@ -1,4 +1,4 @@
-//! Claims about files that appear whole or not at all.
+//! Atomic creation of files and folders.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use common::names;
 use voltsim_checkpoint::atomic_file::{Durability, UnfinishedFolder, is_temporary, write};
 
 #[test]
-fn a_file_replaces_the_one_before_it() {
+fn a_new_file_replaces_the_old_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     for (contents, durability) in [("first", Durability::Synced), ("second", Durability::Unsynced)] {
@@ -26,7 +26,7 @@ fn a_file_replaces_the_one_before_it() {
 fn a_failed_write_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("occupied");
-    // A file cannot take the name of a folder that is not empty.
+    // A file cannot replace a nonempty folder.
     fs::create_dir_all(path.join("inside")).unwrap();
     assert!(write(&path, b"contents", Durability::Synced).is_err());
     assert_eq!(names(folder.path()), ["occupied"]);
@@ -39,7 +39,7 @@ fn a_path_without_a_name_is_an_error() {
 }
 
 #[test]
-fn readers_see_the_old_file_or_the_new_one() {
+fn readers_see_either_the_old_or_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let versions = [vec![1_u8; 300_000], vec![2_u8; 200_000]];
@@ -56,7 +56,7 @@ fn readers_see_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn a_folder_appears_with_its_files_or_not_at_all() {
+fn folders_appear_complete_or_not_at_all() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("folder");
     let unfinished = UnfinishedFolder::create(&path).unwrap();
@@ -74,7 +74,7 @@ fn a_folder_appears_with_its_files_or_not_at_all() {
 }
 
 #[test]
-fn what_killed_processes_left_behind_is_removed_when_nobody_has_written_to_it_for_hours() {
+fn abandoned_files_of_killed_processes_are_removed() {
     let place = tempfile::tempdir().unwrap();
     let left_behind = |file_is_old: bool| {
         let folder = place.path().join(format!(".voltsim-0123456789abcdef-{file_is_old}"));

@@ -1,4 +1,4 @@
-//! Claims about values as bytes.
+//! Encoding of values.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -11,7 +11,7 @@ use voltsim_checkpoint::codec::{CodecError, decode, encode};
 
 const LIMIT: usize = 1 << 20;
 
-/// A value with one of everything a cached kernel is made of.
+/// A value with every kind of component of a cached kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Sample {
     name: String,
@@ -50,7 +50,7 @@ fn samples() -> impl Strategy<Value = Sample> {
 
 proptest! {
     #[test]
-    fn a_value_survives_the_way_to_bytes_and_back(sample in samples()) {
+    fn values_round_trip(sample in samples()) {
         let bytes = encode(&sample).unwrap();
         prop_assert_eq!(decode::<LIMIT, Sample>(&bytes).unwrap(), sample);
     }
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_after_the_value_are_an_error(sample in samples(), rest in prop::collection::vec(any::<u8>(), 1..20)) {
+    fn trailing_bytes_are_an_error(sample in samples(), rest in prop::collection::vec(any::<u8>(), 1..20)) {
         let mut bytes = encode(&sample).unwrap();
         let used = bytes.len();
         bytes.extend(rest);
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_value_or_an_error(bytes in any::<Vec<u8>>()) {
+    fn arbitrary_bytes_decode_or_fail(bytes in any::<Vec<u8>>()) {
         if let Ok(sample) = decode::<LIMIT, Sample>(&bytes) {
             prop_assert!(sample.name.len() <= bytes.len() && sample.words.len() <= bytes.len());
         }
@@ -96,7 +96,7 @@ fn a_huge_length_is_refused_at_once() {
 }
 
 #[test]
-fn a_value_beyond_the_limit_is_refused() {
+fn values_above_the_limit_are_refused() {
     let bytes = encode(&vec![0_u64; 1000]).unwrap();
     assert!(decode::<8192, Vec<u64>>(&bytes).is_ok());
     assert!(decode::<7999, Vec<u64>>(&bytes).is_err());

@@ -1,4 +1,4 @@
-//! Claims about contents that are stored once.
+//! Deduplicated contents.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use voltsim_checkpoint::atomic_file::Durability;
-use voltsim_checkpoint::contents::{Content, ContentError, Contents, ContentsWriter, SECTIONS, STRETCH};
+use voltsim_checkpoint::contents::{CHUNK, Content, ContentError, Contents, ContentsWriter, SECTIONS};
 use voltsim_checkpoint::frame::{File, FileWriter};
 
 const NAME: &str = "memory";
@@ -40,7 +40,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
 }
 
 fn any_contents() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let length = prop_oneof![0..100_usize, Just(STRETCH), 0..400_000_usize];
+    let length = prop_oneof![0..100_usize, Just(CHUNK), 0..400_000_usize];
     let content = (0..5_u64, length, any::<bool>())
         .prop_map(|(seed, length, noisy)| if noisy { noise(seed, length) } else { vec![seed as u8; length] });
     prop::collection::vec(content, 0..12)
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn contents_come_back_in_any_order(contents in any_contents()) {
+    fn contents_round_trip_in_any_order(contents in any_contents()) {
         let (_folder, path) = place();
         let mut written = write(&path, &contents);
         written.reverse();
@@ -81,31 +81,31 @@ proptest! {
 }
 
 #[test]
-fn what_is_stored_already_takes_no_room() {
+fn repeated_contents_take_no_space() {
     let (_folder, path) = place();
-    let once = noise(1, 10 * STRETCH + 5);
+    let once = noise(1, 10 * CHUNK + 5);
     write(&path, std::slice::from_ref(&once));
     let length = fs::metadata(&path).unwrap().len();
     let mut changed = once.clone();
-    changed[3 * STRETCH] ^= 1;
+    changed[3 * CHUNK] ^= 1;
     write(&path, &[once.clone(), once, changed]);
     let more = fs::metadata(&path).unwrap().len() - length;
-    assert!((STRETCH as u64..STRETCH as u64 + 100).contains(&more), "{more}");
+    assert!((CHUNK as u64..CHUNK as u64 + 100).contains(&more), "{more}");
 }
 
 #[test]
-fn a_content_of_another_file_is_refused() {
+fn contents_of_other_files_are_refused() {
     let (_folder, path) = place();
-    let written = write(&path, &[noise(1, 3 * STRETCH)]);
+    let written = write(&path, &[noise(1, 3 * CHUNK)]);
     let longer = Content { length: written[0].length + 1, ..written[0].clone() };
-    let beyond = Content { stretches: vec![0, 1, 3], ..written[0].clone() };
+    let beyond = Content { chunks: vec![0, 1, 3], ..written[0].clone() };
     for content in [longer, beyond] {
         assert!(matches!(read(&path, &[content]), Err(ContentError::Damaged { .. })));
     }
 }
 
 #[test]
-fn a_flipped_bit_that_decompresses_to_the_same_is_an_error() {
+fn flipped_bits_without_effect_on_the_content_are_errors() {
     let contents = [vec![7; 50], noise(1, 100), [noise(2, 20), vec![0; 60]].concat()];
     let (_folder, path) = place();
     let written = write(&path, &contents);

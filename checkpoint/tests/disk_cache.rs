@@ -1,4 +1,4 @@
-//! Claims about the cache folder: never wrong, never in the way.
+//! Cache folder: correct values only, no failures.
 
 #![allow(clippy::unwrap_used)]
 
@@ -26,7 +26,7 @@ fn key(number: u32) -> CacheKey {
     CacheKey::of(&[&number.to_le_bytes()])
 }
 
-/// The only value that may ever be found under `key(number)`.
+/// Returns the only valid value of `key(number)`.
 fn value(number: u32) -> Vec<u8> {
     number.to_le_bytes().repeat(250)
 }
@@ -38,7 +38,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_value_is_found_again_by_another_cache_on_the_folder() {
+fn caches_share_values_through_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("not/yet/there");
     let first = cache(&folder, LARGE);
@@ -53,13 +53,13 @@ fn a_value_is_found_again_by_another_cache_on_the_folder() {
 }
 
 #[test]
-fn keys_depend_on_where_a_part_ends() {
+fn keys_depend_on_part_boundaries() {
     assert_ne!(CacheKey::of(&[b"ab", b"c"]), CacheKey::of(&[b"a", b"bc"]));
     assert_ne!(CacheKey::of(&[b"ab"]), CacheKey::of(&[b"ab", b""]));
 }
 
 #[test]
-fn every_damage_is_a_miss_and_the_value_can_be_stored_again() {
+fn damaged_files_are_misses_and_can_be_replaced() {
     let folder = tempfile::tempdir().unwrap();
     cache(folder.path(), LARGE).put(&key(1), &value(1));
     let path = files(folder.path()).remove(0);
@@ -82,7 +82,7 @@ fn every_damage_is_a_miss_and_the_value_can_be_stored_again() {
 }
 
 #[test]
-fn a_file_under_another_keys_name_is_a_miss() {
+fn files_under_the_name_of_another_key_are_misses() {
     let folder = tempfile::tempdir().unwrap();
     let cache = cache(folder.path(), LARGE);
     cache.put(&key(1), &value(1));
@@ -94,7 +94,7 @@ fn a_file_under_another_keys_name_is_a_miss() {
 }
 
 #[test]
-fn values_of_another_schema_are_a_miss() {
+fn values_of_other_schemas_are_misses() {
     let folder = tempfile::tempdir().unwrap();
     cache(folder.path(), LARGE).put(&key(1), &value(1));
     let other = DiskCache::new(folder.path().to_owned(), Schema::of("other values"), LARGE);
@@ -103,7 +103,7 @@ fn values_of_another_schema_are_a_miss() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_no_cache_and_no_error() {
+fn an_impossible_folder_disables_caching() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let cache = cache(&file.path().join("folder"), LARGE);
     for _ in 0..2 {
@@ -111,11 +111,11 @@ fn a_folder_that_cannot_be_made_is_no_cache_and_no_error() {
         assert_eq!(cache.get(&key(1)), None);
     }
     assert_eq!(cache.counts(), CacheCounts { misses: 2, ..CacheCounts::default() });
-    assert!(cache.problem().unwrap().contains("nothing more is cached"));
+    assert!(cache.problem().unwrap().contains("caching is disabled"));
 }
 
 #[test]
-fn something_else_in_a_files_place_is_a_miss() {
+fn non_files_are_misses() {
     let folder = tempfile::tempdir().unwrap();
     let cache = cache(folder.path(), LARGE);
     cache.put(&key(1), &value(1));
@@ -127,7 +127,7 @@ fn something_else_in_a_files_place_is_a_miss() {
 }
 
 #[test]
-fn the_folder_keeps_to_its_size_and_loses_what_was_not_used_for_longest() {
+fn the_folder_is_pruned_in_lru_order() {
     let folder = tempfile::tempdir().unwrap();
     let capacity = 20_000;
     let cache = cache(folder.path(), capacity);
@@ -138,7 +138,7 @@ fn the_folder_keeps_to_its_size_and_loses_what_was_not_used_for_longest() {
         let new = files(folder.path()).into_iter().find(|path| !before.contains(path)).unwrap();
         File::open(new).unwrap().set_modified(hours(100 - u64::from(number))).unwrap();
     }
-    // Using the oldest makes it the newest.
+    // Use makes the oldest value the newest.
     assert_eq!(cache.get(&key(0)), Some(value(0)));
     for number in 8..20 {
         cache.put(&key(number), &value(number));
@@ -151,7 +151,7 @@ fn the_folder_keeps_to_its_size_and_loses_what_was_not_used_for_longest() {
 }
 
 #[test]
-fn pruning_touches_only_the_caches_own_files_and_old_unfinished_ones() {
+fn pruning_removes_only_cache_files_and_abandoned_files() {
     let folder = tempfile::tempdir().unwrap();
     let old = SystemTime::now() - Duration::from_secs(1_000_000);
     for name in ["README", ".voltsim-0123-old", ".voltsim-0123-new"] {
@@ -169,7 +169,7 @@ fn pruning_touches_only_the_caches_own_files_and_old_unfinished_ones() {
 }
 
 #[test]
-fn a_value_larger_than_the_cache_is_not_stored() {
+fn values_larger_than_the_cache_are_not_stored() {
     let folder = tempfile::tempdir().unwrap();
     let cache = cache(folder.path(), 500);
     cache.put(&key(1), &value(1));
@@ -178,15 +178,15 @@ fn a_value_larger_than_the_cache_is_not_stored() {
 }
 
 #[test]
-fn a_folder_without_room_is_given_up_and_left_clean() {
-    const NAME: &str = "a_folder_without_room_is_given_up_and_left_clean";
+fn a_full_disk_disables_caching_and_leaves_no_files() {
+    const NAME: &str = "a_full_disk_disables_caching_and_leaves_no_files";
     if let Some(folder) = child_folder() {
         let cache = cache(&folder, LARGE);
         cache.put(&key(2), &value(2));
         assert_eq!(cache.get(&key(2)), None);
         assert_eq!(cache.get(&key(1)), Some(value(1)));
         assert_eq!(cache.counts(), CacheCounts { hits: 1, misses: 1, ..CacheCounts::default() });
-        assert!(cache.problem().unwrap().contains("nothing more is cached"));
+        assert!(cache.problem().unwrap().contains("caching is disabled"));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -196,8 +196,8 @@ fn a_folder_without_room_is_given_up_and_left_clean() {
 }
 
 #[test]
-fn processes_sharing_a_small_folder_find_right_values_or_none() {
-    const NAME: &str = "processes_sharing_a_small_folder_find_right_values_or_none";
+fn processes_sharing_a_folder_read_right_values_or_none() {
+    const NAME: &str = "processes_sharing_a_folder_read_right_values_or_none";
     if let Some(folder) = child_folder() {
         let cache = cache(&folder, 20_000);
         let offset = std::process::id();

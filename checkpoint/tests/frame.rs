@@ -1,4 +1,4 @@
-//! Claims about files of sections: above all, that no damage goes unnoticed.
+//! File format of sections, mainly detection of damage.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn file(sections: &Sections) -> Vec<u8> {
     write(&sections).unwrap()
 }
 
-/// All sections of a file, every one of them checked.
+/// Returns all sections of a file after verification.
 fn read(file: &[u8]) -> Result<Sections, FrameError> {
     let frame = Frame::read(file)?;
     frame.names().map(|name| Ok((name.to_owned(), frame.section(name, schema())?.to_vec()))).collect()
@@ -38,7 +38,7 @@ fn sample() -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn sections_come_back_as_they_were_written(sections in sections()) {
+    fn sections_round_trip(sections in sections()) {
         prop_assert_eq!(read(&file(&sections)).unwrap(), sections);
     }
 
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_after_the_last_section_are_an_error(sections in sections(), rest in 1..100_usize) {
+    fn bytes_after_the_last_section_are_errors(sections in sections(), rest in 1..100_usize) {
         let mut file = file(&sections);
         let end = file.len();
         file.resize(end + rest, 0);
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_an_error(bytes in any::<Vec<u8>>(), count in any::<u32>()) {
+    fn arbitrary_bytes_are_an_error(bytes in any::<Vec<u8>>(), count in any::<u32>()) {
         prop_assert!(Frame::read(&bytes).is_err());
         let mut plausible = sample()[..12].to_vec();
         plausible.extend(count.to_le_bytes());
@@ -88,7 +88,7 @@ fn every_flipped_bit_of_a_sample_is_an_error() {
 }
 
 #[test]
-fn an_error_names_the_place_and_the_reason() {
+fn errors_name_offset_and_reason() {
     let file = sample();
     let damaged = |offset: usize| {
         let mut file = file.clone();
@@ -110,7 +110,7 @@ fn an_error_names_the_place_and_the_reason() {
 }
 
 #[test]
-fn a_section_of_another_schema_is_refused() {
+fn sections_of_other_schemas_are_refused() {
     let file = sample();
     let other = Schema::of("test contents, version 2");
     let error = Frame::read(&file).unwrap().section("notes", other).unwrap_err();
@@ -119,13 +119,13 @@ fn a_section_of_another_schema_is_refused() {
 }
 
 #[test]
-fn a_section_that_is_not_there_is_an_error() {
+fn missing_sections_are_errors() {
     let error = Frame::read(&sample()).unwrap().section("registers", schema()).unwrap_err();
     assert_eq!(error.reason, Reason::Missing("registers".into()));
 }
 
 #[test]
-fn names_that_cannot_be_stored_are_refused() {
+fn invalid_section_names_are_refused() {
     let section = |name| Section { name, schema: schema(), contents: b"" };
     for name in ["", "a\0b", "a name of thirty-three characters"] {
         assert_eq!(write(&[section(name)]).unwrap_err().reason, Reason::Name(name.to_owned()));
@@ -134,7 +134,7 @@ fn names_that_cannot_be_stored_are_refused() {
     assert_eq!(twice, FrameError { offset: 48 + 80, reason: Reason::Duplicate("a".into()) });
 }
 
-/// The sample with bytes of its table replaced and the table's hash made right again.
+/// Returns the sample with replaced bytes in the table and an updated hash.
 fn forged(offset: usize, bytes: &[u8]) -> Vec<u8> {
     let mut file = sample();
     file[offset..offset + bytes.len()].copy_from_slice(bytes);
@@ -145,7 +145,7 @@ fn forged(offset: usize, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_table_that_lies_under_a_right_hash_is_refused() {
+fn inconsistent_tables_with_matching_hashes_are_refused() {
     let refusal = |offset, bytes: &[u8]| Frame::read(&forged(offset, bytes)).unwrap_err();
     assert_eq!(refusal(48, &[0; 32]), FrameError { offset: 48, reason: Reason::Name(String::new()) });
     assert!(matches!(refusal(48, b"a\0b").reason, Reason::Name(_)));

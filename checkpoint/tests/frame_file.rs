@@ -1,4 +1,4 @@
-//! Claims about frames in files: streamed to disk, whole or not there, and safe to read while they change.
+//! Frames in files: streaming, atomic creation, and safe reading during changes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ fn schema() -> Schema {
     Schema::of("test contents, version 1")
 }
 
-/// A file of one section.
+/// Writes a file with one section.
 fn write(path: &Path, contents: &[u8]) -> Result<frame::Written, FileError> {
     let mut writer = FileWriter::create(path, 1)?;
     writer.begin("section", schema())?;
@@ -38,7 +38,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 proptest! {
     #[test]
-    fn a_streamed_file_has_the_bytes_of_one_made_in_memory(
+    fn streamed_and_in_memory_files_are_identical(
         sections in prop::collection::vec(prop::collection::vec((any::<u8>(), 0..150_000_usize), 0..4), 0..4)
     ) {
         let (_folder, path) = place();
@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn a_writer_that_is_given_up_leaves_the_old_file_and_nothing_else() {
+fn a_dropped_writer_leaves_only_the_old_file() {
     let (folder, path) = place();
     write(&path, b"old").unwrap();
     let mut writer = FileWriter::create(&path, 1).unwrap();
@@ -83,13 +83,13 @@ fn a_writer_that_is_given_up_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_old_file_and_nothing_else() {
-    const NAME: &str = "a_full_disk_leaves_the_old_file_and_nothing_else";
+fn a_full_disk_leaves_only_the_old_file() {
+    const NAME: &str = "a_full_disk_leaves_only_the_old_file";
     if let Some(folder) = child_folder() {
         let path = folder.join("file");
         let error = write(&path, b"new").unwrap_err();
         assert!(error.to_string().starts_with(&format!("cannot write {}: ", path.display())), "{error}");
-        assert!(error.remedy().unwrap().contains("the file of before is still there"));
+        assert!(error.remedy().unwrap().contains("the previous file is unchanged"));
         return;
     }
     let (folder, path) = place();
@@ -100,8 +100,8 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn a_file_is_not_finished_after_a_failed_write() {
-    const NAME: &str = "a_file_is_not_finished_after_a_failed_write";
+fn files_cannot_be_finished_after_a_failed_write() {
+    const NAME: &str = "files_cannot_be_finished_after_a_failed_write";
     if let Some(folder) = child_folder() {
         let mut writer = FileWriter::create(&folder.join("file"), 1).unwrap();
         writer.begin("section", schema()).unwrap();
@@ -143,7 +143,7 @@ fn a_killed_writer_leaves_the_old_file() {
 }
 
 #[test]
-fn a_writer_removes_what_others_left_long_ago() {
+fn writers_remove_abandoned_files() {
     let (folder, path) = place();
     let file = |name: &str| fs::File::create(folder.path().join(name)).unwrap();
     let long_ago = SystemTime::now() - Duration::from_secs(100_000);
@@ -156,7 +156,7 @@ fn a_writer_removes_what_others_left_long_ago() {
 }
 
 #[test]
-fn an_open_file_stays_as_it_is_when_another_takes_its_name() {
+fn open_files_survive_replacement() {
     let (_folder, path) = place();
     write(&path, b"old").unwrap();
     let file = File::open(&path).unwrap();
@@ -166,7 +166,7 @@ fn an_open_file_stays_as_it_is_when_another_takes_its_name() {
 }
 
 #[test]
-fn a_file_shortened_while_it_is_open_is_an_error_that_names_it() {
+fn truncation_of_an_open_file_is_a_named_error() {
     let (_folder, path) = place();
     write(&path, &[7; 100_000]).unwrap();
     let whole = fs::read(&path).unwrap().len() as u64;
@@ -189,7 +189,7 @@ fn a_file_shortened_while_it_is_open_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_file_overwritten_while_it_is_open_is_an_error_that_names_it() {
+fn overwriting_of_an_open_file_is_a_named_error() {
     let (_folder, path) = place();
     write(&path, &[8; 100_000]).unwrap();
     let other = fs::read(&path).unwrap();
@@ -203,7 +203,7 @@ fn a_file_overwritten_while_it_is_open_is_an_error_that_names_it() {
 }
 
 #[test]
-fn sections_must_be_as_many_as_announced() {
+fn the_number_of_sections_must_match_the_announcement() {
     let (folder, path) = place();
     let announced = |announced, written| {
         let mut writer = FileWriter::create(&path, announced).unwrap();
@@ -221,7 +221,7 @@ fn sections_must_be_as_many_as_announced() {
 }
 
 #[test]
-fn names_that_cannot_be_stored_are_refused() {
+fn invalid_section_names_are_refused() {
     let (_folder, path) = place();
     let mut writer = FileWriter::create(&path, 3).unwrap();
     writer.begin("a", schema()).unwrap();
@@ -231,14 +231,14 @@ fn names_that_cannot_be_stored_are_refused() {
 }
 
 #[test]
-fn contents_without_a_section_are_refused() {
+fn contents_outside_of_sections_are_refused() {
     let (_folder, path) = place();
     let mut writer = FileWriter::create(&path, 1).unwrap();
     assert_eq!(writer.write_all(b"contents").unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }
 
 #[test]
-fn damage_anywhere_is_found_by_a_check_of_all_sections() {
+fn a_check_of_all_sections_detects_any_damage() {
     let (_folder, path) = place();
     write(&path, b"contents").unwrap();
     let whole = fs::read(&path).unwrap();
@@ -252,7 +252,7 @@ fn damage_anywhere_is_found_by_a_check_of_all_sections() {
 }
 
 #[test]
-fn what_is_no_frame_is_an_error_that_names_the_file() {
+fn errors_for_non_frames_name_the_file() {
     let (folder, path) = place();
     let error = File::open(&path).unwrap_err();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Claims about images of memory.
+//! Images of memory.
 
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init)]
 
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn memory_comes_back(memory in any_pages()) {
+    fn memory_images_round_trip(memory in any_pages()) {
         let (_folder, path) = place();
         write(&path, &memory, &memory.regions(), 2);
         let file = File::open(&path).unwrap();
@@ -84,7 +84,7 @@ proptest! {
 }
 
 #[test]
-fn the_number_of_threads_is_not_in_the_file() {
+fn image_files_do_not_depend_on_the_number_of_threads() {
     let (_folder, path) = place();
     let memory =
         pages(1 << 20, (0..5000).map(|index| if index % 3 == 0 { noise(index) } else { pattern(index) }));
@@ -97,7 +97,7 @@ fn the_number_of_threads_is_not_in_the_file() {
 }
 
 #[test]
-fn pages_of_zeros_and_repeated_pages_take_no_room() {
+fn zero_and_repeated_pages_take_no_space() {
     let (_folder, path) = place();
     let contents = (0..3000).map(|index| match index % 3 {
         0 => vec![0; PAGE],
@@ -113,7 +113,7 @@ fn pages_of_zeros_and_repeated_pages_take_no_room() {
 }
 
 #[test]
-fn pages_that_shrink_are_compressed() {
+fn compressible_pages_are_compressed() {
     let (_folder, path) = place();
     let memory = pages(1 << 20, (1..1001).map(pattern));
     let (saved, _) = write(&path, &memory, &memory.regions(), 2);
@@ -121,7 +121,7 @@ fn pages_that_shrink_are_compressed() {
 }
 
 #[test]
-fn an_image_changed_after_it_was_opened_is_an_error_or_as_it_was() {
+fn changes_to_open_images_are_errors_or_without_effect() {
     for kind in [noise, pattern] {
         let memory = pages(1 << 20, (1..1001).map(kind));
         let changes: [fn(&Path); 3] = [
@@ -171,7 +171,7 @@ fn untouched_addresses_are_not_read() {
 }
 
 #[test]
-fn regions_that_cannot_be_saved_are_refused() {
+fn invalid_regions_are_refused() {
     let (_folder, path) = place();
     let refusal = |regions: &[(Range<u64>, &[Range<u64>])]| {
         let region = |(addresses, touched): &(Range<u64>, &[_])| Region {
@@ -183,20 +183,14 @@ fn regions_that_cannot_be_saved_are_refused() {
         save(&mut writer, NAME, &regions, &Pages::default(), 1).unwrap_err().to_string()
     };
     assert_eq!(refusal(&[(0..4096, &[]), (4096..4096, &[])]), "region 1: it is empty");
-    assert_eq!(refusal(&[(0..4095, &[])]), "region 0: it does not begin and end at multiples of a page");
-    assert_eq!(
-        refusal(&[(0..8192, &[]), (4096..8192, &[])]),
-        "region 1: it begins before the end of the one before it"
-    );
-    assert_eq!(refusal(&[(0..4096, &[4096..8192])]), "region 0: other addresses than its own are touched");
-    assert_eq!(
-        refusal(&[(0..4096, &[0..4096, 0..4096])]),
-        "region 0: it begins before the end of the one before it"
-    );
+    assert_eq!(refusal(&[(0..4095, &[])]), "region 0: it does not consist of whole pages");
+    assert_eq!(refusal(&[(0..8192, &[]), (4096..8192, &[])]), "region 1: it overlaps the previous one");
+    assert_eq!(refusal(&[(0..4096, &[4096..8192])]), "region 0: touched addresses lie outside of it");
+    assert_eq!(refusal(&[(0..4096, &[0..4096, 0..4096])]), "region 0: it overlaps the previous one");
 }
 
 #[test]
-fn memory_that_cannot_be_read_is_named() {
+fn errors_name_unreadable_memory() {
     struct Unreadable;
     impl Memory for Unreadable {
         fn read(&self, address: u64, _bytes: &mut [u8]) -> io::Result<()> {
@@ -213,8 +207,8 @@ fn memory_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
-    const TEST: &str = "a_full_disk_is_an_error_and_leaves_nothing_behind";
+fn a_full_disk_is_an_error_and_leaves_no_files() {
+    const TEST: &str = "a_full_disk_is_an_error_and_leaves_no_files";
     if let Some(folder) = common::child_folder() {
         let memory = pages(1 << 20, (0..2000).map(noise));
         let mut writer = FileWriter::create(&folder.join("image"), SECTIONS).unwrap();
@@ -228,7 +222,7 @@ fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_sink_that_refuses_ends_the_restore() {
+fn a_failing_sink_ends_the_restore() {
     struct Full;
     impl Sink for Full {
         fn write(&self, _address: u64, _bytes: &[u8]) -> io::Result<()> {

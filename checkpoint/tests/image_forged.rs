@@ -1,4 +1,4 @@
-//! Claims about images whose sections match their hashes and lie.
+//! Inconsistent images with matching hashes.
 
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init)]
 
@@ -17,17 +17,17 @@ use voltsim_checkpoint::image::{Image, ImageError};
 const NAME: &str = "memory";
 const PAGE: u64 = 4096;
 
-/// Offset, length, pages, whether it is compressed, hash.
+/// Offset, length, pages, compression flag, hash.
 type Chunk = (u64, u64, u32, bool, [u8; 32]);
 /// Address, (file, chunk, slot), pages.
 type Run = (u64, (u32, u64, u32), u32);
 /// Name and hash.
 type Base = (String, [u8; 32]);
 
-/// The sections of an image.
+/// Sections of an image.
 #[derive(Clone, Debug)]
 struct Sections {
-    /// The first begins at a multiple of a page in the file.
+    /// Pages section, which begins at a multiple of a page in the file.
     pages: Vec<u8>,
     hashes: Vec<u8>,
     chunks: Vec<Chunk>,
@@ -37,8 +37,9 @@ struct Sections {
 }
 
 impl Sections {
-    /// Two pages as they are and behind them a compressed chunk of three, at addresses from 16 pages on.
-    fn honest() -> Self {
+    /// Returns a valid image: two uncompressed pages and a compressed chunk of three, at addresses from
+    /// page 16 on.
+    fn valid() -> Self {
         let raw = [noise(1), noise(2)].concat();
         let packed = zstd::bulk::compress(&[pattern(1), pattern(2), pattern(3)].concat(), 1).unwrap();
         let hash = |bytes: &[u8]| *blake3::hash(bytes).as_bytes();
@@ -95,17 +96,17 @@ fn read(path: &Path) -> Result<Vec<u64>, ImageError> {
 }
 
 #[test]
-fn an_honest_image_is_read() {
+fn consistent_images_are_read() {
     let (_folder, path) = place();
-    Sections::honest().write(&path);
+    Sections::valid().write(&path);
     assert_eq!(read(&path).unwrap(), [16, 17, 20, 21, 22]);
 }
 
 #[test]
-fn a_lie_is_refused_by_name() {
+fn inconsistent_images_are_refused_with_a_reason() {
     let (_folder, path) = place();
     let refused = |lie: &dyn Fn(&mut Sections), expected: &str| {
-        let mut sections = Sections::honest();
+        let mut sections = Sections::valid();
         lie(&mut sections);
         sections.write(&path);
         let error = read(&path).unwrap_err().to_string();
@@ -116,16 +117,16 @@ fn a_lie_is_refused_by_name() {
     refused(&|image| image.chunks[0].2 = 3, "chunk 0: its length is not that of its pages");
     refused(&|image| image.chunks[1].1 = 3 * PAGE, "chunk 1: it is larger than its pages");
     refused(&|image| image.chunks[0].0 = 8, "chunk 0: it does not begin at a multiple of a page");
-    refused(&|image| image.chunks[0].0 = PAGE, "chunk 0: other data stand before it");
+    refused(&|image| image.chunks[0].0 = PAGE, "chunk 0: other data precede it");
     refused(
         &|image| image.chunks[1].0 = u64::MAX,
-        "chunk 1: it is outside of the pages or within the chunk before it",
+        "chunk 1: it is outside of the pages or overlaps the previous chunk",
     );
     refused(
         &|image| image.chunks[1].0 = PAGE,
-        "chunk 1: it is outside of the pages or within the chunk before it",
+        "chunk 1: it is outside of the pages or overlaps the previous chunk",
     );
-    refused(&|image| image.pages.truncate(5000), "chunk 0: it ends behind the pages");
+    refused(&|image| image.pages.truncate(5000), "chunk 0: it ends after the pages");
     refused(&|image| image.pages.push(0), "bytes instead of");
     refused(&|image| image.hashes.truncate(64), "64 bytes instead of 80");
     refused(
@@ -145,29 +146,29 @@ fn a_lie_is_refused_by_name() {
     );
     refused(&|image| image.chunks[1].4[0] ^= 1, "pages at byte 12288: they do not match their hash");
     refused(&|image| image.regions[0].end = 0, "region 0: it is empty");
-    refused(&|image| image.regions[0].start = 1, "region 0: it does not begin and end");
-    refused(&|image| image.regions[1].start = PAGE, "region 1: it begins before the end");
-    refused(&|image| image.runs[0].0 = 15 * PAGE, "run 0: it is in no region");
-    refused(&|image| image.runs[2].0 = 32 * PAGE, "run 2: it is in no region");
-    refused(&|image| image.runs[1].0 = 17 * PAGE, "run 1: it is empty, misaligned, or not behind");
-    refused(&|image| image.runs[1].0 += 1, "run 1: it is empty, misaligned, or not behind");
-    refused(&|image| image.runs[1].2 = 0, "run 1: it is empty, misaligned, or not behind");
-    refused(&|image| image.runs[2].0 = u64::MAX - 4095, "run 2: it ends behind the last address");
-    refused(&|image| image.runs[1].1.0 = 1, "run 1: its chunk is not there");
-    refused(&|image| image.runs[1].1.1 = u64::MAX, "run 1: its chunk is not there");
-    refused(&|image| image.runs[1].1.2 = 2, "run 1: its chunk has fewer pages");
-    refused(&|image| image.runs[1].1.2 = u32::MAX, "run 1: its chunk has fewer pages");
+    refused(&|image| image.regions[0].start = 1, "region 0: it does not consist of whole pages");
+    refused(&|image| image.regions[1].start = PAGE, "region 1: it overlaps the previous one");
+    refused(&|image| image.runs[0].0 = 15 * PAGE, "run 0: it is outside of all regions");
+    refused(&|image| image.runs[2].0 = 32 * PAGE, "run 2: it is outside of all regions");
+    refused(&|image| image.runs[1].0 = 17 * PAGE, "run 1: it is empty, misaligned, or not after");
+    refused(&|image| image.runs[1].0 += 1, "run 1: it is empty, misaligned, or not after");
+    refused(&|image| image.runs[1].2 = 0, "run 1: it is empty, misaligned, or not after");
+    refused(&|image| image.runs[2].0 = u64::MAX - 4095, "run 2: it ends after the last address");
+    refused(&|image| image.runs[1].1.0 = 1, "run 1: its chunk does not exist");
+    refused(&|image| image.runs[1].1.1 = u64::MAX, "run 1: its chunk does not exist");
+    refused(&|image| image.runs[1].1.2 = 2, "run 1: it exceeds its chunk");
+    refused(&|image| image.runs[1].1.2 = u32::MAX, "run 1: it exceeds its chunk");
     for name in ["", ".", "..", "../image", "/etc/passwd", "a\0b"] {
-        refused(&|image| image.bases.push((name.to_owned(), [0; 32])), "base 0: it has no name of a file");
+        refused(&|image| image.bases.push((name.to_owned(), [0; 32])), "base 0: its name is not a file name");
     }
-    refused(&|image| image.bases.push(("image".to_owned(), [0; 32])), "is another file than the one");
+    refused(&|image| image.bases.push(("image".to_owned(), [0; 32])), "was replaced since");
 }
 
 #[test]
-fn a_chunk_that_swells_takes_no_memory() {
+fn decompression_bombs_take_no_memory() {
     let (_folder, path) = place();
     let bomb = zstd::bulk::compress(&vec![0; 1 << 28], 1).unwrap();
-    let mut image = Sections::honest();
+    let mut image = Sections::valid();
     image.chunks = vec![(0, bomb.len() as u64, 128, true, *blake3::hash(&bomb).as_bytes())];
     image.pages = bomb;
     image.hashes = vec![0; 128 * 16];
@@ -182,14 +183,14 @@ fn numbers() -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn any_numbers_are_an_image_or_an_error(
+    fn arbitrary_fields_are_an_image_or_an_error(
         chunk in (0..2_usize, numbers(), numbers(), numbers(), any::<bool>()),
         run in (0..3_usize, numbers(), numbers(), numbers(), numbers(), numbers()),
         region in (0..2_usize, numbers(), numbers()),
         which in 0..8_u32,
     ) {
         let (_folder, path) = place();
-        let mut image = Sections::honest();
+        let mut image = Sections::valid();
         if which & 1 != 0 {
             let hash = image.chunks[chunk.0].4;
             image.chunks[chunk.0] = (chunk.1, chunk.2, chunk.3 as u32, chunk.4, hash);
@@ -207,9 +208,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_as_sections_are_an_error(pages in any::<Vec<u8>>(), map in any::<Vec<u8>>()) {
+    fn arbitrary_sections_are_an_error(pages in any::<Vec<u8>>(), map in any::<Vec<u8>>()) {
         let (_folder, path) = place();
-        let mut image = Sections::honest();
+        let mut image = Sections::valid();
         image.pages = pages;
         image.write(&path);
         prop_assert!(read(&path).is_err());

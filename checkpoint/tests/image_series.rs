@@ -1,4 +1,4 @@
-//! Claims about images that refer to files of before.
+//! Images that refer to earlier files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use voltsim_checkpoint::image::{Image, ImageError, SECTIONS, Saved, Series, copy
 
 const NAME: &str = "memory";
 
-/// Saves the next file of a series and adds it.
+/// Saves and adds the next file of a series.
 fn write(series: &mut Series, path: &Path, memory: &Pages) -> Saved {
     let mut writer = FileWriter::create(path, SECTIONS).unwrap();
     let saved = series.save(&mut writer, &memory.regions(), memory, 2).unwrap();
@@ -41,7 +41,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
     #[test]
-    fn every_file_of_a_series_comes_back(
+    fn every_file_of_a_series_round_trips(
         changes in prop::collection::vec(prop::collection::vec((0..400_u64, 0..2000_u64), 1..200), 1..6)
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn only_pages_that_no_file_before_holds_are_stored() {
+fn only_pages_absent_from_earlier_files_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = |index: u32| folder.path().join(format!("{index}.vck"));
     let mut series = Series::new(NAME);
@@ -73,7 +73,7 @@ fn only_pages_that_no_file_before_holds_are_stored() {
     assert_eq!(write(&mut series, &path(0), &memory(0)).stored, 1000);
     assert_eq!(write(&mut series, &path(1), &memory(10)).stored, 10);
     assert_eq!(write(&mut series, &path(2), &memory(12)).stored, 2);
-    // What the memory held before is in the first file.
+    // The first file holds the original memory.
     assert_eq!(write(&mut series, &path(3), &memory(0)).stored, 0);
     assert!(fs::metadata(path(1)).unwrap().len() < 60_000);
     assert_eq!(bases(&path(2)), ["0.vck", "1.vck"]);
@@ -83,7 +83,7 @@ fn only_pages_that_no_file_before_holds_are_stored() {
 }
 
 #[test]
-fn a_series_goes_on_from_its_last_file_in_another_process() {
+fn another_process_can_continue_a_series() {
     let folder = tempfile::tempdir().unwrap();
     let path = |index: u32| folder.path().join(index.to_string());
     let memory = |count| pages(1 << 20, (1..count).map(noise));
@@ -99,7 +99,7 @@ fn a_series_goes_on_from_its_last_file_in_another_process() {
 }
 
 #[test]
-fn a_moved_folder_is_still_a_series() {
+fn a_series_can_be_moved_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     fs::create_dir(&before).unwrap();
@@ -112,7 +112,7 @@ fn a_moved_folder_is_still_a_series() {
     assert!(read(&after.join("1")).unwrap() == memory);
 }
 
-/// A series of two files, of which the second refers to the first.
+/// Writes a series of two files, whose second refers to the first.
 fn two(folder: &Path) -> Pages {
     let mut series = Series::new(NAME);
     let memory = pages(1 << 20, (1..100).map(noise));
@@ -123,7 +123,7 @@ fn two(folder: &Path) -> Pages {
 }
 
 #[test]
-fn a_missing_base_is_named() {
+fn errors_name_missing_bases() {
     let folder = tempfile::tempdir().unwrap();
     two(folder.path());
     fs::remove_file(folder.path().join("0")).unwrap();
@@ -136,7 +136,7 @@ fn a_missing_base_is_named() {
 }
 
 #[test]
-fn another_file_in_a_bases_place_is_named() {
+fn errors_name_replaced_bases() {
     let folder = tempfile::tempdir().unwrap();
     two(folder.path());
     write(&mut Series::new(NAME), &folder.path().join("0"), &pages(1 << 20, (2..101).map(noise)));
@@ -148,7 +148,7 @@ fn another_file_in_a_bases_place_is_named() {
 }
 
 #[test]
-fn a_damaged_base_is_named() {
+fn errors_name_damaged_bases() {
     let folder = tempfile::tempdir().unwrap();
     two(folder.path());
     let base = folder.path().join("0");
@@ -163,7 +163,7 @@ fn a_damaged_base_is_named() {
 }
 
 #[test]
-fn files_that_cannot_be_in_the_series_are_refused() {
+fn unsuitable_files_of_a_series_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let memory = two(folder.path());
     let mut series = Series::new(NAME);
@@ -172,12 +172,13 @@ fn files_that_cannot_be_in_the_series_are_refused() {
         let mut writer = FileWriter::create(path, SECTIONS).unwrap();
         series.save(&mut writer, &memory.regions(), &memory, 1).unwrap_err().to_string()
     };
-    assert!(refusal(&folder.path().join("0")).ends_with("it would replace a file before it"));
+    assert!(refusal(&folder.path().join("0")).ends_with("it would replace an earlier file"));
     let elsewhere = tempfile::tempdir().unwrap();
-    assert!(refusal(&elsewhere.path().join("2")).ends_with("it is in another folder than files before it"));
+    assert!(refusal(&elsewhere.path().join("2")).ends_with("it is in another folder than earlier files"));
 }
 
-/// Copies an image behind a section of another length than any before it in the old file; gives the hashes of both files.
+/// Copies an image after a section of a different length than in the old file. Returns the hashes of both
+/// files.
 fn copied(
     from: &Path,
     to: &Path,
@@ -192,14 +193,14 @@ fn copied(
 }
 
 #[test]
-fn a_copied_series_refers_to_its_own_files_and_a_copied_file_to_none() {
+fn copied_series_are_self_contained() {
     let folder = tempfile::tempdir().unwrap();
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     for folder in [&before, &after] {
         fs::create_dir(folder).unwrap();
     }
     let mut series = Series::new(NAME);
-    // Patterns are compressed and noise is not.
+    // Patterns are compressible, noise is not.
     let memory = |changed: u64| {
         pages(1 << 20, (1..701).map(|seed| if seed <= changed { noise(seed) } else { pattern(seed) }))
     };
@@ -219,7 +220,7 @@ fn a_copied_series_refers_to_its_own_files_and_a_copied_file_to_none() {
     assert_eq!(bases(&after.join("2")), ["0", "1"]);
     assert!(read(&after.join("alone")).unwrap() == memory(300));
     assert_eq!(bases(&after.join("alone")), [""; 0]);
-    // What it says of its pages is right: a series goes on from it.
+    // A series can continue from the copy, so its page table is correct.
     let mut continued = Series::new(NAME);
     continued.add(&File::open(&after.join("alone")).unwrap()).unwrap();
     assert_eq!(write(&mut continued, &after.join("next"), &memory(310)).stored, 10);

@@ -1,4 +1,4 @@
-//! Claims about journals.
+//! Journals.
 
 #![allow(clippy::unwrap_used)]
 
@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn records_come_back_in_order(records in records()) {
+    fn records_round_trip_in_order(records in records()) {
         let (folder, path) = place();
         write(&path, &mut journal(folder.path(), &records));
         prop_assert!(read(&path).unwrap() == records);
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_records_or_an_error(bytes in any::<Vec<u8>>(), length in any::<u32>(), stored in any::<u32>()) {
+    fn arbitrary_bytes_are_records_or_an_error(bytes in any::<Vec<u8>>(), length in any::<u32>(), stored in any::<u32>()) {
         let (_folder, path) = place();
         forge(&path, &[&bytes]);
         prop_assert!(read(&path).is_ok_and(|records| records.is_empty()) == bytes.is_empty());
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// A block with a right hash and whatever else.
+/// Returns a block with a matching hash and arbitrary fields.
 fn block(number: u64, length: u32, stored: u32, contents: &[u8]) -> Vec<u8> {
     let mut block = [&number.to_le_bytes()[..], &length.to_le_bytes(), &stored.to_le_bytes()].concat();
     let hash = blake3::Hasher::new().update(&block).update(contents).finalize();
@@ -99,7 +99,7 @@ fn block(number: u64, length: u32, stored: u32, contents: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A file whose journal is these blocks.
+/// Writes a file whose journal consists of these blocks.
 fn forge(path: &Path, blocks: &[&[u8]]) {
     let mut writer = FileWriter::create(path, 1).unwrap();
     writer.begin(NAME, Schema::of("journal: records in blocks, version 1")).unwrap();
@@ -108,7 +108,7 @@ fn forge(path: &Path, blocks: &[&[u8]]) {
 }
 
 #[test]
-fn blocks_that_lie_under_right_hashes_are_refused() {
+fn inconsistent_blocks_with_matching_hashes_are_refused() {
     let (_folder, path) = place();
     let refusal = |blocks: &[&[u8]]| {
         forge(&path, blocks);
@@ -135,7 +135,7 @@ fn blocks_that_lie_under_right_hashes_are_refused() {
 }
 
 #[test]
-fn records_before_the_damage_can_be_read() {
+fn records_before_damage_are_readable() {
     let (folder, path) = place();
     let records: Vec<_> = (0..10).map(|index| noise(index, 600_000)).collect();
     write(&path, &mut journal(folder.path(), &records));
@@ -153,7 +153,7 @@ fn records_before_the_damage_can_be_read() {
 }
 
 #[test]
-fn a_journal_goes_on_after_it_was_written() {
+fn journals_accept_records_after_being_written() {
     let (folder, path) = place();
     let mut journal = journal(folder.path(), &[noise(1, 100)]);
     write(&path, &mut journal);
@@ -166,7 +166,7 @@ fn a_journal_goes_on_after_it_was_written() {
 }
 
 #[test]
-fn a_long_journal_is_not_kept_in_memory_and_leaves_no_file() {
+fn long_journals_use_an_unnamed_file() {
     let (folder, path) = place();
     let record = |index| noise(index, 100_000);
     let mut journal = JournalWriter::new(folder.path());
@@ -181,8 +181,8 @@ fn a_long_journal_is_not_kept_in_memory_and_leaves_no_file() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_that_loses_no_record() {
-    const TEST: &str = "a_full_disk_is_an_error_that_loses_no_record";
+fn a_full_disk_loses_no_records() {
+    const TEST: &str = "a_full_disk_loses_no_records";
     if let Some(folder) = child_folder() {
         let mut journal = JournalWriter::new(&folder);
         let record = |index| noise(index, 100_000);
@@ -200,17 +200,17 @@ fn a_full_disk_is_an_error_that_loses_no_record() {
 }
 
 #[test]
-fn a_file_without_the_journal_is_an_error_that_names_it() {
+fn errors_name_missing_journals() {
     let (_folder, path) = place();
     forge(&path, &[]);
     let file = File::open(&path).unwrap();
     let error = JournalReader::open(&file, "kernels").err().unwrap();
-    assert!(error.to_string().ends_with("there is no section kernels"), "{error}");
+    assert!(error.to_string().ends_with("section kernels does not exist"), "{error}");
     assert_eq!(read(&path).unwrap(), Vec::<Vec<u8>>::new());
 }
 
 #[test]
-fn a_journal_that_is_being_written_gives_its_records() {
+fn journals_are_readable_while_being_written() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = JournalWriter::new(folder.path());
     let records: Vec<_> = (0..60).map(|index| noise(index, 300_000)).collect();

@@ -1,4 +1,4 @@
-//! Claims about layouts of types.
+//! Layouts of types.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,7 +30,7 @@ struct Outer {
 }
 
 #[test]
-fn all_variants_and_fields_are_in_a_layout() {
+fn layouts_contain_all_variants_and_fields() {
     let expected = "\
 .0:kinds: sequence
 .0:kinds.0:element: enum None One Two Three
@@ -52,7 +52,7 @@ fn all_variants_and_fields_are_in_a_layout() {
 }
 
 #[test]
-fn the_order_of_fields_counts() {
+fn layouts_depend_on_field_order() {
     #[derive(Deserialize)]
     #[allow(dead_code)]
     struct One {
@@ -69,7 +69,7 @@ fn the_order_of_fields_counts() {
 }
 
 #[test]
-fn a_type_within_itself_has_none() {
+fn recursive_types_have_no_layout() {
     #[derive(Deserialize)]
     #[allow(dead_code)]
     struct Within {

@@ -1,4 +1,4 @@
-//! Claims about outputs that a user names.
+//! Output files of a user.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use voltsim_checkpoint::atomic_file::{self, Durability, Unfinished};
 use voltsim_checkpoint::output::{self, Output};
 
 #[test]
-fn an_output_replaces_the_old_file_when_it_is_finished() {
+fn finished_outputs_replace_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, "old").unwrap();
@@ -33,7 +33,7 @@ fn an_output_replaces_the_old_file_when_it_is_finished() {
 }
 
 #[test]
-fn an_output_behind_a_link_replaces_what_the_link_leads_to() {
+fn outputs_replace_the_target_of_a_link() {
     let folder = tempfile::tempdir().unwrap();
     let [link, target] = ["link", "target"].map(|name| folder.path().join(name));
     symlink("target", &link).unwrap();
@@ -45,7 +45,7 @@ fn an_output_behind_a_link_replaces_what_the_link_leads_to() {
 }
 
 #[test]
-fn a_device_gets_bytes_and_stays_a_device() {
+fn devices_receive_bytes_and_stay_devices() {
     output::write(Path::new("/dev/null"), b"contents").unwrap();
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
     let full = output::write(Path::new("/dev/full"), b"contents").unwrap_err();
@@ -53,7 +53,7 @@ fn a_device_gets_bytes_and_stays_a_device() {
 }
 
 #[test]
-fn a_pipe_is_checked_without_a_reader_and_gets_bytes() {
+fn pipes_are_checked_without_a_reader_and_receive_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -71,7 +71,7 @@ fn a_pipe_is_checked_without_a_reader_and_gets_bytes() {
 }
 
 #[test]
-fn a_check_leaves_the_old_file_and_nothing_else() {
+fn checks_leave_only_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     output::check(&path).unwrap();
@@ -85,8 +85,8 @@ fn a_check_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn an_output_without_room_leaves_the_old_file() {
-    const NAME: &str = "an_output_without_room_leaves_the_old_file";
+fn a_full_disk_leaves_the_old_output() {
+    const NAME: &str = "a_full_disk_leaves_the_old_output";
     if let Some(folder) = child_folder() {
         assert!(output::write(&folder.join("file"), b"new").is_err());
         return;
@@ -100,7 +100,7 @@ fn an_output_without_room_leaves_the_old_file() {
 }
 
 #[test]
-fn unfinished_files_are_cleared_unless_somebody_writes_them() {
+fn unused_unfinished_files_are_cleared() {
     let folder = tempfile::tempdir().unwrap();
     let left = folder.path().join(".voltsim-0123-left.vck");
     fs::write(&left, "half").unwrap();

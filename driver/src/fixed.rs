@@ -1,10 +1,10 @@
-//! Device memory at addresses that the caller chooses.
+//! Device memory at given addresses.
 
 use std::ffi::c_int;
 
 use crate::{Driver, DriverError};
 
-/// Addresses and sizes are multiples of this, bytes.
+/// Granularity of addresses and sizes in bytes.
 pub const BLOCK: u64 = 2 << 20;
 
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`, `CU_MEM_LOCATION_TYPE_DEVICE`, `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
@@ -37,8 +37,8 @@ pub(crate) struct Access {
 }
 
 impl Driver {
-    /// Memory at whole blocks of addresses, for as long as the process lives. `false` if the driver has something else
-    /// there.
+    /// Maps memory at whole blocks of addresses for the lifetime of the process. Returns `false` if the
+    /// addresses are occupied.
     pub fn map_at(&self, address: u64, size: u64) -> Result<bool, DriverError> {
         if let Some(is_claimed) = self.claim(address, size) {
             return Ok(is_claimed);
@@ -55,7 +55,7 @@ impl Driver {
             flags: [0; 8],
         };
         let access = Access { location: location(), flags: READ_WRITE };
-        // SAFETY: results go to variables of ours, the descriptions are read; the driver checks addresses and sizes.
+        // SAFETY: outputs and descriptions are valid, and the driver checks addresses and sizes.
         unsafe {
             let code = (call.cuMemAddressReserve)(&raw mut given, length, 0, address, 0);
             self.check("cuMemAddressReserve", code)?;

@@ -1,4 +1,4 @@
-//! Arrays, textures and surfaces of the driver API, by its published structures.
+//! Arrays, textures and surfaces of the driver API, with its published structures.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::{null, null_mut};
@@ -41,7 +41,7 @@ pub(crate) struct Rows {
     pub(crate) channels: c_uint,
 }
 
-/// One side of `CUDA_MEMCPY3D`.
+/// Source or destination of `CUDA_MEMCPY3D`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Side {
@@ -95,39 +95,39 @@ pub(crate) struct Texture {
     reserved: [c_int; 12],
 }
 
-/// An array of the driver.
+/// Array of the driver.
 pub struct Array {
     pub(crate) whole: Handle,
-    /// The arrays of its levels; itself, if it is not mipmapped.
+    /// Arrays of the mipmap levels, or the array itself.
     pub(crate) levels: Vec<Handle>,
 }
 
-/// What a texture reads.
+/// Texels of a texture.
 pub enum Texels<'a> {
-    /// An array.
+    /// Texels in an array.
     Array(&'a Array),
     /// Texels in linear memory.
     Linear {
         /// Device address.
         address: u64,
-        /// `CUarray_format`.
+        /// Element format (`CUarray_format`).
         format: u32,
         /// Channels of a texel.
         channels: u32,
-        /// Bytes of all.
+        /// Total size in bytes.
         bytes: u64,
     },
     /// Rows of texels in linear memory.
     Pitched {
         /// Device address.
         address: u64,
-        /// `CUarray_format`.
+        /// Element format (`CUarray_format`).
         format: u32,
         /// Channels of a texel.
         channels: u32,
-        /// Texels of a row, and rows.
+        /// Texels per row, and rows.
         size: [u32; 2],
-        /// Bytes from one row to the next.
+        /// Row pitch in bytes.
         pitch: u64,
     },
 }
@@ -151,7 +151,7 @@ impl Texels<'_> {
     }
 }
 
-/// Texels of a level in an array, and in memory of ours that holds all of them.
+/// Returns both sides of a copy between a level's array and a buffer of the whole image, and the extent.
 fn sides(image: &Image, level: &Level, array: Handle, memory: *mut u8) -> (Side, Side, [usize; 3]) {
     let here = Side {
         x: 0,
@@ -172,7 +172,7 @@ fn sides(image: &Image, level: &Level, array: Handle, memory: *mut u8) -> (Side,
 }
 
 impl Driver {
-    /// Makes an array; `writable` is for surfaces.
+    /// Creates an array. Surfaces require `writable`.
     pub fn array(&self, image: &Image, writable: bool) -> Result<Array, DriverError> {
         let [width, height, depth] = image.levels.first().map_or([0; 3], |level| level.size);
         let layered = image.layers > if image.cube { 6 } else { 1 };
@@ -196,7 +196,7 @@ impl Driver {
         let call = &self.functions;
         let mut whole = null_mut();
         if let [_] = image.levels.as_slice() {
-            // SAFETY: the description is read, the result goes to a variable of ours.
+            // SAFETY: the description and the output are valid.
             let code = unsafe { (call.cuArray3DCreate_v2)(&raw mut whole, &raw const description) };
             self.check("cuArray3DCreate", code)?;
             return Ok(Array { whole, levels: vec![whole] });
@@ -214,7 +214,7 @@ impl Driver {
         Ok(Array { whole, levels: (0..count).map(level).collect::<Result<_, _>>()? })
     }
 
-    /// Copies a level's texels into an array; shorter `bytes` than the level has are an error.
+    /// Copies a level's texels into an array. Fails if `bytes` is shorter than the level.
     pub fn fill_level(
         &self,
         array: &Array,
@@ -229,7 +229,7 @@ impl Driver {
         self.copy(image, level, bytes.len(), (here, there, extent))
     }
 
-    /// Copies a level's texels out of an array, over those in `bytes`.
+    /// Copies a level's texels from an array to their place in `bytes`.
     pub fn read_level(
         &self,
         array: &Array,
@@ -253,15 +253,15 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let call = "cuMemcpy3D";
         if image.bytes(level).is_none_or(|needed| needed > bytes as u64) {
-            let detail = "the level does not lie in its buffer".to_owned();
+            let detail = "the level exceeds its buffer".to_owned();
             return Err(DriverError { call, name: "CUDA_ERROR_INVALID_VALUE".to_owned(), detail });
         }
         let copy = Copy3d { from, to, width, height, depth };
-        // SAFETY: the memory of ours holds the whole level, as was just checked.
+        // SAFETY: the check above ensures that the buffer contains the whole level.
         self.check(call, unsafe { (self.functions.cuMemcpy3D_v2)(&raw const copy) })
     }
 
-    /// Makes a texture object; gives its handle.
+    /// Creates a texture object. Returns the handle.
     pub fn texture(&self, texels: &Texels<'_>, sampler: &Sampler) -> Result<u64, DriverError> {
         let texture = Texture {
             address: sampler.address,
@@ -275,7 +275,7 @@ impl Driver {
             reserved: [0; 12],
         };
         let (resource, mut handle) = (texels.resource(), 0);
-        // SAFETY: the descriptions are read, the result goes to a variable of ours; no view.
+        // SAFETY: the descriptions and the output are valid; there is no view.
         let code = unsafe {
             (self.functions.cuTexObjectCreate)(
                 &raw mut handle,
@@ -287,7 +287,7 @@ impl Driver {
         self.check("cuTexObjectCreate", code).map(|()| handle)
     }
 
-    /// Makes a surface object; gives its handle.
+    /// Creates a surface object. Returns the handle.
     pub fn surface(&self, array: &Array) -> Result<u64, DriverError> {
         let (resource, mut handle) = (Texels::Array(array).resource(), 0);
         // SAFETY: as for textures.
@@ -295,11 +295,11 @@ impl Driver {
         self.check("cuSurfObjectCreate", code).map(|()| handle)
     }
 
-    /// Destroys objects and arrays that nothing uses any more.
+    /// Destroys unused objects and arrays.
     pub fn destroy(&self, textures: &[u64], surfaces: &[u64], arrays: &[Array]) -> Result<(), DriverError> {
         let call = &self.functions;
         for &handle in textures {
-            // SAFETY: a handle that this driver has given.
+            // SAFETY: the handle is from this driver.
             self.check("cuTexObjectDestroy", unsafe { (call.cuTexObjectDestroy)(handle) })?;
         }
         for &handle in surfaces {

@@ -1,11 +1,12 @@
-//! A CUDA driver, ours or a real one, loaded from a `libcuda.so.1`: the few calls that run kernels one by one.
+//! Loader of a CUDA driver, Voltsim's or NVIDIA's, from a `libcuda.so.1`, with the calls for single kernel
+//! launches.
 //!
-//! The functions are those of the driver API's manual, declared here by their published signatures.
+//! Functions are declared by their published signatures in the driver API's manual.
 
 #![allow(unsafe_code)]
 #![allow(non_snake_case, reason = "the driver's own names")]
 
-mod direct;
+mod extensions;
 mod fixed;
 mod images;
 mod references;
@@ -16,23 +17,23 @@ use std::ptr::{null, null_mut};
 
 use libloading::Library;
 
-use direct::Direct;
+use extensions::CoreExtensions;
 pub use fixed::BLOCK;
 pub use images::{Array, Texels};
 
-/// A call that failed.
+/// Failed driver call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{call} failed with {name}{}", if detail.is_empty() { String::new() } else { format!(":\n{detail}") })]
 pub struct DriverError {
     call: &'static str,
-    /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    /// Name of the error, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
     pub name: String,
-    /// What the compiler says.
+    /// Log of the compiler.
     detail: String,
 }
 
 impl DriverError {
-    /// Is PTX refused, and nothing else wrong?
+    /// Returns whether the driver refused the PTX.
     pub fn is_refusal(&self) -> bool {
         REFUSALS.contains(&self.name.as_str())
     }
@@ -119,20 +120,20 @@ const MAX_DYNAMIC_SHARED: c_int = 8;
 const NON_PORTABLE_CLUSTERS: c_int = 14;
 /// `CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH`, `_HEIGHT`, `_DEPTH`.
 const REQUIRED_CLUSTER: std::ops::RangeInclusive<c_int> = 11..=13;
-/// Dynamic shared memory that needs no attribute, bytes.
+/// Dynamic shared memory that needs no attribute, in bytes.
 const USUAL_SHARED: u32 = 48 << 10;
 /// `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
 const LOG_OPTIONS: [c_int; 2] = [5, 6];
-/// Bytes that a device's name has, at most.
+/// Limit of a device name in bytes.
 const NAME_SIZE: usize = 256;
-/// What a driver says to PTX that it does not take: the PTX is wrong, or of another architecture or version.
+/// Errors for refused PTX: invalid, or for another architecture or version.
 const REFUSALS: [&str; 4] = [
     "CUDA_ERROR_NO_BINARY_FOR_GPU",
     "CUDA_ERROR_INVALID_PTX",
     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
     "CUDA_ERROR_JIT_COMPILATION_DISABLED",
 ];
-/// Bytes of a compiler's messages that are kept.
+/// Size of the compiler log in bytes.
 const LOG_SIZE: usize = 8192;
 /// `CU_JIT_INPUT_PTX`.
 const PTX: c_int = 1;
@@ -140,58 +141,58 @@ const PTX: c_int = 1;
 const PARAMETER_BUFFER: usize = 1;
 const PARAMETER_SIZE: usize = 2;
 
-/// A driver with a context on its first device.
+/// Driver with a context on its first device.
 pub struct Driver {
     functions: Functions,
-    /// Ways of ours past the driver.
-    direct: Option<Direct>,
+    /// Voltsim's extensions.
+    extensions: Option<CoreExtensions>,
 }
 
-/// A loaded module.
+/// Loaded module.
 #[derive(Clone, Copy)]
 pub struct Module(Handle);
 
-/// A kernel of a loaded module.
+/// Kernel of a loaded module.
 #[derive(Clone, Copy)]
 pub struct Function(Handle);
 
-/// Sizes of a launch.
+/// Dimensions of a launch.
 #[derive(Clone, Copy)]
 pub struct Sizes {
-    /// CTAs along x, y, z.
+    /// CTAs along x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
+    /// Threads of a CTA along x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a CTA.
+    /// Dynamic shared memory of a CTA in bytes.
     pub dynamic_shared: u32,
-    /// All CTAs are resident at once.
+    /// Cooperative launch, whose CTAs are all resident at once.
     pub cooperative: bool,
-    /// CTAs of a cluster along x, y, z.
+    /// CTAs of a cluster along x, y and z.
     pub cluster: Option<[u32; 3]>,
 }
 
 impl Sizes {
-    /// A plain launch.
+    /// Returns the dimensions of a plain launch.
     pub fn of(grid: [u32; 3], block: [u32; 3]) -> Sizes {
         Sizes { grid, block, dynamic_shared: 0, cooperative: false, cluster: None }
     }
 }
 
 impl Driver {
-    /// Loads the library at `path` and makes the primary context of its first device this thread's.
+    /// Loads the library at `path` and makes the primary context of its first device current.
     pub fn open(path: &Path) -> Result<Driver, DriverError> {
         let failed = |error: libloading::Error| DriverError {
             call: "dlopen",
             name: error.to_string(),
             detail: String::new(),
         };
-        // SAFETY: the user names a driver; loading it runs its constructors.
+        // SAFETY: the user specifies a driver; loading runs its constructors.
         let library = unsafe { Library::new(path) }.map_err(failed)?;
         // SAFETY: as above.
         let functions = unsafe { Functions::of(&library) }.map_err(failed)?;
-        // A driver has threads of its own that outlive any closing.
+        // The driver's threads outlive any unloading.
         std::mem::forget(library);
-        let driver = Driver { functions, direct: Direct::beside(path) };
+        let driver = Driver { functions, extensions: CoreExtensions::load(path) };
         driver.start()?;
         Ok(driver)
     }
@@ -199,7 +200,7 @@ impl Driver {
     fn start(&self) -> Result<(), DriverError> {
         let call = &self.functions;
         let (mut device, mut context) = (0, null_mut());
-        // SAFETY: results go to variables of ours.
+        // SAFETY: the outputs are valid.
         unsafe {
             self.check("cuInit", (call.cuInit)(0))?;
             self.check("cuDeviceGet", (call.cuDeviceGet)(&raw mut device, 0))?;
@@ -211,11 +212,11 @@ impl Driver {
         }
     }
 
-    /// The device's name and the driver's version, such as `13.0`.
+    /// Returns the device's name and the driver's version, such as `13.0`.
     pub fn names(&self) -> Result<(String, String), DriverError> {
         let call = &self.functions;
         let (mut name, mut version) = ([0_u8; NAME_SIZE], 0);
-        // SAFETY: results go to variables of ours, of the size that is said.
+        // SAFETY: the outputs are valid and have the given size.
         unsafe {
             let code = (call.cuDeviceGetName)(name.as_mut_ptr().cast(), NAME_SIZE as c_int, 0);
             self.check("cuDeviceGetName", code)?;
@@ -230,10 +231,10 @@ impl Driver {
             return Ok(());
         }
         let mut name = null();
-        // SAFETY: the result goes to a variable of ours.
+        // SAFETY: the output is valid.
         let known = unsafe { (self.functions.cuGetErrorName)(code, &raw mut name) } == 0 && !name.is_null();
         let name = if known {
-            // SAFETY: the driver has given a text that stays.
+            // SAFETY: the driver returned a static string.
             unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
         } else {
             code.to_string()
@@ -241,7 +242,7 @@ impl Driver {
         Err(DriverError { call, name, detail: String::new() })
     }
 
-    /// Loads PTX; several texts are linked first.
+    /// Loads PTX. Several texts are linked first.
     pub fn load(&self, texts: &[String]) -> Result<Module, DriverError> {
         let texts: Vec<CString> = texts.iter().map(|text| text_of(text)).collect();
         match texts.as_slice() {
@@ -254,7 +255,7 @@ impl Driver {
         let mut module = null_mut();
         let mut messages = vec![0_u8; LOG_SIZE];
         let mut values: [*mut c_void; 2] = [messages.as_mut_ptr().cast(), LOG_SIZE as *mut c_void];
-        // SAFETY: the image is a closed text or a linked image, the options come with their values.
+        // SAFETY: the image is a NUL-terminated text or a linked image, and each option has a value.
         let code = unsafe {
             (self.functions.cuModuleLoadDataEx)(
                 &raw mut module,
@@ -270,17 +271,17 @@ impl Driver {
         Ok(Module(module))
     }
 
-    /// Unloads a module, of which nothing is used any more.
+    /// Unloads an unused module.
     pub fn unload(&self, module: Module) -> Result<(), DriverError> {
-        // SAFETY: a module of this driver.
+        // SAFETY: the module is from this driver.
         self.check("cuModuleUnload", unsafe { (self.functions.cuModuleUnload)(module.0) })
     }
 
-    /// Links texts; the image stays with the link state, which is kept.
+    /// Links texts. The link state, which owns the image, is kept.
     fn link(&self, texts: &[CString]) -> Result<*const c_void, DriverError> {
         let call = &self.functions;
         let (mut state, mut image, mut size) = (null_mut(), null_mut(), 0);
-        // SAFETY: no options; texts with their sizes; results go to variables of ours.
+        // SAFETY: there are no options, each text has its size, and the outputs are valid.
         unsafe {
             self.check("cuLinkCreate", (call.cuLinkCreate_v2)(0, null(), null_mut(), &raw mut state))?;
             for text in texts {
@@ -303,21 +304,21 @@ impl Driver {
         Ok(image)
     }
 
-    /// A kernel by name.
+    /// Returns a kernel by name.
     pub fn function(&self, module: Module, name: &str) -> Result<Function, DriverError> {
         let mut function = null_mut();
         let name = text_of(name);
-        // SAFETY: a module of this driver, a closed text.
+        // SAFETY: the module is from this driver, and the name is NUL-terminated.
         let code =
             unsafe { (self.functions.cuModuleGetFunction)(&raw mut function, module.0, name.as_ptr()) };
         self.check("cuModuleGetFunction", code).map(|()| Function(function))
     }
 
-    /// Address and size of a variable, if the module shows one of this name.
+    /// Returns the address and size of a module's visible variable.
     pub fn variable(&self, module: Module, name: &str) -> Option<(u64, u64)> {
         let (mut address, mut size) = (0, 0);
         let name = text_of(name);
-        // SAFETY: a module of this driver, a closed text.
+        // SAFETY: the module is from this driver, and the name is NUL-terminated.
         let code = unsafe {
             (self.functions.cuModuleGetGlobal_v2)(&raw mut address, &raw mut size, module.0, name.as_ptr())
         };
@@ -328,12 +329,12 @@ impl Driver {
     pub fn allocate(&self, size: u64) -> Result<u64, DriverError> {
         let mut address = 0;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        // SAFETY: the result goes to a variable of ours.
+        // SAFETY: the output is valid.
         self.check("cuMemAlloc", unsafe { (self.functions.cuMemAlloc_v2)(&raw mut address, size) })?;
         Ok(address)
     }
 
-    /// Frees what [`Driver::allocate`] has given.
+    /// Frees memory from [`Driver::allocate`].
     pub fn free(&self, address: u64) -> Result<(), DriverError> {
         // SAFETY: the driver checks the address.
         self.check("cuMemFree", unsafe { (self.functions.cuMemFree_v2)(address) })
@@ -341,7 +342,7 @@ impl Driver {
 
     /// Copies to device memory.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DriverError> {
-        // SAFETY: the driver checks the address; the bytes are ours.
+        // SAFETY: the driver checks the address, and the buffer is valid.
         let code = unsafe { (self.functions.cuMemcpyHtoD_v2)(address, bytes.as_ptr().cast(), bytes.len()) };
         self.check("cuMemcpyHtoD", code)
     }
@@ -349,14 +350,14 @@ impl Driver {
     /// Copies from device memory.
     pub fn read(&self, address: u64, size: u64) -> Result<Vec<u8>, DriverError> {
         let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-        // SAFETY: the driver checks the address; the bytes are ours.
+        // SAFETY: the driver checks the address, and the buffer is valid.
         let code =
             unsafe { (self.functions.cuMemcpyDtoH_v2)(bytes.as_mut_ptr().cast(), address, bytes.len()) };
         self.check("cuMemcpyDtoH", code).map(|()| bytes)
     }
 
-    /// Launches a kernel. `parameters` is the parameter block; `offsets` is where each parameter
-    /// begins in it.
+    /// Launches a kernel. `parameters` is the parameter block, and `offsets` gives the position of each
+    /// parameter in it.
     pub fn launch(
         &self,
         function: Function,
@@ -378,7 +379,7 @@ impl Driver {
         let (shared, stream) = (sizes.dynamic_shared, null_mut());
         let mut size = parameters.len();
         let start = parameters.as_mut_ptr();
-        // SAFETY: the block lives to the end of the call, which copies it.
+        // SAFETY: the block is valid until the call returns, which copies it.
         let code = unsafe {
             if sizes.cooperative {
                 let pointers = offsets.iter().map(|offset| start.wrapping_add(*offset).cast());
@@ -413,19 +414,19 @@ impl Driver {
 
     fn set_attribute(&self, function: Function, attribute: c_int, value: u32) -> Result<(), DriverError> {
         let value = c_int::try_from(value).unwrap_or(c_int::MAX);
-        // SAFETY: a function of this driver.
+        // SAFETY: the function is from this driver.
         let code = unsafe { (self.functions.cuFuncSetAttribute)(function.0, attribute, value) };
         self.check("cuFuncSetAttribute", code)
     }
 
-    /// Waits for the launched kernel's end; a fault of it is the error.
+    /// Waits for the launched kernel. A fault of the kernel is returned as the error.
     pub fn synchronize(&self) -> Result<(), DriverError> {
         // SAFETY: no arguments.
         self.check("cuCtxSynchronize", unsafe { (self.functions.cuCtxSynchronize)() })
     }
 }
 
-/// A closed text; what follows a NUL is left out.
+/// Converts to a C string, up to the first NUL.
 fn text_of(text: &str) -> CString {
     let before = text.split('\0').next().unwrap_or_default();
     CString::new(before).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! References to textures and surfaces: variables of a module, to which memory is bound.
+//! Texture and surface references: module variables to which memory is bound.
 
 use std::ffi::{c_int, c_uint};
 use std::ptr::null_mut;
@@ -10,11 +10,11 @@ use crate::{Driver, DriverError, Handle, Module, text_of};
 
 /// `CU_TRSA_OVERRIDE_FORMAT`.
 const OVERRIDE_FORMAT: c_uint = 1;
-/// `CU_TRSF_READ_AS_INTEGER`, `…_NORMALIZED_COORDINATES`, `…_SRGB`: the flags that references have.
+/// Flags of references: `CU_TRSF_READ_AS_INTEGER`, `…_NORMALIZED_COORDINATES`, `…_SRGB`.
 const FLAGS: c_uint = 0x13;
 
 impl Driver {
-    /// Binds what a texture reads to the reference of this name, to be read so.
+    /// Binds texels and a sampler to the texture reference of this name.
     pub fn bind_texture(
         &self,
         module: Module,
@@ -24,12 +24,12 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let call = &self.functions;
         let (name, mut reference) = (text_of(name), null_mut());
-        // SAFETY: the module is this driver's, the name ends with a zero byte, and results go to variables of ours.
+        // SAFETY: the module is from this driver, the name is NUL-terminated, and the outputs are valid.
         unsafe {
             let found = (call.cuModuleGetTexRef)(&raw mut reference, module.0, name.as_ptr());
             self.check("cuModuleGetTexRef", found)?;
             self.bind(reference, texels)?;
-            self.read_so(reference, sampler)
+            self.set_sampler(reference, sampler)
         }
     }
 
@@ -46,10 +46,10 @@ impl Driver {
     }
 
     /// # Safety
-    /// `reference` is one of this driver's.
+    /// `reference` must be from this driver.
     unsafe fn bind(&self, reference: Handle, texels: &Texels<'_>) -> Result<(), DriverError> {
         let call = &self.functions;
-        // SAFETY: as the caller promises; arrays and memory are this driver's too.
+        // SAFETY: by the caller's contract; arrays and memory are from this driver.
         unsafe {
             match *texels {
                 Texels::Array(array) if array.levels.len() > 1 => {
@@ -77,12 +77,12 @@ impl Driver {
     }
 
     /// # Safety
-    /// `reference` is one of this driver's.
-    unsafe fn read_so(&self, reference: Handle, sampler: &Sampler) -> Result<(), DriverError> {
+    /// `reference` must be from this driver.
+    unsafe fn set_sampler(&self, reference: Handle, sampler: &Sampler) -> Result<(), DriverError> {
         let call = &self.functions;
         let [least, most] = sampler.level_range;
         let mut border = sampler.border;
-        // SAFETY: as the caller promises; the border has four numbers.
+        // SAFETY: by the caller's contract; the border has four components.
         unsafe {
             self.check("cuTexRefSetFlags", (call.cuTexRefSetFlags)(reference, sampler.flags & FLAGS))?;
             let set = (call.cuTexRefSetFilterMode)(reference, sampler.filter);

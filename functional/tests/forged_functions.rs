@@ -1,5 +1,5 @@
 //! Decoded functions with forged bytes and correct checksums, as an attacker may write them into the cache
-//! folder: each is refused, or bound without a panic.
+//! folder. Each is refused, or bound without a panic.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 

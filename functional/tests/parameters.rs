@@ -16,8 +16,8 @@ use functional::timed::{self, Identity};
 const BYTES: usize = 208;
 
 /// Module with a kernel that takes a list of 200 bytes and a buffer. Register `%rd1` holds the list's
-/// address, `%rd2` the buffer's, `%r1` the thread, `%rd3` 8 times the thread, and `%rd4` the address of the
-/// thread's 8 bytes of the list.
+/// address, and `%rd2` the buffer's. `%r1` holds the thread, `%rd3` 8 times the thread, and `%rd4` the
+/// address of the thread's 8 bytes of the list.
 fn module(before: &str, code: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n{before}

@@ -1,5 +1,5 @@
-//! Lowers the kernels of PTX files and prints, for each, PTX instructions, machine instructions and registers; with
-//! `--list` the machine instructions too.
+//! Lowers the kernels of PTX files and prints the PTX instructions, machine instructions and registers of
+//! each. With `--list`, also prints the machine code.
 //!
 //! ```text
 //! cargo run -p ptx-frontend --example lower -- [--list] FILE.ptx …

@@ -1,8 +1,9 @@
-//! Decoded functions on disk, by the hash of their text.
+//! Cache of decoded functions on disk, keyed by the hash of their text.
 //!
-//! A function's typed form follows from its text, the module's architecture, and what the module says about the names it
-//! uses. Text and architecture are the key; what the module said is stored with the function and compared when it is read. Lines are stored relative to
-//! the function's own first line. An entry is judged like a text before it is used ([`is_sound`], [`crate::validate`]).
+//! A function's typed form follows from its text, the module's architecture, and the module's declarations
+//! of the names that it uses. Text and architecture form the key. The declarations are stored with the
+//! function and compared on load. Lines are stored relative to the function's first line. An entry is
+//! validated like a text before use ([`is_sound`], [`crate::validate`]).
 
 mod sound;
 
@@ -20,10 +21,10 @@ use crate::isa::Architecture;
 use crate::resolve::{Global, Surroundings};
 use crate::validate;
 
-/// Functions with shorter bodies, in bytes, are parsed as fast as they would be read.
+/// Minimum body length in bytes: shorter functions parse as fast as they load.
 const SHORTEST: usize = 2048;
 
-/// Largest decoded function, bytes.
+/// Maximum size of a decoded function in bytes.
 const LARGEST: usize = 1 << 28;
 
 /// A folder of decoded functions, shared by modules, threads and processes.
@@ -32,21 +33,21 @@ pub struct FunctionCache {
     disk: DiskCache,
 }
 
-/// Where a function's text stands.
+/// Text of a function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FunctionText<'a> {
     pub(crate) name: &'a str,
     pub(crate) is_kernel: bool,
     pub(crate) header: &'a str,
     pub(crate) body: &'a str,
-    /// Where the header begins.
+    /// Position of the header.
     pub(crate) place: Place,
     pub(crate) architecture: Architecture,
-    /// The module's functions follow the platform's calling convention.
+    /// True if the module's functions follow the platform's calling convention.
     pub(crate) uses_abi: bool,
 }
 
-/// What a module says about a name: what it is, and its parameters if it is a function.
+/// The module's declaration of a name, and its prototype if it is a function.
 type Said = (Option<Global>, Option<Prototype>);
 
 #[derive(Serialize)]
@@ -62,23 +63,23 @@ struct Loaded {
 }
 
 impl FunctionCache {
-    /// The cache in `folder`, of at most about `capacity` bytes. Touches no file yet.
+    /// A cache in `folder` of about `capacity` bytes; no file is touched yet.
     pub fn new(folder: PathBuf, capacity: u64) -> FunctionCache {
         let schema = Schema::of(concat!("decoded function ", env!("FRONT_END_SOURCE_HASH")));
         FunctionCache { disk: DiskCache::new(folder, schema, capacity) }
     }
 
-    /// Hits and misses so far.
+    /// Number of hits and misses.
     pub fn counts(&self) -> CacheCounts {
         self.disk.counts()
     }
 
-    /// The first thing that went wrong, for a log.
+    /// First problem with the cache, for a log.
     pub fn problem(&self) -> Option<String> {
         self.disk.problem()
     }
 
-    /// The function with this text, if it is there and this module says the same about the names it uses.
+    /// Loads the function with this text, if cached with equal declarations.
     pub(crate) fn load(&self, text: FunctionText<'_>, module: &dyn Surroundings) -> Option<Function> {
         let value = self.disk.get(&text.key()?)?;
         let Loaded { mut function, said } = decode::<LARGEST, Loaded>(&value).ok()?;
@@ -93,7 +94,7 @@ impl FunctionCache {
         Some(function)
     }
 
-    /// Keeps a function for the next time.
+    /// Stores a function.
     pub(crate) fn store(&self, text: FunctionText<'_>, function: &Function, module: &dyn Surroundings) {
         let Some(key) = text.key() else { return };
         let mut function = function.clone();

@@ -1,4 +1,4 @@
-//! Errors with their place in the PTX text, and how they are shown.
+//! Errors with their position in the PTX text, and their display.
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ use crate::resolve::{At, ResolveError, VariableError};
 use crate::source::Source;
 use crate::validate::{HeaderError, Invalid, ValidationError};
 
-/// What is wrong with a piece of PTX.
+/// Error in a piece of PTX, by stage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The module's top level.
+    /// Error in the module's top level.
     #[error(transparent)]
     Outline(#[from] OutlineError),
-    /// The directives at the module's start.
+    /// Error in the directives at the module's start.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// The shape of a function or declaration.
+    /// Syntax error in a function or declaration.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// Names, forms, operands, sizes.
+    /// Error in names, forms, operands, sizes.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// Types, ranges, spaces.
+    /// Error in types, ranges, spaces.
     #[error(transparent)]
     Validation(#[from] ValidationError),
 }
 
 impl Problem {
-    /// What the reader can do about it, if there is something to say.
+    /// Advice to the user, if there is any.
     pub fn remedy(&self) -> Option<String> {
         match self {
             Problem::Resolve(error) => error.remedy(),
@@ -39,20 +39,20 @@ impl Problem {
     }
 }
 
-/// A problem and its place. Displays as `file:line:column: message`, the line of text, and a caret under the place.
+/// A problem and its position. Displays as `file:line:column: message`, the line of text, and a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Name of the source.
     pub file: String,
-    /// The place.
+    /// Position.
     pub place: Place,
-    /// The line of text.
+    /// Line of text.
     pub text: String,
-    /// What is wrong.
+    /// Problem.
     pub problem: Problem,
 }
 
-/// Bytes of a line that are shown; a table's initialiser can be one line of megabytes.
+/// Maximum displayed bytes of a line; a table's initialiser can be a line of megabytes.
 const LONGEST_LINE: usize = 200;
 
 impl Diagnostic {

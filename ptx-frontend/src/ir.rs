@@ -1,7 +1,8 @@
-//! The typed intermediate form of a PTX function: what the parser makes, what the engine binds to its own ops.
+//! Typed intermediate form of a PTX function: output of the parser and input of the engine's binder.
 //!
-//! Instructions are a flat list; labels are instruction indices. Registers, variables and outside symbols are small
-//! numbers into the function's own tables, so that a function stands alone and can be cached by content.
+//! Instructions form a flat list, and labels are instruction indices. Registers, variables and outside
+//! symbols are indices into the function's own tables, so a function is self-contained and can be cached by
+//! content.
 
 use std::cell::Cell;
 
@@ -22,7 +23,7 @@ pub struct VariableId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ExternalId(pub u32);
 
-/// Index into [`Function::instructions`]: the instruction a label stands before.
+/// Index into [`Function::instructions`]: the instruction after a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct InstructionIndex(pub u32);
 
@@ -33,26 +34,26 @@ pub enum Space {
     Global,
     /// Constant memory.
     Const,
-    /// Per CTA.
+    /// Shared memory of a CTA.
     Shared,
-    /// Per thread.
+    /// Local memory of a thread.
     Local,
     /// Parameters of kernels, functions and calls.
     Param,
 }
 
-/// Who sees a name.
+/// Visibility of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Linkage {
-    /// This module only.
+    /// Visible in this module only.
     Internal,
-    /// Other modules too.
+    /// Visible in other modules.
     Visible,
     /// Defined in another module.
     Extern,
-    /// Visible, and may be replaced by another definition.
+    /// Visible, and replaceable by another definition.
     Weak,
-    /// Visible, shared between modules, the largest wins.
+    /// Visible and shared between modules; the largest definition wins.
     Common,
 }
 
@@ -61,14 +62,14 @@ pub enum Linkage {
 pub enum Initial {
     /// Bytes at an offset.
     Bytes {
-        /// Bytes from the variable's start.
+        /// Offset from the variable's start.
         offset: u64,
-        /// The value, little endian.
+        /// Value, little endian.
         bytes: Vec<u8>,
     },
-    /// Address of a variable or function (plus `addend`), or some bytes of it (`mask(sym)` operators).
+    /// Address of a variable or function plus `addend`, or some bytes of it (`mask(sym)` operators).
     Address {
-        /// Bytes from the variable's start.
+        /// Offset from the variable's start.
         offset: u64,
         /// Name of the variable or function.
         symbol: String,
@@ -76,16 +77,16 @@ pub enum Initial {
         addend: i64,
         /// Bytes stored.
         width: u32,
-        /// Right shift applied to the address before it is cut to `width` bytes (0xFF00-style masks).
+        /// Right shift of the address before its truncation to `width` bytes (0xFF00-style masks).
         shift: u32,
-        /// Whether the generic address is meant (`generic(sym)`).
+        /// True for the generic address (`generic(sym)`).
         generic: bool,
     },
     /// `addr_mode_0 = wrap`: a property of a texture, sampler or surface reference.
     Property {
-        /// Its name.
+        /// Name of the property.
         name: String,
-        /// Its value: a number or a name.
+        /// Value: a number or a name.
         value: String,
     },
 }
@@ -93,7 +94,7 @@ pub enum Initial {
 /// A variable of a module or function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
-    /// Name, unique within its table (variables of inner scopes get a suffix).
+    /// Name, unique in its table (variables of inner scopes get a suffix).
     pub name: String,
     /// State space.
     pub space: Space,
@@ -105,7 +106,7 @@ pub struct Variable {
     pub size: u64,
     /// Alignment in bytes, a power of two.
     pub align: u32,
-    /// Initial values; everything else is zero.
+    /// Initial values; other bytes are zero.
     pub initial: Vec<Initial>,
     /// `.attribute(.managed)`: unified memory.
     pub managed: bool,
@@ -118,52 +119,52 @@ pub struct Parameter {
     pub name: String,
     /// Element type.
     pub ty: ScalarType,
-    /// Bytes from the start of the parameter block (kernels) or of the frame's parameter area (functions), where the
-    /// parameters come first and the results after them.
+    /// Byte offset in the parameter block (kernels) or in the frame's parameter area (functions), in which
+    /// the results follow the parameters.
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
     /// Alignment in bytes.
     pub align: u32,
-    /// Declared in `.reg` space.
+    /// True if declared in `.reg` space.
     pub in_register: bool,
-    /// First register of a function's own parameter in `.reg` space; prototypes have none.
+    /// First register of a function's parameter in `.reg` space; `None` in prototypes.
     pub register: Option<RegisterId>,
 }
 
 impl Parameter {
-    /// Elements: those of a vector or array, one of anything else.
+    /// Number of elements of a vector or array; 1 otherwise.
     pub fn elements(&self) -> u32 {
         self.size.checked_div(self.ty.bytes()).unwrap_or(1).max(1)
     }
 
-    /// Registers of a function's own parameter in `.reg` space, one for each element of a vector.
+    /// Registers of a function's parameter in `.reg` space, one per vector element.
     pub fn registers(&self) -> impl Iterator<Item = RegisterId> + use<> {
         let count = self.elements();
         self.register.into_iter().flat_map(move |first| (first.0..first.0 + count).map(RegisterId))
     }
 }
 
-/// A name that the function uses and does not define.
+/// A name that the function uses but does not define.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct External {
-    /// The name.
+    /// Name.
     pub name: String,
 }
 
 /// Guard predicate `@p` or `@!p`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Guard {
-    /// The predicate.
+    /// Predicate register.
     pub register: RegisterId,
-    /// `@!p`.
+    /// True for `@!p`.
     pub negated: bool,
 }
 
-/// What an address counts from.
+/// Base of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AddressBase {
-    /// A register's value.
+    /// Value of a register.
     Register(RegisterId),
     /// A variable or parameter of this function.
     Variable(VariableId),
@@ -173,16 +174,16 @@ pub enum AddressBase {
     Return(u32),
     /// A variable of a module.
     External(ExternalId),
-    /// Zero: the offset is the address.
+    /// Zero: the offset is the whole address.
     Absolute,
 }
 
 /// An operand.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operand {
-    /// An optional operand that was left out.
+    /// Omitted optional operand.
     Absent,
-    /// `_`: the result is not wanted.
+    /// `_`: discarded result.
     Discard,
     /// A register.
     Register(RegisterId),
@@ -190,43 +191,43 @@ pub enum Operand {
     NegatedPredicate(RegisterId),
     /// `a.b2`, `-a`, `-a.b2`: a part of a word, or its negative, in a video instruction.
     Part {
-        /// The word.
+        /// Word.
         #[serde(deserialize_with = "nested")]
         of: Box<Operand>,
-        /// Which part; the whole word without.
+        /// Part; `None` for the whole word.
         part: Option<Part>,
-        /// The negative of it.
+        /// True if negated.
         minus: bool,
     },
-    /// A constant, as the bits of the operand's type: IEEE bits of floats; integers cut to the type's width and
-    /// extended to 64 bits, with their sign if the type is signed and with zeros if not; 0 or 1 for predicates.
+    /// Constant, as bits of the operand's type: IEEE bits of floats, 0 or 1 for predicates. Integers are
+    /// truncated to the type's width and sign-extended or zero-extended to 64 bits.
     Immediate(u64),
     /// A special register.
     Special(SpecialRegister),
-    /// `[base + offset]`, or the bare name of a variable where its address is meant (`mov`).
+    /// `[base + offset]`, or the bare name of a variable as an address (`mov`).
     Address {
-        /// What it counts from.
+        /// Base.
         base: AddressBase,
-        /// Bytes added.
+        /// Offset in bytes.
         offset: i64,
     },
-    /// `[a, b, {x, y}]`: a place of a texture or surface.
+    /// `[a, b, {x, y}]`: a location in a texture or surface.
     Texel {
-        /// The texture or surface: the address of its variable, or a register with its handle.
+        /// Texture or surface: the address of its variable, or a register with its handle.
         #[serde(deserialize_with = "nested")]
         handle: Box<Operand>,
-        /// The sampler, or [`Operand::Absent`].
+        /// Sampler, or [`Operand::Absent`].
         #[serde(deserialize_with = "nested")]
         sampler: Box<Operand>,
-        /// Elements of the coordinate vector that mean something ([`crate::isa::Geometry`]).
+        /// Used elements of the coordinate vector ([`crate::isa::Geometry`]).
         #[serde(deserialize_with = "nested")]
         coordinates: Vec<Operand>,
     },
     /// `{a, b, …}`.
     Vector(#[serde(deserialize_with = "nested")] Vec<Operand>),
-    /// A label.
+    /// Label.
     Label(InstructionIndex),
-    /// A function by name.
+    /// Function by name.
     Function(ExternalId),
     /// Call arguments or results.
     Parameters(#[serde(deserialize_with = "nested")] Vec<Operand>),
@@ -238,19 +239,19 @@ pub enum Operand {
     Prototype(u32),
 }
 
-/// Operands in operands, at most: in a call's list a vector of parts.
+/// Maximum nesting of operands: a call's list may contain a vector of parts.
 const DEEPEST: u32 = 8;
 
 thread_local! {
-    /// Operands that are being read around the one that is read now.
+    /// Nesting depth of the operand being deserialized.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Reads operands of an operand. More of them in one another than a text can have are an error and no endless recursion.
+/// Deserializes nested operands; excessive nesting is an error instead of endless recursion.
 fn nested<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     let depth = DEPTH.get();
     if depth >= DEEPEST {
-        return Err(D::Error::custom("operands in operands without end"));
+        return Err(D::Error::custom("operands are nested too deeply"));
     }
     DEPTH.set(depth + 1);
     let read = T::deserialize(deserializer);
@@ -258,7 +259,7 @@ fn nested<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Re
     read
 }
 
-/// Where something stands in the PTX text.
+/// Position in the PTX text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Place {
     /// Line, from 1.
@@ -267,42 +268,42 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Where something stands in the program's source, by `.loc`.
+/// Position in the program's source, from `.loc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct SourceLocation {
     /// Number of the `.file` directive.
     pub file: u32,
     /// Line, from 1; 0 when unknown.
     pub line: u32,
-    /// Of code in an inlined function the number of the call that was replaced, from 1, in [`Function::inlined_at`]; 0 for
-    /// other code.
+    /// For code in an inlined function, the index (from 1) in [`Function::inlined_at`] of the replaced
+    /// call; 0 for other code.
     pub inlined: u32,
 }
 
 /// An instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instruction {
-    /// The form: a line of the op table.
+    /// Form: a line of the op table.
     pub op: Op,
-    /// What fills each modifier slot of the form's syntax.
+    /// Token in each modifier slot of the form's syntax.
     pub tokens: Vec<Option<Token>>,
     /// Guard.
     pub guard: Option<Guard>,
     /// Operands, one per operand of the form's syntax.
     pub operands: Vec<Operand>,
-    /// Place in the PTX text.
+    /// Position in the PTX text.
     pub place: Place,
-    /// Place in the program's source.
+    /// Position in the program's source.
     pub location: SourceLocation,
 }
 
 impl Instruction {
-    /// Does the instruction carry this modifier?
+    /// True if the instruction has this modifier.
     pub fn has(&self, modifier: Modifier) -> bool {
         self.tokens.contains(&Some(Token::Modifier(modifier)))
     }
 
-    /// Has what it does at an address an order with what others do there (manual section 8.4)?
+    /// True if its memory access is ordered with respect to other threads (PTX manual 8.4).
     pub fn is_ordered(&self) -> bool {
         let orders = |modifier| {
             matches!(
@@ -317,12 +318,12 @@ impl Instruction {
         self.modifiers().any(orders)
     }
 
-    /// Can control go on to the next instruction?
+    /// True if control may continue at the next instruction.
     pub fn falls_through(&self) -> bool {
         self.guard.is_some() || !self.op.leaves()
     }
 
-    /// The modifiers that are not types, in slot order.
+    /// Modifiers that are not types, in slot order.
     pub fn modifiers(&self) -> impl Iterator<Item = Modifier> + '_ {
         self.tokens.iter().filter_map(|token| match token {
             Some(Token::Modifier(modifier)) => Some(*modifier),
@@ -330,7 +331,7 @@ impl Instruction {
         })
     }
 
-    /// The type modifiers in order.
+    /// Type modifiers in order.
     pub fn types(&self) -> impl Iterator<Item = ScalarType> + '_ {
         self.tokens.iter().filter_map(|token| match token {
             Some(Token::Type(ty)) => Some(*ty),
@@ -338,17 +339,17 @@ impl Instruction {
         })
     }
 
-    /// The n-th type modifier, from 0.
+    /// Type modifier `n`, from 0.
     pub fn ty(&self, n: usize) -> Option<ScalarType> {
         self.types().nth(n)
     }
 
-    /// The last type modifier: the instruction's own type.
+    /// Last type modifier: the instruction's own type.
     pub fn last_type(&self) -> Option<ScalarType> {
         self.types().last()
     }
 
-    /// Elements by `.v2`, `.v4`, `.v8`; 1 without.
+    /// Number of elements in `.v2`, `.v4`, `.v8`; else 1.
     pub fn vector_length(&self) -> usize {
         self.modifiers()
             .find_map(|modifier| match modifier {
@@ -361,7 +362,7 @@ impl Instruction {
     }
 }
 
-/// Types of a function's parameters and results (`.callprototype`, or of a declaration).
+/// Parameters and results of a function (`.callprototype`, or a declaration).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Prototype {
     /// Results.
@@ -373,21 +374,21 @@ pub struct Prototype {
 /// Launch bounds a kernel declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LaunchBounds {
-    /// `.maxntid`: the largest CTA.
+    /// `.maxntid`: maximum CTA size.
     pub maximum_threads: Option<[u32; 3]>,
-    /// `.reqntid`: the only CTA size.
+    /// `.reqntid`: required CTA size.
     pub required_threads: Option<[u32; 3]>,
     /// `.minnctapersm`.
     pub minimum_ctas_per_sm: Option<u32>,
     /// `.maxnreg`.
     pub maximum_registers: Option<u32>,
-    /// `.reqnctapercluster`: the only cluster size.
+    /// `.reqnctapercluster`: required cluster size.
     pub required_cluster: Option<[u32; 3]>,
-    /// `.maxclusterrank`: most CTAs of a cluster.
+    /// `.maxclusterrank`: maximum CTAs per cluster.
     pub maximum_cluster_ctas: Option<u32>,
-    /// `.explicitcluster`: a launch says how large its clusters are, unless the kernel does.
+    /// `.explicitcluster`: the launch must set a cluster size, unless the kernel does.
     pub needs_clusters: bool,
-    /// `.blocksareclusters`: a launch counts clusters where it would count CTAs.
+    /// `.blocksareclusters`: the launch counts its grid in clusters.
     pub blocks_are_clusters: bool,
 }
 
@@ -396,7 +397,7 @@ pub struct LaunchBounds {
 pub struct Function {
     /// Name.
     pub name: String,
-    /// A kernel (`.entry`), not a device function (`.func`).
+    /// True for a kernel (`.entry`), false for a device function (`.func`).
     pub is_kernel: bool,
     /// `.noreturn`.
     pub no_return: bool,
@@ -410,34 +411,36 @@ pub struct Function {
     pub registers: Vec<ScalarType>,
     /// Name of each register, for messages.
     pub register_names: Vec<String>,
-    /// Variables declared inside the function: local, shared, param (for calls), and static global or constant ones.
+    /// Variables declared in the function: local, shared, param (for calls), and static global or constant
+    /// ones.
     pub variables: Vec<Variable>,
-    /// Names used and not defined here: module variables, functions, textures.
+    /// Names that the function uses but does not define: module variables, functions, textures.
     pub externals: Vec<External>,
     /// `.callprototype` declarations.
     pub prototypes: Vec<Prototype>,
-    /// The code. It ends with an instruction that does not fall through: where the text leaves it out, `ret` is added.
+    /// Code. The last instruction does not fall through: a missing `ret` is added.
     pub instructions: Vec<Instruction>,
     /// Launch bounds.
     pub bounds: LaunchBounds,
-    /// Calls that inlined functions have replaced. A call in an inlined function refers to an earlier one.
+    /// Calls replaced by inlining. A call in an inlined function refers to an earlier one.
     pub inlined_at: Vec<SourceLocation>,
 }
 
 impl Function {
-    /// A place of the source, the call that was replaced by the function that it is in, and so on to the function itself.
+    /// A position in the source, followed by the replaced call that contains it, and so on up to the
+    /// function itself.
     pub fn callers(&self, location: SourceLocation) -> impl Iterator<Item = SourceLocation> + '_ {
         std::iter::successors(Some(location), |at| {
             let call = self.inlined_at.get((at.inlined as usize).checked_sub(1)?)?;
-            // Data from elsewhere may refer to itself.
+            // Untrusted data may contain cycles.
             (call.inlined < at.inlined).then_some(*call)
         })
     }
 }
 
 impl Function {
-    /// Does the text have the instruction at this position? The addition of an operand's offset stands before its
-    /// instruction, at the same place.
+    /// True if the instruction at this position is in the text. The addition of an operand's offset
+    /// precedes its instruction, with the same position.
     pub fn has_text(&self, position: usize) -> bool {
         let place = |position: usize| self.instructions.get(position).map(|instruction| instruction.place);
         place(position) != place(position + 1)

@@ -1,5 +1,5 @@
-//! A module judged as a whole, as the vendor's assembler does it before it makes code: all
-//! functions, not only those that are launched.
+//! Judgement of a whole module, as by the vendor's assembler: all functions are checked, not only launched
+//! ones.
 
 use std::fmt::Write as _;
 
@@ -11,45 +11,44 @@ use crate::resolve::{ResolveError, Surroundings as _};
 use crate::validate::directives;
 use crate::{Diagnostic, diagnostic::Problem};
 
-/// Bytes of constant memory that a module's variables may take (manual section 5.1.3).
+/// Limit of constant memory for a module's variables in bytes (PTX manual 5.1.3).
 const CONSTANT_BYTES: u64 = 64 << 10;
 
-/// Bytes of shared memory that a kernel's own variables may take, on any device.
+/// Limit of shared memory for a kernel's static variables on any device, in bytes.
 const SHARED_BYTES: u64 = 48 << 10;
 
-/// Bytes of a kernel's parameters: usually, and for modules that [`MANY_PARAMETERS`] allows more
-/// (manual section 5.1.6.2).
+/// Limits of a kernel's parameters in bytes: the usual one, and that of modules that meet
+/// [`MANY_PARAMETERS`] (PTX manual 5.1.6.2).
 const PARAMETER_BYTES: (u32, u32) = (4352, 32764);
 
 /// Requirement of the larger limit.
 const MANY_PARAMETERS: Requirement =
     Requirement { ptx: (8, 1), target: Target { number: 70, specific: false } };
 
-/// Errors that are kept of one module.
+/// Maximum number of errors kept per module.
 const MOST_ERRORS: usize = 100;
 
-/// A line of the text and what is said of it.
+/// A message about a line of the text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remark {
     /// Line, from 1.
     pub line: u32,
-    /// The message.
+    /// Message.
     pub message: String,
 }
 
-/// Verdict on a module's text.
+/// Judgement of a module's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// Errors of the text, in its order: no driver loads the module.
+    /// Errors in text order: no driver loads such a module.
     pub errors: Vec<Remark>,
-    /// Legal instructions that are not executed here: a driver loads the module, launches of such
+    /// Legal instructions that Voltsim does not support: a driver loads the module, but launches of such
     /// kernels fail.
     pub missing: Vec<Remark>,
 }
 
 impl Judgement {
-    /// The errors in the assembler's words, for the log of a program that has handed over the text
-    /// `input`.
+    /// Errors in the assembler's words, for the log of a program that passed the text as `input`.
     pub fn log(&self, input: &str) -> String {
         let mut log = String::new();
         for Remark { line, message } in &self.errors {
@@ -81,7 +80,7 @@ impl Module {
         if self.architecture().has(MANY_PARAMETERS) { PARAMETER_BYTES.1 } else { PARAMETER_BYTES.0 }
     }
 
-    /// Judges all of the text.
+    /// Judges the whole text.
     pub fn judge(&self) -> Judgement {
         let mut judgement = Judgement::default();
         for (is_there, directive) in
@@ -136,7 +135,7 @@ impl Module {
     }
 }
 
-/// Variables of these types take no constant memory.
+/// True for reference types, whose variables take no constant memory.
 fn is_reference(ty: ScalarType) -> bool {
     matches!(ty, ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref)
 }

@@ -1,7 +1,7 @@
-//! Several modules as one program (`-rdc=true`, `cuLinkAddData`): which definition each name means.
+//! Linking of several modules into one program (`-rdc=true`, `cuLinkAddData`).
 //!
-//! Linking is renaming. A name that only its module sees (no linkage directive) and that another module has too gets a
-//! link name of its own; everything else keeps its name. After that a name means one thing in the whole program.
+//! Linking is renaming. A private name (without linkage directive) that another module also has gets a link
+//! name of its own; all others keep their names. Afterwards a name is unique in the program.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::ir::{Function, Initial, Linkage, Space, Variable};
 use crate::module::{Error, Module};
 use crate::parse::FunctionKind;
 
-/// Why modules do not make a program.
+/// Reason for which modules cannot be linked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// Two modules define a visible name.
     #[error("`{name}` is defined by {first} and by {second}")]
     DefinedTwice {
-        /// The name.
+        /// Name.
         name: String,
-        /// The module that defines it first.
+        /// First module that defines the name.
         first: String,
-        /// The other one.
+        /// Other module.
         second: String,
     },
 }
@@ -29,22 +29,22 @@ pub enum LinkError {
 /// A name that a module uses and no module defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unresolved {
-    /// The name.
+    /// Name.
     pub name: String,
-    /// The first module that declares it.
+    /// First module that declares the name.
     pub module: String,
-    /// A function, not a variable.
+    /// True for a function, false for a variable.
     pub is_function: bool,
 }
 
-/// A linked program. Functions stay unparsed until they are wanted.
+/// A linked program. Functions are parsed on demand.
 #[derive(Debug)]
 pub struct Program {
     modules: Vec<Arc<Module>>,
-    /// Per module: link names of the names that are not link names themselves.
+    /// Per module, names that differ from their link names.
     renamed: Vec<FxHashMap<String, String>>,
     functions: Vec<Definition>,
-    /// Link name to position among the functions.
+    /// Index among the functions of each link name.
     by_name: FxHashMap<String, usize>,
     variables: Vec<Variable>,
     unresolved: Vec<Unresolved>,
@@ -55,21 +55,21 @@ pub struct Program {
 struct Definition {
     link_name: String,
     module: usize,
-    /// Its name in the module.
+    /// Name in the module.
     name: String,
 }
 
-/// The definition that stands behind a link name while modules are added.
+/// Chosen definition of a link name while modules are added.
 struct Chosen {
     module: usize,
     name: String,
     linkage: Linkage,
-    /// Position among the module's variables; `None` for a function.
+    /// Index among the module's variables; `None` for a function.
     variable: Option<usize>,
 }
 
 impl Program {
-    /// Links modules; the order decides only between weak definitions, where the first wins.
+    /// Links modules. Their order matters only for weak definitions, of which the first wins.
     pub fn link(modules: Vec<Arc<Module>>) -> Result<Program, LinkError> {
         let mut renamed = private_names(&modules);
         resolve_aliases(&modules, &mut renamed);
@@ -95,7 +95,7 @@ impl Program {
         Ok(program)
     }
 
-    /// One definition per link name, in the order of their first occurrence.
+    /// Definition of each link name, in the order of first occurrence.
     fn choose(&self) -> Result<Vec<(String, Chosen)>, LinkError> {
         let mut chosen: Vec<(String, Chosen)> = Vec::new();
         let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
@@ -108,7 +108,7 @@ impl Program {
                     chosen.push((link_name, new));
                     continue;
                 };
-                // Two definitions within one module are an error of that module's function.
+                // Two definitions within a module are an error of that module's function.
                 if old.module != number && self.replaces(old, &new)? {
                     *old = new;
                 }
@@ -117,7 +117,7 @@ impl Program {
         Ok(chosen)
     }
 
-    /// Does `new` take the place of `old`? An error if both are final.
+    /// True if `new` replaces `old`; an error if both are final.
     fn replaces(&self, old: &Chosen, new: &Chosen) -> Result<bool, LinkError> {
         let size = |chosen: &Chosen| {
             let variables = self.modules.get(chosen.module).map_or(&[][..], |module| module.variables());
@@ -163,28 +163,28 @@ impl Program {
         }
     }
 
-    /// The link name of a module's name.
+    /// Link name of a module's name.
     fn link_name<'a>(&'a self, module: usize, name: &'a str) -> &'a str {
         self.renamed.get(module).and_then(|names| names.get(name)).map_or(name, String::as_str)
     }
 
-    /// The modules, in the order given.
+    /// Modules in the given order.
     pub fn modules(&self) -> &[Arc<Module>] {
         &self.modules
     }
 
-    /// The variables of the program under their link names: one definition each. Shared variables of unknown length
-    /// (`.extern .shared x[]`) are among them.
+    /// Variables of the program under their link names, including shared variables of unknown length
+    /// (`.extern .shared x[]`).
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    /// What is declared and defined nowhere: functions of the run-time system, mostly.
+    /// Declared but undefined names: mostly functions of the run-time system.
     pub fn unresolved(&self) -> &[Unresolved] {
         &self.unresolved
     }
 
-    /// Link names of the functions that are defined, and what they are, module by module in the order of the texts.
+    /// Link names and kinds of the defined functions, module by module in text order.
     pub fn functions(&self) -> impl Iterator<Item = (&str, FunctionKind)> {
         self.functions.iter().filter_map(|definition| {
             let item = self.modules.get(definition.module)?.function_item(&definition.name)?;
@@ -196,24 +196,24 @@ impl Program {
         self.functions.get(*self.by_name.get(link_name)?)
     }
 
-    /// Is a function of this link name defined?
+    /// True if a function with this link name is defined.
     pub fn defines(&self, link_name: &str) -> bool {
         self.by_name.contains_key(link_name)
     }
 
-    /// What a function of this link name is, if it is defined.
+    /// Kind of the function with this link name, if defined.
     pub fn kind(&self, link_name: &str) -> Option<FunctionKind> {
         let definition = self.definition(link_name)?;
         let item = self.modules.get(definition.module)?.function_item(&definition.name)?;
         Some(item.kind)
     }
 
-    /// The module that defines a function.
+    /// Module that defines a function.
     pub fn module_of(&self, link_name: &str) -> Option<&Arc<Module>> {
         self.modules.get(self.definition(link_name)?.module)
     }
 
-    /// Does a module declare something that another module of the program defines?
+    /// True if the module declares something that another module defines.
     pub fn needs_others(&self, module: &Module) -> bool {
         let is_variable = |name: &str| self.variables.iter().any(|variable| variable.name == name);
         let number = self.modules.iter().position(|own| std::ptr::eq(Arc::as_ptr(own), module));
@@ -223,7 +223,7 @@ impl Program {
         })
     }
 
-    /// A function by its link name; what it refers to has link names too. `None` if no module defines it.
+    /// Function by link name, with link names inside. `None` if no module defines it.
     pub fn function(&self, link_name: &str) -> Option<Result<Arc<Function>, Error>> {
         let definition = self.definition(link_name)?;
         let function = self.modules.get(definition.module)?.function(&definition.name);
@@ -253,14 +253,14 @@ fn definitions(module: &Module) -> impl Iterator<Item = (&str, Linkage, Option<u
     });
     let variables = module.variables().iter().enumerate().filter_map(|(position, variable)| {
         let open = variable.space == Space::Shared && variable.linkage == Linkage::Extern;
-        // Every module may declare it; they all mean the same memory.
+        // Every module may declare the variable, always for the same memory.
         let linkage = if open { Linkage::Common } else { variable.linkage };
         (linkage != Linkage::Extern).then_some((variable.name.as_str(), linkage, Some(position)))
     });
     functions.chain(variables)
 }
 
-/// Names that a module declares and leaves to others, and whether each is a function.
+/// Names that a module declares but does not define, and whether each is a function.
 fn declarations(module: &Module) -> impl Iterator<Item = (&str, bool)> {
     let functions = module.functions().filter(|name| {
         let item = module.function_item(name);
@@ -273,8 +273,8 @@ fn declarations(module: &Module) -> impl Iterator<Item = (&str, bool)> {
     functions.map(|name| (name, true)).chain(variables.map(|variable| (variable.name.as_str(), false)))
 }
 
-/// Gives aliases the link names of the functions they stand for, in their own module and, where an alias is visible, in
-/// the modules that declare its name.
+/// Gives aliases the link names of their functions, in their own module and, for visible aliases, in
+/// modules that declare them.
 fn resolve_aliases(modules: &[Arc<Module>], renamed: &mut [FxHashMap<String, String>]) {
     let mut visible = Vec::new();
     for (module, names) in modules.iter().zip(&mut *renamed) {
@@ -296,8 +296,8 @@ fn resolve_aliases(modules: &[Arc<Module>], renamed: &mut [FxHashMap<String, Str
     }
 }
 
-/// Link names of the names that only their module sees and that another module has too. The first of several
-/// private ones keeps its name if no visible definition has it.
+/// Link names of private names that another module also has. The first of several private ones keeps its
+/// name, unless a visible definition has it.
 fn private_names(modules: &[Arc<Module>]) -> Vec<FxHashMap<String, String>> {
     let mut taken: FxHashSet<&str> = FxHashSet::default();
     for module in modules {
@@ -308,7 +308,7 @@ fn private_names(modules: &[Arc<Module>]) -> Vec<FxHashMap<String, String>> {
     for (number, module) in modules.iter().enumerate() {
         let private = definitions(module).filter(|(_, linkage, _)| *linkage == Linkage::Internal);
         let clashing = private.map(|(name, ..)| name).filter(|name| !taken.insert(name));
-        // No PTX name has this sign in it.
+        // PTX names cannot contain this character.
         renamed.push(clashing.map(|name| (name.to_owned(), format!("{name}@{number}"))).collect());
     }
     renamed

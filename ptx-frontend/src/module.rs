@@ -1,4 +1,4 @@
-//! A module: PTX text whose functions are parsed when they are first wanted.
+//! A module: PTX text whose functions are parsed on first use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,45 +14,45 @@ use crate::resolve::{self, At, Global, ResolveError, Surroundings};
 use crate::source::{Source, Span, TooLong};
 use crate::validate::{self, HeaderError};
 
-/// Why a module or one of its functions cannot be used.
+/// Reason for which a module or function cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The text is too long.
+    /// Text that is too long.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// The text is not a PTX module.
+    /// Text that is no PTX module.
     #[error("{0}")]
     NotAModule(Box<Diagnostic>),
-    /// No function of this name.
+    /// Unknown function.
     #[error("module {module} has no function `{name}`")]
     NoSuchFunction {
-        /// The module's name.
+        /// Module name.
         module: String,
-        /// The function wanted.
+        /// Function name.
         name: String,
     },
-    /// The function is declared here and defined in another module.
-    #[error("module {module} declares `{name}` and does not define it")]
+    /// Function that is declared here and defined in another module.
+    #[error("module {module} declares `{name}` but does not define it")]
     NotDefined {
-        /// The module's name.
+        /// Module name.
         module: String,
-        /// The function wanted.
+        /// Function name.
         name: String,
     },
-    /// Two definitions.
+    /// Function with two definitions.
     #[error("module {module} defines `{name}` twice")]
     DefinedTwice {
-        /// The module's name.
+        /// Module name.
         module: String,
-        /// The function.
+        /// Function name.
         name: String,
     },
-    /// The function has errors.
+    /// Function with errors.
     #[error("`{name}` cannot run: {}", listed(problems))]
     Invalid {
-        /// The function.
+        /// Function name.
         name: String,
-        /// What is wrong, in the order of the text; at least one.
+        /// Errors in text order; at least one.
         problems: Vec<Diagnostic>,
     },
 }
@@ -66,17 +66,17 @@ fn listed(problems: &[Diagnostic]) -> String {
 
 type Decoded = OnceLock<Result<Arc<Function>, Error>>;
 
-/// Functions of a module that are kept when the module is judged.
+/// Maximum functions kept when the module is judged.
 const MOST_KEPT: usize = 256;
 
 impl Error {
-    /// Is the text of a version of PTX that is not known?
+    /// True if the text has an unsupported PTX version.
     pub fn is_unsupported_version(&self) -> bool {
         matches!(self, Error::NotAModule(diagnostic)
             if matches!(diagnostic.problem, Problem::Header(HeaderError::Version { .. })))
     }
 
-    /// The error of a text that is no module, in the assembler's words; `input` names the text.
+    /// Error of a text that is no module, in the assembler's words; `input` names the text.
     pub fn log(&self, input: &str) -> String {
         let (line, message) = match self {
             Error::NotAModule(diagnostic) => (diagnostic.place.line, diagnostic.problem.to_string()),
@@ -93,27 +93,27 @@ impl Error {
 pub struct Module {
     source: Source,
     outline: Outline,
-    /// Definitions where there are any, else declarations: positions in the outline.
+    /// Index in the outline of each function's definition, or else its declaration.
     by_name: FxHashMap<String, usize>,
     globals: FxHashMap<String, Global>,
     variables: Vec<Variable>,
     problems: Vec<Diagnostic>,
-    /// `.alias`: the other name of a function.
+    /// Function of each `.alias`.
     aliases: FxHashMap<String, String>,
     /// Functions defined more than once.
     twice: FxHashSet<String>,
-    /// No function has several results.
+    /// True if no function has several results.
     uses_abi: bool,
-    /// By position in the outline.
+    /// Decoded function per outline index.
     decoded: Vec<Decoded>,
-    /// By position in the outline.
+    /// Prototype per outline index.
     prototypes: Vec<OnceLock<Option<Arc<Prototype>>>>,
     cache: Option<Arc<FunctionCache>>,
 }
 
 impl Module {
-    /// Opens a module. Functions are found, not parsed; variables are read. Errors in a variable's declaration are
-    /// kept in [`Module::problems`] and met by the functions that use it.
+    /// Opens a module. Functions are found but not parsed; variables are parsed. Errors in variable
+    /// declarations are kept in [`Module::problems`] and affect the functions that use them.
     pub fn parse(source: impl Into<Arc<str>>, name: &str) -> Result<Module, Error> {
         let source = Source::new(name, source)?;
         let outline = Outline::of(source.text()).map_err(|error| {
@@ -144,7 +144,7 @@ impl Module {
         Ok(module)
     }
 
-    /// The module, taking decoded functions from a cache where it has them.
+    /// Makes the module take decoded functions from a cache.
     pub fn with_cache(self, cache: Arc<FunctionCache>) -> Module {
         Module { cache: Some(cache), ..self }
     }
@@ -167,7 +167,8 @@ impl Module {
         }
     }
 
-    /// Does the function's header list several results? Only a header with a comma before the name is parsed.
+    /// True if the function's header lists several results. Only a header with a comma before the name is
+    /// parsed.
     fn has_several_results(&self, item: &FunctionItem) -> bool {
         let text = self.source.text();
         let before_name = text.get(item.header.start as usize..item.name.start as usize);
@@ -175,7 +176,8 @@ impl Module {
             && self.read_prototype(item).is_some_and(|prototype| prototype.returns.len() > 1)
     }
 
-    /// Reads `.alias` directives. A directive that breaks a rule is a problem of the module, and its name means nothing.
+    /// Reads `.alias` directives. An invalid directive is a problem of the module, and its name stays
+    /// undefined.
     fn read_aliases(&mut self) {
         for span in self.outline.aliases.clone() {
             let text = blank_comments(span.of(self.source.text()));
@@ -194,23 +196,23 @@ impl Module {
         }
     }
 
-    /// The rule that `.alias alias, aliasee` breaks, if it breaks one.
+    /// Violated rule of `.alias alias, aliasee`, if any.
     fn alias_rule(&self, alias: &str, aliasee: &str) -> Option<&'static str> {
         let item = |name: &str| self.outline.functions.get(*self.by_name.get(name)?);
         let Some(declared) = item(alias) else {
             return Some("is an alias and must be declared as a function");
         };
         let Some(defined) = item(aliasee).filter(|item| item.body.is_some()) else {
-            return Some("stands for a function that the module does not define");
+            return Some("refers to a function that the module does not define");
         };
         if [declared, defined].iter().any(|item| item.kind == FunctionKind::Kernel) {
-            return Some("is a kernel or stands for one; kernels have no aliases");
+            return Some("is or refers to a kernel; kernels cannot have aliases");
         }
         if declared.body.is_some() {
             return Some("is an alias and cannot have a body");
         }
         if defined.linkage == Linkage::Weak {
-            return Some("stands for a .weak function, which cannot have aliases");
+            return Some("refers to a .weak function, which cannot have aliases");
         }
         let shape = |list: &[Parameter]| -> Vec<_> {
             list.iter().map(|it| (it.ty, it.size, it.align, it.in_register)).collect()
@@ -220,15 +222,15 @@ impl Module {
             Some((shape(&prototype.returns), shape(&prototype.parameters)))
         };
         (shapes(declared) != shapes(defined))
-            .then_some("is declared with other parameters than the function it stands for")
+            .then_some("has other parameters than the function that it refers to")
     }
 
-    /// `.alias` directives: the alias and the function it stands for, in no order.
+    /// `.alias` directives: alias and function, unordered.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         self.aliases.iter().map(|(alias, aliasee)| (alias.as_str(), aliasee.as_str()))
     }
 
-    /// Linkage with which an alias is declared.
+    /// Linkage of an alias.
     pub(crate) fn alias_linkage(&self, alias: &str) -> Option<Linkage> {
         Some(self.outline.functions.get(*self.by_name.get(alias)?)?.linkage)
     }
@@ -261,22 +263,22 @@ impl Module {
         }
     }
 
-    /// The name given to [`Module::parse`].
+    /// Name given to [`Module::parse`].
     pub fn name(&self) -> &str {
         self.source.name()
     }
 
-    /// The text.
+    /// PTX text.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The top-level items.
+    /// Top-level items.
     pub fn outline(&self) -> &Outline {
         &self.outline
     }
 
-    /// Names of the kernels, in the order of the text.
+    /// Names of the kernels, in text order.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         let kernels = self.outline.functions.iter();
         kernels
@@ -284,7 +286,7 @@ impl Module {
             .map(|item| item.name.of(self.source.text()))
     }
 
-    /// Names of all functions, declared or defined, each once, in the order of the text.
+    /// Names of all declared or defined functions, in text order, without duplicates.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
         let named = self.outline.functions.iter().map(|item| item.name.of(self.source.text()));
         named
@@ -293,12 +295,12 @@ impl Module {
             .map(|(_, name)| name)
     }
 
-    /// A function's place in the text: its definition if there is one.
+    /// Position of a function in the text: its definition, or else its declaration.
     pub fn function_item(&self, name: &str) -> Option<&FunctionItem> {
         self.item(name).map(|(_, item)| item)
     }
 
-    /// Linkage of a function, and whether it is defined here.
+    /// Linkage of a function, and whether the module defines it.
     pub fn function_linkage(&self, name: &str) -> Option<(Linkage, bool)> {
         self.item(name).map(|(_, item)| (item.linkage, item.body.is_some()))
     }
@@ -308,12 +310,12 @@ impl Module {
         &self.variables
     }
 
-    /// Errors in declarations of variables.
+    /// Errors in variable declarations.
     pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
 
-    /// The file of the program's source that `.file` gives this number, as in [`crate::ir::SourceLocation::file`].
+    /// Source file that `.file` gives this number, as in [`crate::ir::SourceLocation::file`].
     pub fn source_file(&self, number: u32) -> Option<&str> {
         self.outline.files.iter().find_map(|span| {
             let directive = span.of(self.source.text()).strip_prefix(".file")?.trim_start();
@@ -329,7 +331,7 @@ impl Module {
         self.outline.functions.get(position).map(|item| (position, item))
     }
 
-    /// A function, parsed and checked at the first call; later calls, from any thread, get the same answer.
+    /// A function, parsed and checked at the first call from any thread.
     pub fn function(&self, name: &str) -> Result<Arc<Function>, Error> {
         let missing = || Error::NoSuchFunction { module: self.name().to_owned(), name: name.to_owned() };
         let (position, item) = self.item(name).ok_or_else(missing)?;
@@ -337,7 +339,8 @@ impl Module {
         cell.get_or_init(|| self.decode(name, item)).clone()
     }
 
-    /// [`Module::function`] for whoever only wants the verdict: of a module with many functions none is kept.
+    /// [`Module::function`] for callers that only need the judgement: functions of large modules are not
+    /// kept.
     pub(crate) fn checked(&self, name: &str) -> Result<Arc<Function>, Error> {
         match self.item(name) {
             Some((position, item)) if self.outline.functions.len() > MOST_KEPT => {
@@ -376,7 +379,7 @@ impl Module {
         Ok(Arc::new(function))
     }
 
-    /// A name may be undeclared because its declaration has an error: then that one is shown too.
+    /// A name may be undeclared because of an error in its declaration, which is then reported too.
     fn with_causes(&self, errors: Vec<At<ResolveError>>) -> Vec<Diagnostic> {
         let undeclared = errors.iter().any(|at| matches!(at.error, ResolveError::Undeclared { .. }));
         let causes = if undeclared { self.problems.as_slice() } else { &[] };

@@ -1,4 +1,4 @@
-//! PTX text with a name, and places in it.
+//! PTX text with a name, and positions in it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,18 +21,18 @@ impl Span {
         Span { start: narrow(start), end: narrow(end) }
     }
 
-    /// The part of `text` that the span covers; empty if the text is shorter or a character is cut.
+    /// Part of `text` that the span covers; empty if the text is shorter or a character is split.
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }
 
-/// A byte offset as it is kept in spans; sources are shorter than 4 GiB ([`Source::new`] sees to it).
+/// Byte offset in spans; [`Source::new`] ensures that sources are shorter than 4 GiB.
 pub(crate) fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
-/// The text of a module.
+/// Text of a module.
 #[derive(Debug)]
 pub struct Source {
     name: String,
@@ -40,16 +40,16 @@ pub struct Source {
     line_starts: OnceLock<Vec<u32>>,
 }
 
-/// The text has 4 GiB or more.
+/// Error for text of 4 GiB or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("PTX text of {bytes} bytes; less than 4 GiB are supported")]
+#[error("PTX text of {bytes} bytes; must be less than 4 GiB")]
 pub struct TooLong {
-    /// Its size.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
 impl Source {
-    /// A source; `name` (of a file, or of the fat binary it came from) is for messages.
+    /// A source. The name (a file, or the fat binary of origin) is for messages.
     pub fn new(name: &str, text: impl Into<Arc<str>>) -> Result<Source, TooLong> {
         let text = text.into();
         if u32::try_from(text.len()).is_err() {
@@ -58,17 +58,17 @@ impl Source {
         Ok(Source { name: name.to_owned(), text, line_starts: OnceLock::new() })
     }
 
-    /// Its name.
+    /// Name of the source.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
+    /// Whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Line and column (in bytes) of a byte offset. The line table is made at the first call.
+    /// Line and column (in bytes) of a byte offset. The first call builds the line table.
     pub fn place(&self, offset: u32) -> Place {
         let starts = self.line_starts();
         let line = starts.partition_point(|&start| start <= offset).max(1);
@@ -76,7 +76,7 @@ impl Source {
         Place { line: narrow(line), column: offset.saturating_sub(start).saturating_add(1) }
     }
 
-    /// The text of a line (from 1), without its end.
+    /// Text of a line (from 1), without its end.
     pub fn line(&self, line: u32) -> &str {
         let starts = self.line_starts();
         let from = (line as usize).checked_sub(1).and_then(|i| starts.get(i)).copied();

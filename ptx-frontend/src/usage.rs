@@ -1,5 +1,5 @@
-//! Resources that a module's kernels use, as the assembler tells them (`ptxas -v`). Registers are an estimate,
-//! the most that are live at once; nothing is ever spilled.
+//! Resource usage of a module's kernels, in the format of the assembler (`ptxas -v`). Registers are an
+//! estimate, the maximum live at once; nothing is ever spilled.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ fn bytes_in(variables: &[Variable], space: Space) -> u64 {
     wanted.fold(0, |sum, variable| sum.saturating_add(variable.size))
 }
 
-/// Lines for the module and for each kernel that can be read, compiled for `target` (`sm_70`) with
-/// at most `most_registers` for a thread.
+/// Lines for the module and each readable kernel, compiled for `target` (`sm_70`) with at most
+/// `most_registers` registers per thread.
 pub fn usage(module: &Module, target: &str, most_registers: Option<u32>) -> String {
     let global = bytes_in(module.variables(), Space::Global);
     let constant = bytes_in(module.variables(), Space::Const);

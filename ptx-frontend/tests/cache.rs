@@ -1,4 +1,4 @@
-//! Functions come back from the cache as they were decoded, or not at all.
+//! The cache returns functions exactly as decoded, or misses.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -11,7 +11,7 @@ use ptx_frontend::cache::FunctionCache;
 
 const CAPACITY: u64 = 1 << 24;
 
-/// A module with a long kernel; `before` stands before it.
+/// Returns a module with a long kernel, preceded by `before`.
 fn text(before: &str, last: &str) -> String {
     let code = "add.s32 %r1, %r1, 1;\n".repeat(200);
     format!(
@@ -38,7 +38,7 @@ fn a_function_is_read_back_equal() {
 }
 
 #[test]
-fn lines_follow_the_function_to_another_place() {
+fn cached_functions_have_the_line_numbers_of_the_current_text() {
     let folder = tempfile::tempdir().unwrap();
     open(&text("", ""), folder.path()).0.function("k").unwrap();
     let lower = text("\n\n// three lines more\n", "");
@@ -49,7 +49,7 @@ fn lines_follow_the_function_to_another_place() {
 }
 
 #[test]
-fn a_function_is_decoded_anew_when_a_name_it_uses_means_something_else() {
+fn changed_referents_invalidate_cached_functions() {
     let folder = tempfile::tempdir().unwrap();
     let last = "mov.u64 %rd1, x;";
     let variants =
@@ -80,7 +80,7 @@ fn a_damaged_file_is_a_miss() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_no_error() {
+fn an_unusable_cache_folder_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();

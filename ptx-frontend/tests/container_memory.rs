@@ -1,6 +1,6 @@
-//! A damaged fat binary cannot make the reader allocate more than its bytes can hold.
+//! Memory use of the reader on damaged fat binaries.
 //!
-//! In a test program of its own, because it measures the allocations of the whole process.
+//! A separate test program, because it measures the allocations of the whole process.
 
 #[path = "container/builder.rs"]
 #[allow(dead_code, reason = "this program uses a part of the builder")]
@@ -12,24 +12,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use builder::{EntryBuilder, LZ4, ZSTD, container, repeating_zstd_frame};
 use ptx_frontend::container::{Containers, Origin};
 
-/// The system's allocator, which notes the largest amount held at once.
+/// The system's allocator with a record of peak use.
 struct Measuring;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Measuring {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Measuring {
 #[global_allocator]
 static ALLOCATOR: Measuring = Measuring;
 
-/// The most bytes held at once while all payloads of `bytes` are read.
+/// Returns the peak number of bytes allocated while all payloads of `bytes` are read.
 fn memory_to_read(bytes: &[u8]) -> usize {
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
@@ -50,7 +50,7 @@ fn memory_to_read(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn no_damage_makes_the_reader_allocate_more_than_the_input_can_hold() {
+fn allocations_are_bounded_by_the_input_size() {
     const MIB: usize = 1 << 20;
     let text: String = (0..40).map(|number| format!("mov.u32 %r{number}, {number};\n")).collect();
     let ptx = EntryBuilder::ptx(75, &text);

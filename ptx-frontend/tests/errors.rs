@@ -1,4 +1,4 @@
-//! Wrong PTX is answered with an error that says what and where.
+//! Error messages for invalid PTX.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::{LINES_BEFORE, kernel, message, module, problems};
 use ptx_frontend::{Error, Module};
 
-/// Each body and the message of its first error.
+/// Checks the message of each body's first error.
 fn check(table: &[(&str, &str)]) {
     for (body, expected) in table {
         assert_eq!(message(body), *expected, "{body}");
@@ -15,7 +15,7 @@ fn check(table: &[(&str, &str)]) {
 }
 
 #[test]
-fn an_unknown_opcode_modifier_or_combination_is_named() {
+fn errors_name_unknown_opcodes_modifiers_and_combinations() {
     check(&[
         ("frob.b32 %r1, %r2;", "unknown instruction `frob.b32`"),
         (
@@ -43,7 +43,7 @@ fn instructions_of_later_devices_are_refused_by_name() {
 }
 
 #[test]
-fn modifiers_that_do_not_go_together_have_no_form() {
+fn incompatible_modifiers_have_no_form() {
     for body in [
         "ld.relaxed.b32 %r1, [%rd1];",
         "ld.gpu.b32 %r1, [%rd1];",
@@ -64,49 +64,52 @@ fn modifiers_that_do_not_go_together_have_no_form() {
 }
 
 #[test]
-fn operands_that_do_not_go_together_are_named() {
+fn errors_name_incompatible_operands() {
     check(&[
         (
             "ld.global.L2::cache_hint.b32 %r1, [%rd1];",
-            "a cache policy: there if and only if .L2::cache_hint is",
+            "a cache policy: required with .L2::cache_hint and forbidden without",
         ),
-        ("ld.global.b32 %r1, [%rd1], %rd2;", "a cache policy: there if and only if .L2::cache_hint is"),
+        (
+            "ld.global.b32 %r1, [%rd1], %rd2;",
+            "a cache policy: required with .L2::cache_hint and forbidden without",
+        ),
         (
             "ld.global.L2::evict_first.b32 %r1, [%rd1];",
-            "a priority in the L2 cache: only of vectors of 256 bits",
+            "a priority in the L2 cache: only with 256-bit vectors",
         ),
         (
             "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}], {%r1, %r2, %r3, %r4};",
-            "offsets of coordinates: not into cubes",
+            "offsets of coordinates: not for cubes",
         ),
         (
             "tex.3d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}], %f5;",
-            "a depth to compare with: not of integer coordinates, nor of three dimensions",
+            "a depth to compare with: not with integer coordinates or three dimensions",
         ),
         (
             "vmad.s32.s32.s32 %r1, -%r2, %r3, -%r4;",
-            "a negation: of the product or of what is added, not of both",
+            "a negation: of the product or of the summand, not of both",
         ),
         ("vmad.s32.s32.s32.po %r1, %r2, %r3, -%r4;", "a negation: not with .po"),
         ("bar.sync 1, 33;", "the number of threads at a barrier: only whole warps"),
-        ("bfi.b32 %r1, %r2, %r3, 256, %r4;", "the position is 256; it must be 0 to 255"),
-        ("ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];", "a vector of 256 bits; 128 are the most"),
+        ("bfi.b32 %r1, %r2, %r3, 256, %r4;", "the position is 256; must be 0 to 255"),
+        ("ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];", "the vector has 256 bits; the limit is 128"),
         (
             "ld.global.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];",
-            "`ld.global.v4.b64` needs .target sm_100 or later, and this module is for sm_80 (PTX manual, 9.7.9.8)",
+            "`ld.global.v4.b64` requires .target sm_100 or later, but the module targets sm_80 (PTX manual, 9.7.9.8)",
         ),
     ]);
 }
 
 #[test]
-fn wmma_says_aligned_from_ptx_6_3_on() {
+fn wmma_requires_aligned_since_ptx_6_3() {
     let load = "wmma.load.a.sync.row.m16n16k16.f16 {%r0, %r1, %r2, %r3, %r0, %r1, %r2, %r3}, [%rd1];";
     assert_eq!(refusal("6.2", "sm_70", load), "none");
     assert_eq!(refusal("6.3", "sm_70", load), "`wmma` without .aligned: only before PTX 6.3");
 }
 
 #[test]
-fn mad_says_how_it_is_rounded_from_ptx_3_2_on() {
+fn mad_requires_a_rounding_mode_since_ptx_3_2() {
     let product = "mad.sat.f32 %f1, %f1, %f1, %f1;";
     assert_eq!(refusal("3.1", "sm_30", product), "none");
     assert_eq!(
@@ -116,41 +119,41 @@ fn mad_says_how_it_is_rounded_from_ptx_3_2_on() {
 }
 
 #[test]
-fn conversions_of_bfloats_take_registers_of_their_width_alone() {
+fn bfloat_conversions_require_registers_of_their_width() {
     assert!(refusal("7.8", "sm_90", "cvt.rn.bf16.s8 %h1, %h2;").contains("%h2"));
     assert!(refusal("7.8", "sm_90", "cvt.f32.bf16 %rd1, %h2;").contains("%rd1"));
 }
 
 #[test]
-fn what_two_targets_have_from_other_versions_on_is_refused_before_both() {
+fn each_target_has_its_own_first_version() {
     let narrow = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;";
-    assert!(refusal("8.0", "sm_89", narrow).contains("needs .version 8.1"));
-    assert!(refusal("8.0", "sm_80", narrow).contains("needs .target sm_89"));
+    assert!(refusal("8.0", "sm_89", narrow).contains("requires .version 8.1"));
+    assert!(refusal("8.0", "sm_80", narrow).contains("requires .target sm_89"));
     assert_eq!(refusal("8.1", "sm_89", narrow), "none");
     assert_eq!(refusal("7.8", "sm_90", narrow), "none");
 }
 
 #[test]
-fn the_remedy_lists_the_known_forms() {
+fn remedies_list_the_known_forms() {
     let shown = problems("", "bra.hop %r1;")[0].to_string();
     assert!(shown.contains("known forms: bra{.uni} a:label"), "{shown}");
 }
 
 #[test]
-fn operands_that_fit_no_form_are_named() {
+fn errors_name_operands_that_match_no_form() {
     check(&[
-        ("add.s32 %r1, %r2;", "the operands of `add.s32` fit no form"),
-        ("add.s32 %r1, %r2, %r3, %r4;", "the operands of `add.s32` fit no form"),
-        ("add.s32 [%rd1], %r2, %r3;", "the operands of `add.s32` fit no form"),
-        ("ld.global.b32 %r1, %rd1;", "the operands of `ld.global.b32` fit no form"),
-        ("st.global.b32 [%rd1];", "the operands of `st.global.b32` fit no form"),
-        ("add.s32 4, %r2, %r3;", "the operands of `add.s32` fit no form"),
-        ("add.s32 %r1|%p1, %r2, %r3;", "the operands of `add.s32` fit no form"),
-        ("add.s32 %r1, {%r2, %r3}, %r3;", "`{…}` where a single value is needed"),
-        ("mov.u32 %tid.x, %r1;", "`%tid.x` where a register that can be written is needed"),
-        ("mov.u32 p0, %r1;", "`p0` where a register is needed"),
+        ("add.s32 %r1, %r2;", "the operands of `add.s32` match no form"),
+        ("add.s32 %r1, %r2, %r3, %r4;", "the operands of `add.s32` match no form"),
+        ("add.s32 [%rd1], %r2, %r3;", "the operands of `add.s32` match no form"),
+        ("ld.global.b32 %r1, %rd1;", "the operands of `ld.global.b32` match no form"),
+        ("st.global.b32 [%rd1];", "the operands of `st.global.b32` match no form"),
+        ("add.s32 4, %r2, %r3;", "the operands of `add.s32` match no form"),
+        ("add.s32 %r1|%p1, %r2, %r3;", "the operands of `add.s32` match no form"),
+        ("add.s32 %r1, {%r2, %r3}, %r3;", "expected a single value, found `{…}`"),
+        ("mov.u32 %tid.x, %r1;", "expected a register that can be written, found `%tid.x`"),
+        ("mov.u32 p0, %r1;", "expected a register, found `p0`"),
         ("bra p0;", "no label `p0` in this function"),
-        ("add.u32 %r1, _, %r2;", "`_` where a value is read"),
+        ("add.u32 %r1, _, %r2;", "`_` cannot be read"),
     ]);
 }
 
@@ -175,39 +178,39 @@ fn names_must_be_declared_once() {
 #[test]
 fn types_of_operands_must_agree_with_the_instruction() {
     check(&[
-        ("add.f32 %f1, %f2, %u1;", "`%u1` is .u32, but the instruction takes .f32 there"),
-        ("add.s32 %r1, %r2, %rd3;", "`%rd3` is .b64, but the instruction takes .s32 there"),
-        ("mov.b32 %r1, %p1;", "`%p1` is .pred, but the instruction takes .b32 there"),
-        ("selp.b32 %r1, %r2, %r3, %r4;", "`%r4` is .b32, but the instruction takes .pred there"),
-        ("setp.eq.s32 %r1, %r2, %r3;", "`%r1` is .b32, but the instruction takes .pred there"),
-        ("ld.global.f32 %fd1, [%rd1];", "`%fd1` is .f64, but the instruction takes .f32 there"),
-        ("ld.global.u64 %r1, [%rd1];", "`%r1` is .b32, but the instruction takes .u64 there"),
-        ("ld.global.u32 %r1, [%h1];", "`%h1` is .b16; an address is 32 or 64 bits of integer"),
-        ("ld.global.u32 %r1, [%fd1];", "`%fd1` is .f64; an address is 32 or 64 bits of integer"),
+        ("add.f32 %f1, %f2, %u1;", "`%u1` is .u32, but the instruction takes .f32"),
+        ("add.s32 %r1, %r2, %rd3;", "`%rd3` is .b64, but the instruction takes .s32"),
+        ("mov.b32 %r1, %p1;", "`%p1` is .pred, but the instruction takes .b32"),
+        ("selp.b32 %r1, %r2, %r3, %r4;", "`%r4` is .b32, but the instruction takes .pred"),
+        ("setp.eq.s32 %r1, %r2, %r3;", "`%r1` is .b32, but the instruction takes .pred"),
+        ("ld.global.f32 %fd1, [%rd1];", "`%fd1` is .f64, but the instruction takes .f32"),
+        ("ld.global.u64 %r1, [%rd1];", "`%r1` is .b32, but the instruction takes .u64"),
+        ("ld.global.u32 %r1, [%h1];", "`%h1` is .b16; an address must be a 32-bit or 64-bit integer"),
+        ("ld.global.u32 %r1, [%fd1];", "`%fd1` is .f64; an address must be a 32-bit or 64-bit integer"),
         ("@%r1 ret;", "the guard `%r1` is .b32, not .pred"),
-        ("add.f32 %f1, %f2, 3;", "an integer constant where a value of type .f32 is needed"),
-        ("add.s32 %r1, %r2, 1.5;", "a floating-point constant where a value of type .s32 is needed"),
-        ("mov.b16 %h1, p0;", "an address is .u64, but the instruction takes .b16 there"),
+        ("add.f32 %f1, %f2, 3;", "expected a value of type .f32, found an integer constant"),
+        ("add.s32 %r1, %r2, 1.5;", "expected a value of type .s32, found a floating-point constant"),
+        ("mov.b16 %h1, p0;", "an address is .u64, but the instruction takes .b16"),
     ]);
 }
 
 #[test]
-fn wider_registers_are_taken_by_loads_stores_and_conversions_only() {
+fn only_loads_stores_and_conversions_accept_wider_registers() {
     kernel(
         "ld.global.u8 %r1, [%rd1]; st.global.u16 [%rd1], %rd2; cvt.u16.u32 %r1, %r2; cvt.u8.u32 %h1, %r1;",
     );
-    check(&[("add.u16 %r1, %r2, %r3;", "`%r1` is .b32, but the instruction takes .u16 there")]);
+    check(&[("add.u16 %r1, %r2, %r3;", "`%r1` is .b32, but the instruction takes .u16")]);
 }
 
 #[test]
-fn vectors_have_the_length_that_the_instruction_says() {
+fn vector_lengths_must_match_the_instruction() {
     check(&[
-        ("ld.global.v4.b32 {%r1, %r2}, [%rd1];", "2 elements where the instruction takes 4"),
-        ("ld.global.v2.b32 %r1, [%rd1];", "1 elements where the instruction takes 2"),
-        ("st.global.b32 [%rd1], {%r1, %r2};", "2 elements where the instruction takes 1"),
-        ("ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%r1];", "a vector of 256 bits; 128 are the most"),
-        ("mov.b64 %rd1, {%r1, %h1};", "48 bits in braces do not make a value of 64 bits"),
-        ("mov.b64 {%r1, %r2, %r3}, %rd1;", "96 bits in braces do not make a value of 64 bits"),
+        ("ld.global.v4.b32 {%r1, %r2}, [%rd1];", "the operand has 2 elements, but the instruction takes 4"),
+        ("ld.global.v2.b32 %r1, [%rd1];", "the operand has 1 elements, but the instruction takes 2"),
+        ("st.global.b32 [%rd1], {%r1, %r2};", "the operand has 2 elements, but the instruction takes 1"),
+        ("ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%r1];", "the vector has 256 bits; the limit is 128"),
+        ("mov.b64 %rd1, {%r1, %h1};", "the braces hold 48 bits, but the value has 64 bits"),
+        ("mov.b64 {%r1, %r2, %r3}, %rd1;", "the braces hold 96 bits, but the value has 64 bits"),
     ]);
 }
 
@@ -225,18 +228,18 @@ fn spaces_of_variables_and_instructions_agree() {
 }
 
 #[test]
-fn constants_keep_to_their_ranges() {
+fn constants_must_be_in_range() {
     check(&[
-        ("bfe.u32 %r1, %r2, 256, 3;", "the position is 256; it must be 0 to 255"),
+        ("bfe.u32 %r1, %r2, 256, 3;", "the position is 256; must be 0 to 255"),
         ("lop3.b32 %r1, %r2, %r3, %r4, %r5;", "the truth table must be a constant"),
-        ("bar.sync 16;", "the barrier is 16; it must be 0 to 15"),
-        ("bar.arrive 1, 0;", "the number of threads at a barrier is 0; it must be 1 to 4294967295"),
-        ("mbarrier.init.shared.b64 [%r1], 0;", "the number of arrivals is 0; it must be 1 to 1048575"),
-        ("discard.global.L2 [%rd1], 64;", "the number of bytes is 64; it must be 128 to 128"),
+        ("bar.sync 16;", "the barrier is 16; must be 0 to 15"),
+        ("bar.arrive 1, 0;", "the number of threads at a barrier is 0; must be 1 to 4294967295"),
+        ("mbarrier.init.shared.b64 [%r1], 0;", "the number of arrivals is 0; must be 1 to 1048575"),
+        ("discard.global.L2 [%rd1], 64;", "the number of bytes is 64; must be 128 to 128"),
         ("cp.async.cg.shared.global [%r1], [%rd1], 8;", "the number of bytes: 4, 8 or 16, with .cg 16"),
         (
             "cp.async.ca.shared.global [%r1], [%rd1], 8, 9;",
-            "the number of bytes to be read is 9; it must be 0 to 8",
+            "the number of bytes to be read is 9; must be 0 to 8",
         ),
         (
             "createpolicy.fractional.L2::evict_last.b64 %rd1, 2.0;",
@@ -251,7 +254,7 @@ fn constants_keep_to_their_ranges() {
 }
 
 #[test]
-fn calls_agree_with_the_declaration() {
+fn calls_must_match_the_declaration() {
     let globals = ".extern .func (.param .b32 r) f(.param .b32 a, .param .b64 b);";
     let message = |body| problems(globals, body)[0].problem.to_string();
     assert_eq!(
@@ -265,7 +268,7 @@ fn calls_agree_with_the_declaration() {
 }
 
 #[test]
-fn declarations_that_make_no_sense_are_errors() {
+fn malformed_declarations_are_errors() {
     check(&[
         (".reg .b32 %x<2>, ; ", "expected a name"),
         (".shared .align 3 .b8 s[4];", "alignment 3 of `s` is not a power of two"),
@@ -279,7 +282,7 @@ fn declarations_that_make_no_sense_are_errors() {
 }
 
 #[test]
-fn a_problem_shows_its_place_its_line_and_a_caret() {
+fn diagnostics_show_position_line_and_caret() {
     let problems = problems("", "mov.u32 %r1, 0;\n    frob.b32 %r1, %r2;");
     let shown = problems[0].to_string();
     let line = LINES_BEFORE + 2;
@@ -289,13 +292,13 @@ fn a_problem_shows_its_place_its_line_and_a_caret() {
 }
 
 #[test]
-fn every_bad_instruction_of_a_function_is_listed() {
+fn every_invalid_instruction_is_listed() {
     let problems = problems("", "frob %r1; mov.u32 %r1, 0; bra NOWHERE; add.s32 %r1;");
     assert_eq!(problems.len(), 3);
 }
 
 #[test]
-fn unknown_forms_in_nested_scopes_are_the_only_problems_however_many() {
+fn unknown_forms_in_nested_scopes_cause_no_other_errors() {
     let scope = "{cvt.rn.f16x2.s32 %r1, %r2;}\n";
     for count in [1, 99, 100, 101, 500] {
         let problems = problems("", &scope.repeat(count));
@@ -311,7 +314,7 @@ fn unknown_forms_in_nested_scopes_are_the_only_problems_however_many() {
 }
 
 #[test]
-fn one_bad_function_leaves_the_others_usable() {
+fn valid_functions_beside_an_invalid_one_are_usable() {
     let text = ".version 7.0 .target sm_70 .entry bad() { frob; } .entry good() { ret; }";
     let module = Module::parse(text, "two.ptx").unwrap();
     assert!(matches!(module.function("bad"), Err(Error::Invalid { .. })));
@@ -319,7 +322,7 @@ fn one_bad_function_leaves_the_others_usable() {
 }
 
 #[test]
-fn functions_that_are_missing_declared_or_doubled_have_their_own_errors() {
+fn missing_declared_and_duplicate_functions_have_own_errors() {
     let text = ".version 7.0 .target sm_70 .extern .func f(); .entry k() { ret; } .entry k() { ret; }";
     let module = Module::parse(text, "m.ptx").unwrap();
     assert!(matches!(module.function("g"), Err(Error::NoSuchFunction { .. })));
@@ -328,17 +331,14 @@ fn functions_that_are_missing_declared_or_doubled_have_their_own_errors() {
 }
 
 #[test]
-fn text_that_is_no_module_is_an_error_with_its_place() {
+fn errors_in_non_modules_have_positions() {
     for (text, expected) in [
-        ("hello", "m:1:1: `hello` where a directive (`.version`, `.entry`, `.global` …) should begin"),
+        ("hello", "m:1:1: expected a directive (`.version`, `.entry`, `.global` …), found `hello`"),
         (".version 7.0\n.entry k() { ret;", "m:2:12: `{` is not closed"),
         (".version 7.0\n/* comment", "m:2:1: a comment is not closed"),
-        (
-            ".entry k() { } }",
-            "m:1:16: `}` where a directive (`.version`, `.entry`, `.global` …) should begin",
-        ),
-        (".version x", "m:1:10: `.version` needs a number such as 7.0"),
-        (".entry (.param .b32 x) { }", "m:1:1: a function without a name"),
+        (".entry k() { } }", "m:1:16: expected a directive (`.version`, `.entry`, `.global` …), found `}`"),
+        (".version x", "m:1:10: `.version` requires a number such as 7.0"),
+        (".entry (.param .b32 x) { }", "m:1:1: the function has no name"),
     ] {
         let error = Module::parse(text, "m").unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
@@ -346,7 +346,7 @@ fn text_that_is_no_module_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_bad_variable_is_kept_as_a_problem_of_the_module() {
+fn invalid_variables_are_module_diagnostics() {
     let module = module(".global .b32 ok; .global .frob bad; .global .b32 t[1] = {1, 2};", "ret;");
     assert_eq!(module.variables().len(), 1);
     let problems: Vec<_> = module.problems().iter().map(|problem| problem.problem.to_string()).collect();
@@ -360,13 +360,13 @@ fn a_bad_variable_is_kept_as_a_problem_of_the_module() {
 }
 
 #[test]
-fn a_function_that_uses_a_bad_variable_shows_the_variables_error() {
+fn users_of_invalid_variables_show_the_variable_error() {
     let shown = problems(".global .frob bad;", "mov.u64 %rd1, bad;");
     let shown: Vec<_> = shown.iter().map(|problem| problem.problem.to_string()).collect();
     assert_eq!(shown, ["`bad` is not declared", "unknown directive `.frob`"]);
 }
 
-/// The refusal of an instruction in a module of this version and target.
+/// Returns the error of an instruction in a module of this version and target, or `none`.
 fn refusal(version: &str, target: &str, instruction: &str) -> String {
     let text = format!(
         ".version {version}\n.target {target}\n.entry k() {{ .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>; \
@@ -380,30 +380,30 @@ fn refusal(version: &str, target: &str, instruction: &str) -> String {
 }
 
 #[test]
-fn an_instruction_that_the_modules_target_has_not_got_is_refused() {
+fn instructions_newer_than_the_target_are_refused() {
     let add = "add.bf16 %h1, %h2, %h3;";
     assert_eq!(
         refusal("8.0", "sm_80", add),
-        "`add.bf16` needs .target sm_90 or later, and this module is for sm_80 (PTX manual, 9.7.4.1)"
+        "`add.bf16` requires .target sm_90 or later, but the module targets sm_80 (PTX manual, 9.7.4.1)"
     );
     assert_eq!(refusal("8.0", "sm_90", add), "none");
     let redux = "redux.sync.min.f32 %r1, %r2, -1;";
-    assert!(refusal("8.6", "sm_100", redux).contains("needs .target sm_100a"));
+    assert!(refusal("8.6", "sm_100", redux).contains("requires .target sm_100a"));
     assert_eq!(refusal("8.6", "sm_100a, debug", redux), "none");
 }
 
 #[test]
-fn an_instruction_that_the_modules_version_has_not_got_is_refused() {
+fn instructions_newer_than_the_version_are_refused() {
     let add = "add.u16x2 %r1, %r2, %r3;";
     assert_eq!(
         refusal("7.8", "sm_90", add),
-        "`add.u16x2` needs .version 8.0 or later, and this module is of 7.8 (PTX manual, 9.7.1.1)"
+        "`add.u16x2` requires .version 8.0 or later, but the module has 7.8 (PTX manual, 9.7.1.1)"
     );
     assert_eq!(refusal("8.0", "sm_90", add), "none");
 }
 
 #[test]
-fn rules_of_later_targets_are_kept_too() {
+fn rules_of_later_targets_are_enforced() {
     for (instruction, expected) in [
         ("setmaxnreg.inc.sync.aligned.u32 25;", "the number of registers: a multiple of 8"),
         (
@@ -416,7 +416,7 @@ fn rules_of_later_targets_are_kept_too() {
         ),
         (
             "cp.reduce.async.bulk.gpu.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 16;",
-            "a scope: there if and only if .relaxed is",
+            "a scope: required with .relaxed and forbidden without",
         ),
     ] {
         assert_eq!(refusal("9.3", "sm_90a", instruction), expected);
@@ -424,18 +424,18 @@ fn rules_of_later_targets_are_kept_too() {
 }
 
 #[test]
-fn optional_operands_of_textures_have_versions_and_targets_of_their_own() {
+fn optional_texture_operands_have_own_requirements() {
     let offset = "tex.1d.v4.u32.f32 {%r1, %r2, %r3, %r0}, [%rd1, {%f1}], {%r1};";
-    assert!(refusal("4.2", "sm_30", offset).contains("needs .version 4.3"));
+    assert!(refusal("4.2", "sm_30", offset).contains("requires .version 4.3"));
     assert_eq!(refusal("4.3", "sm_30", offset), "none");
     let resident = "tex.1d.v4.u32.f32 {%r1, %r2, %r3, %r0}|%p, [%rd1, {%f1}];";
-    assert!(refusal("7.1", "sm_53", resident).contains("needs .target sm_60"));
-    assert!(refusal("7.0", "sm_60", resident).contains("needs .version 7.1"));
+    assert!(refusal("7.1", "sm_53", resident).contains("requires .target sm_60"));
+    assert!(refusal("7.0", "sm_60", resident).contains("requires .version 7.1"));
     assert_eq!(refusal("7.1", "sm_60", resident), "none");
 }
 
 #[test]
-fn products_of_floating_point_numbers_are_not_bounded_from_ptx_6_5_on() {
+fn float_wmma_has_no_satfinite_since_ptx_6_5() {
     let fragment = |n| vec!["%r1"; n].join(", ");
     let (four, eight) = (fragment(4), fragment(8));
     let product = format!(
@@ -446,14 +446,14 @@ fn products_of_floating_point_numbers_are_not_bounded_from_ptx_6_5_on() {
 }
 
 #[test]
-fn votes_without_members_end_with_ptx_6_4_on_volta() {
+fn votes_without_sync_end_with_ptx_6_4_on_volta() {
     let vote = "vote.all.pred %p, %p;";
     assert!(refusal("6.4", "sm_70", vote).contains("without .sync"));
     assert_eq!(refusal("6.3", "sm_70", vote), "none");
     assert_eq!(refusal("8.0", "sm_60", vote), "none");
 }
 
-/// The first error of kernel `k` in a module of functions and this body.
+/// Returns the first error of kernel `k` in a module of functions and this body, or `none`.
 fn of_call(functions: &str, body: &str) -> String {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n.global .u32 gv[4];\n{functions}\n\
@@ -471,9 +471,9 @@ const ONE: &str = ".func (.reg .u32 r) f(.reg .u32 a) { mov.u32 r, a; ret; }";
 const TWO: &str =
     ".func (.reg .u32 r, .reg .pred p) f(.reg .u32 a) { mov.u32 r, a; setp.eq.u32 p, a, 0; ret; }";
 
-/// ptxas 11.8, 12.9 and 13.5 take these calls.
+/// ptxas 11.8, 12.9 and 13.5 accept these calls.
 #[test]
-fn calls_pass_whole_values_of_fitting_types() {
+fn calls_pass_values_of_compatible_types() {
     for (functions, body) in [
         (ONE, "call (%r1), f, (5);"),
         (ONE, "call (%r1), f, (q);"),
@@ -492,9 +492,9 @@ fn calls_pass_whole_values_of_fitting_types() {
     }
 }
 
-/// Forms that these assemblers refuse.
+/// These assemblers refuse these calls.
 #[test]
-fn calls_that_do_not_fit_their_declaration_are_refused() {
+fn calls_incompatible_with_the_declaration_are_refused() {
     let of_argument = |given: &str, declared: &str| {
         format!("argument 1 in the call of `f` is {given}, but the declaration has {declared}")
     };
@@ -504,7 +504,7 @@ fn calls_that_do_not_fit_their_declaration_are_refused() {
              module with a function of several results"
         )
     };
-    let whole = |name: &str| format!("`{name}` where a whole register or .param variable is needed");
+    let whole = |name: &str| format!("expected a whole register or .param variable, found `{name}`");
     let several = |what: &str| format!("{what}: not in a module with a function of several results");
     for (functions, body, expected) in [
         (ONE, "call (%r1), f, (%f1);", of_argument(".reg .f32", ".reg .u32")),
@@ -515,9 +515,9 @@ fn calls_that_do_not_fit_their_declaration_are_refused() {
         (
             ONE,
             "call (%r1), f, (o);",
-            "`o` where a .param variable of the function's body is needed".to_owned(),
+            "expected a .param variable of the function's body, found `o`".to_owned(),
         ),
-        (ONE, "call (%r1), f, (gv);", "`gv` where a register or .param variable is needed".to_owned()),
+        (ONE, "call (%r1), f, (gv);", "expected a register or .param variable, found `gv`".to_owned()),
         (
             ".func f(.param .align 8 .b8 a[8]) { ret; }",
             "call f, (s);",
@@ -542,8 +542,8 @@ fn calls_that_do_not_fit_their_declaration_are_refused() {
 }
 
 #[test]
-fn declarations_that_their_space_does_not_allow_are_refused() {
-    let initial = "has an initial value; variables in .global and .const space alone have one";
+fn declarations_invalid_in_their_space_are_refused() {
+    let initial = "has an initial value, which only .global and .const variables may have";
     for (declaration, expected) in [
         (".reg .u32 x = 5;", format!("`x` {initial}")),
         (".reg .f32 a, x = 1.0;", format!("`x` {initial}")),
@@ -563,7 +563,7 @@ fn declarations_that_their_space_does_not_allow_are_refused() {
 }
 
 #[test]
-fn aliases_that_break_a_rule_are_problems_of_the_module() {
+fn invalid_aliases_are_module_diagnostics() {
     let declared = ".visible .func g();\n.visible .func f() { ret; }\n";
     for (functions, rule) in [
         (format!("{declared}.alias g, f;"), None),
@@ -573,7 +573,7 @@ fn aliases_that_break_a_rule_are_problems_of_the_module() {
         ),
         (
             format!("{declared}.visible .func h();\n.alias g, f;\n.alias h, g;"),
-            Some("`h` stands for a function that the module does not define"),
+            Some("`h` refers to a function that the module does not define"),
         ),
         (
             ".func g() { ret; }\n.func f() { ret; }\n.alias g, f;".to_owned(),
@@ -581,15 +581,15 @@ fn aliases_that_break_a_rule_are_problems_of_the_module() {
         ),
         (
             ".func g();\n.weak .func f() { ret; }\n.alias g, f;".to_owned(),
-            Some("`g` stands for a .weak function, which cannot have aliases"),
+            Some("`g` refers to a .weak function, which cannot have aliases"),
         ),
         (
             ".func g();\n.func (.reg .u32 r) f() { ret; }\n.alias g, f;".to_owned(),
-            Some("`g` is declared with other parameters than the function it stands for"),
+            Some("`g` has other parameters than the function that it refers to"),
         ),
         (
             ".entry g();\n.entry f() { ret; }\n.alias g, f;".to_owned(),
-            Some("`g` is a kernel or stands for one; kernels have no aliases"),
+            Some("`g` is or refers to a kernel; kernels cannot have aliases"),
         ),
     ] {
         let module = Module::parse(format!(".version 7.8\n.target sm_80\n{functions}"), "m").unwrap();
@@ -599,16 +599,16 @@ fn aliases_that_break_a_rule_are_problems_of_the_module() {
 }
 
 #[test]
-fn offsets_stand_behind_whole_integer_registers_alone() {
+fn offsets_require_whole_integer_registers() {
     for (body, expected) in [
         ("st.u32 [%d1], %r1 + 1;", "none"),
         ("st.v2.u32 [%d1], %v + 1;", "none"),
         ("add.u64 %d1, %d2, gv + 8;", "none"),
-        ("st.f32 [%d1], %f1 + 1;", "`%f1` where an integer register before an offset is needed"),
-        ("mov.pred %p1, %p2 + 1;", "`%p2` where an integer register before an offset is needed"),
-        ("st.v2.u32 [%d1], {%r1+1, %r2};", "`%r1` where a register without an offset is needed"),
-        ("st.u32 [%d1], %v.x+1;", "`%v` where a register without an offset is needed"),
-        ("mov.u32 %r1+1, %r2;", "`%r1` where a register without an offset is needed"),
+        ("st.f32 [%d1], %f1 + 1;", "expected an integer register before an offset, found `%f1`"),
+        ("mov.pred %p1, %p2 + 1;", "expected an integer register before an offset, found `%p2`"),
+        ("st.v2.u32 [%d1], {%r1+1, %r2};", "expected a register without an offset, found `%r1`"),
+        ("st.u32 [%d1], %v.x+1;", "expected a register without an offset, found `%v`"),
+        ("mov.u32 %r1+1, %r2;", "expected a register without an offset, found `%r1`"),
     ] {
         assert_eq!(of_call("", body), expected, "{body}");
     }

@@ -1,4 +1,4 @@
-//! The op table against the instruction forms that real programs use.
+//! Coverage of real programs' instruction forms by the op table.
 
 use ptx_frontend::isa::{Token, forms_of};
 
@@ -17,7 +17,7 @@ fn fits(opcode: &str) -> bool {
 }
 
 #[test]
-fn every_form_of_real_programs_has_a_line() {
+fn the_op_table_has_every_form_of_real_programs() {
     let missing: Vec<_> = rows().filter(|row| !fits(row)).collect();
     assert!(missing.is_empty(), "no line for {missing:?}");
     assert!(rows().count() > 400);

@@ -1,4 +1,4 @@
-//! Instrumented kernels: what is recorded, and that the text stays PTX with the same lines.
+//! Instrumented kernels: recorded registers, validity and unchanged line numbers.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -12,7 +12,7 @@ fn instrumented(body: &str) -> Instrumented {
     instrument(&module("", body), "k").unwrap()
 }
 
-/// `register.type` of each write, with its line counted from the body's first.
+/// Returns `register.type` of each write with its line, counted from the body's first line.
 fn writes(body: &str) -> Vec<String> {
     let writes = instrumented(body).writes.into_iter();
     let shown = writes.map(|write| {
@@ -22,7 +22,7 @@ fn writes(body: &str) -> Vec<String> {
     shown.collect()
 }
 
-/// The instrumented text must be valid, and its lines the same but for what is inserted.
+/// Checks that the instrumented text is valid and that each of its lines only has insertions.
 fn check(text: &str, name: &str) {
     let source = Module::parse(text, name).unwrap();
     for kernel in source.kernels() {
@@ -47,7 +47,7 @@ fn check(text: &str, name: &str) {
 }
 
 #[test]
-fn each_register_that_an_instruction_writes_is_a_write_of_its_own() {
+fn each_destination_register_is_recorded_separately() {
     let body = "ld.global.v4.f32 {%f1, %f2, _, %f3}, [%rd1];\nsetp.lt.f32 %p1|%p2, %f1, %f2;\n\
                 mov.b64 {%r1, %r2}, %rd2;\nst.global.f32 [%rd1], %f1;\nmul.wide.u32 %rd3, %r1, %r2;\n\
                 shfl.sync.idx.b32 %r3|%p3, %r1, 0, 31, -1;\nret;";
@@ -74,26 +74,26 @@ fn registers_of_128_bits_are_recorded_in_halves() {
 }
 
 #[test]
-fn an_instruction_that_narrows_gives_the_bits_of_its_register() {
+fn narrowing_instructions_record_the_whole_register() {
     assert_eq!(writes("ld.global.u8 %r1, [%rd1];\nld.global.s32 %r2, [%rd1];"), ["1:%r1.b32", "2:%r2.s32"]);
 }
 
 #[test]
-fn a_product_that_may_be_contracted_is_left_to_its_sum() {
+fn contractible_products_are_not_recorded() {
     let body = "mul.f32 %f1, %f2, %f3;\nneg.f32 %f4, %f1;\nadd.f32 %f5, %f4, %f2;\nmul.rn.f32 %f6, %f2, %f3;\n\
                 add.f32 %f7, %f6, %f2;\nmul.f32 %f8, %f2, %f3;\nst.global.f32 [%rd1], %f8;";
     assert_eq!(writes(body), ["3:%f5.f32", "4:%f6.f32", "5:%f7.f32", "6:%f8.f32"]);
 }
 
 #[test]
-fn the_guard_is_kept_before_an_instruction_that_changes_it() {
+fn guards_are_saved_before_being_overwritten() {
     let text = instrumented("@!%p1 setp.eq.u32 %p1, %r1, %r2;").text;
     let line = text.lines().nth(common::LINES_BEFORE as usize).unwrap();
     assert!(line.contains("not.pred %voltsim_g, %p1; @!%p1 setp.eq.u32 %p1, %r1, %r2;"), "{line}");
 }
 
 #[test]
-fn functions_that_the_kernel_may_call_are_instrumented_and_others_are_not() {
+fn only_callable_functions_are_instrumented() {
     let function = |name: &str| format!(".func {name}() {{ .reg .b32 %r1; mov.u32 %r1, 1; ret; }}\n");
     let made = instrument(&module(&(function("used") + &function("unused")), "call used;"), "k").unwrap();
     let functions: Vec<_> = made.writes.iter().map(|write| write.function.as_str()).collect();
@@ -101,7 +101,7 @@ fn functions_that_the_kernel_may_call_are_instrumented_and_others_are_not() {
 }
 
 #[test]
-fn what_is_instrumented_already_is_refused() {
+fn instrumented_modules_are_refused() {
     let made = instrumented("mov.u32 %r1, 1;");
     let again = instrument(&Module::parse(made.text, "twice").unwrap(), "k");
     assert!(matches!(again, Err(InstrumentError::NameTaken { .. })));

@@ -1,4 +1,4 @@
-//! Several modules make one program.
+//! Linking of several modules into one program.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -26,7 +26,7 @@ fn externals(program: &Program, function: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_declared_name_means_the_definition_in_another_module() {
+fn declarations_resolve_to_definitions_in_other_modules() {
     let program = link(&[
         ".extern .func f(); .extern .global .b32 v; .visible .entry k() { .reg .b64 %a; call f; mov.u64 %a, v; ret; }",
         ".visible .func f() { ret; } .visible .global .b32 v = 7;",
@@ -55,7 +55,7 @@ fn private_names_of_two_modules_stay_apart() {
 }
 
 #[test]
-fn a_private_name_gives_way_to_a_visible_one() {
+fn visible_names_take_precedence_over_private_names() {
     let program =
         link(&[".func f() { ret; } .visible .entry k() { call f; ret; }", ".visible .func f() { ret; }"]);
     assert_eq!(externals(&program, "k"), ["f@0"]);
@@ -63,7 +63,7 @@ fn a_private_name_gives_way_to_a_visible_one() {
 }
 
 #[test]
-fn visible_definitions_beat_weak_ones_and_the_first_weak_one_wins() {
+fn visible_beats_weak_and_first_weak_beats_later_weak() {
     let weak = ".weak .func f() { ret; } .weak .global .b32 v = 1;";
     assert_eq!(link(&[weak, weak]).module_of("f").unwrap().name(), "m0");
     let program = link(&[weak, ".visible .func f() { ret; } .visible .global .b32 v = 2;", weak]);
@@ -106,7 +106,7 @@ fn names_without_definition_are_listed_once() {
 }
 
 #[test]
-fn a_visible_alias_means_its_function_in_all_modules() {
+fn visible_aliases_resolve_in_all_modules() {
     let program = link(&[
         ".extern .func g(); .visible .entry k() { .reg .b64 %a; call g; mov.u64 %a, g; ret; }",
         ".func impl() { ret; } .visible .func g(); .alias g, impl; .visible .entry m() { call g; ret; }",

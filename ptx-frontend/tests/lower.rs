@@ -1,5 +1,5 @@
-//! Lowering: whatever is lowered does what the PTX says, looks as it should, and needs about as many registers as the
-//! vendor's assembler allots.
+//! Lowering: preserved semantics, expected machine code, and register counts close to those of the vendor's
+//! assembler.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
 
@@ -45,7 +45,7 @@ fn ptx_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// All functions of a file that are without errors.
+/// Returns all valid functions of a file.
 fn functions(path: &Path) -> Vec<Arc<Function>> {
     let text = std::fs::read_to_string(path).unwrap();
     let Ok(module) = Module::parse(text, &path.display().to_string()) else { return Vec::new() };
@@ -53,7 +53,7 @@ fn functions(path: &Path) -> Vec<Arc<Function>> {
     names.iter().filter_map(|name| module.function(name).ok()).collect()
 }
 
-/// All functions in the PTX files of the repository.
+/// Returns all functions in the repository's PTX files.
 fn all_functions() -> Vec<Lowered> {
     let mut files = Vec::new();
     for folder in ["tests/ptx", "examples", "ptx-frontend/tests/data", "ptx-frontend/tests/lower"] {
@@ -63,7 +63,7 @@ fn all_functions() -> Vec<Lowered> {
     files.iter().flat_map(|path| functions(path)).map(lowered).collect()
 }
 
-/// Where in the order each PTX instruction takes effect.
+/// Returns the position in the execution order of each PTX instruction.
 fn ranks(lowered: &LoweredFunction) -> Vec<usize> {
     let mut ranks = vec![usize::MAX; lowered.position.len()];
     for (rank, index) in lowered.order.iter().enumerate() {
@@ -86,7 +86,7 @@ fn each_takes_effect_once(of: &Lowered) {
     assert_eq!(next as usize, lowered.order.len());
 }
 
-/// Blocks lie one behind the other, and what takes effect in a block is what is in it.
+/// Checks that blocks are consecutive and that each executes its own instructions.
 fn blocks_stay_apart(of: &Lowered) {
     let blocks = of.flow.blocks();
     let start = |n: usize| match blocks.get(n) {
@@ -116,7 +116,7 @@ fn blocks_stay_apart(of: &Lowered) {
     }
 }
 
-/// Registers read and written, what contraction has made of them, the carry flag among them.
+/// Returns the registers read and written after contraction, including the carry flag.
 fn registers(of: &Lowered, position: usize) -> (Vec<u32>, Vec<u32>) {
     let i = &of.function.instructions[position];
     let replaced = of.replacements.get(&position);
@@ -137,7 +137,8 @@ fn registers(of: &Lowered, position: usize) -> (Vec<u32>, Vec<u32>) {
     (read, written)
 }
 
-/// Must the two accesses to memory keep their order? Those of one register at different distances need not.
+/// Returns whether the two memory accesses must keep their order. Accesses with different offsets from one
+/// register need not.
 fn memory_conflict(a: &Instruction, b: &Instruction) -> bool {
     let effect = |i: &Instruction| i.op.line().effect;
     let constant = |i: &Instruction| {
@@ -175,7 +176,7 @@ fn memory_conflict(a: &Instruction, b: &Instruction) -> bool {
     !apart && !far && place(a).is_some() && place(b).is_some()
 }
 
-/// In each block, an instruction that needs another, or undoes what another needs, takes effect after it.
+/// Checks that dependent instructions of a block keep their order.
 fn order_keeps_dependences(of: &Lowered) {
     let ranks = ranks(&of.lowered);
     for block in of.flow.blocks() {
@@ -198,7 +199,7 @@ fn order_keeps_dependences(of: &Lowered) {
 }
 
 #[test]
-fn every_instruction_of_every_file_takes_effect_once_in_an_order_that_keeps_dependences() {
+fn lowering_executes_each_instruction_once_in_dependence_order() {
     let all = all_functions();
     assert!(all.len() > 1000, "only {} functions", all.len());
     for of in &all {
@@ -209,7 +210,7 @@ fn every_instruction_of_every_file_takes_effect_once_in_an_order_that_keeps_depe
 }
 
 #[test]
-fn memory_instructions_have_a_memory_side_and_take_effect_themselves() {
+fn memory_instructions_describe_their_own_memory_access() {
     for of in all_functions() {
         for (instruction, effects) in of.lowered.instructions.iter().zip(&of.lowered.effects) {
             let is_memory = instruction.class.unit() == warp_stream::Unit::Memory
@@ -222,14 +223,14 @@ fn memory_instructions_have_a_memory_side_and_take_effect_themselves() {
     }
 }
 
-/// What ptxas 12.9 allots for `sm_70`: path of the file, kernel, registers, machine instructions.
+/// Figures of ptxas 12.9 for `sm_70`: file, kernel, registers, machine instructions.
 const REFERENCE: &str = include_str!("lower/registers.tsv");
 
-/// Mean error of the number of registers.
+/// Limit of the mean relative error of register counts.
 const ERROR_OF_REGISTERS: f64 = 0.15;
 
 #[test]
-fn kernels_need_about_as_many_registers_as_the_vendors_assembler_allots() {
+fn register_counts_match_ptxas_on_average() {
     let rows = REFERENCE.lines().filter(|line| !line.starts_with('#'));
     let mut errors = Vec::new();
     for row in rows {
@@ -251,11 +252,12 @@ fn kernels_need_about_as_many_registers_as_the_vendors_assembler_allots() {
     assert!(errors.len() > 20 && mean < ERROR_OF_REGISTERS, "mean error {mean:.3} of {}", errors.len());
 }
 
-/// Of instructions with three sources of a register each, so many at most have them in one bank; a quarter would be chance.
+/// Limit of the fraction of three-source instructions whose sources share a register bank. Random
+/// allocation would give a quarter.
 const IN_ONE_BANK: f64 = 0.02;
 
 #[test]
-fn three_sources_of_an_instruction_seldom_lie_in_one_bank() {
+fn three_sources_seldom_share_a_register_bank() {
     let (mut three, mut in_one_bank) = (0, 0);
     for of in all_functions() {
         for instruction in &of.lowered.instructions {
@@ -271,11 +273,11 @@ fn three_sources_of_an_instruction_seldom_lie_in_one_bank() {
     assert!(three > 1000 && fraction < IN_ONE_BANK, "{in_one_bank} of {three}");
 }
 
-/// Marks the lines of a test file that have what its kernel becomes.
+/// Prefix of lines with expected machine code in a test file.
 const EXPECTED: &str = "//= ";
 
 #[test]
-fn kernels_become_the_machine_instructions_that_their_files_say() {
+fn kernels_lower_to_the_expected_machine_instructions() {
     let folder = root().join("ptx-frontend/tests/lower");
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =

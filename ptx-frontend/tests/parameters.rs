@@ -1,4 +1,4 @@
-//! Which bytes of its parameters a kernel reads.
+//! Parameter bytes that a kernel reads.
 
 #![allow(clippy::single_range_in_vec_init)]
 
@@ -12,20 +12,20 @@ fn read(body: &str) -> ParametersRead {
 }
 
 #[test]
-fn bytes_between_fields_that_are_loaded_are_not_read() {
+fn bytes_between_loaded_fields_are_not_read() {
     let read =
         read("ld.param.u64 %rd1, [p0]; ld.param.u8 %r1, [p2+1]; ld.param.v2.u32 {%r2, %r3}, [p2+8]; ret;");
     assert_eq!(read, ParametersRead::Known(vec![0..8, 17..18, 24..32]));
 }
 
 #[test]
-fn a_kernel_that_takes_a_parameters_address_reads_what_it_loads_by_name_and_maybe_more() {
+fn taking_a_parameter_address_makes_the_read_bytes_a_minimum() {
     let read = read("ld.param.u64 %rd1, [p0]; mov.u64 %rd1, p2; ret;");
     assert_eq!(read, ParametersRead::Indexed(vec![0..8]));
 }
 
 #[test]
-fn a_texture_in_a_parameter_is_a_handle_that_is_read() {
+fn texture_parameters_are_read_handles() {
     let read = read("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [p1, {%r5}]; ret;");
     assert_eq!(read, ParametersRead::Known(vec![8..16]));
 }

@@ -1,4 +1,4 @@
-//! Whatever the text, the front end answers: with a module, or with an error.
+//! The front end returns a module or an error for any text.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -10,7 +10,7 @@ use ptx_frontend::analyse::{ControlFlow, Liveness};
 
 const ASSORTED: &str = include_str!("data/assorted.ptx");
 
-/// Opens a module, decodes and analyses every function, formats every error.
+/// Parses a module, decodes and analyses every function, and formats every error.
 fn exercise(text: &str) -> (usize, usize) {
     let (mut good, mut bad) = (0, 0);
     match Module::parse(text, "m") {
@@ -38,19 +38,19 @@ fn exercise(text: &str) -> (usize, usize) {
 
 #[test]
 fn a_real_module_has_no_errors() {
-    // Two functions are declared and defined, vprintf is declared only.
+    // Two functions are declared and defined; vprintf is only declared.
     assert_eq!(exercise(ASSORTED), (6, 1));
 }
 
 #[test]
-fn a_module_cut_anywhere_is_answered() {
+fn truncated_modules_are_parsed_or_refused() {
     for end in 0..ASSORTED.len() {
         exercise(&ASSORTED[..end]);
     }
 }
 
 #[test]
-fn a_body_cut_anywhere_is_answered() {
+fn truncated_bodies_are_decoded_or_refused() {
     let module = Module::parse(ASSORTED, "m").unwrap();
     let item = module.outline().functions.iter().rfind(|item| item.body.is_some()).unwrap();
     let (header, body) = (item.header.of(ASSORTED), item.body.unwrap().of(ASSORTED));
@@ -60,7 +60,7 @@ fn a_body_cut_anywhere_is_answered() {
 }
 
 #[test]
-fn deep_nesting_is_an_error_and_no_stack_overflow() {
+fn deep_nesting_is_an_error_without_stack_overflow() {
     for (open, close) in [("(", ")"), ("{", "}"), ("[", "]")] {
         for depth in [64, 65, 10_000] {
             let nest = format!("{}1{}", open.repeat(depth), close.repeat(depth));
@@ -79,7 +79,7 @@ fn deep_nesting_is_an_error_and_no_stack_overflow() {
 }
 
 #[test]
-fn braces_without_partner_by_the_thousand_are_answered_quickly() {
+fn thousands_of_unmatched_braces_are_refused_quickly() {
     for text in ["{".repeat(200_000), "}".repeat(200_000), "/*".repeat(100_000), "\"".repeat(100_001)] {
         exercise(&text);
         exercise(&format!(".entry k() {{ {text}"));
@@ -101,7 +101,7 @@ fn huge_counts_cost_no_memory() {
     );
 }
 
-/// Words that PTX texts are made of.
+/// Tokens of PTX texts.
 const WORDS: &[&str] = &[
     ".version 7.0\n",
     ".entry k() {",
@@ -158,20 +158,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn arbitrary_text_is_answered(text in any::<String>()) {
+    fn arbitrary_text_is_parsed_or_refused(text in any::<String>()) {
         exercise(&text);
         exercise(&format!(".entry k() {{ {text} }}"));
         exercise(&format!(".global .b32 x[] = {{ {text} }};"));
     }
 
     #[test]
-    fn arbitrary_sequences_of_words_are_answered(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
+    fn arbitrary_token_sequences_are_parsed_or_refused(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
         exercise(&words.concat());
         exercise(&format!(".entry k() {{ .reg .b32 %r<9>; .reg .pred %p; {} }}", words.join(" ")));
     }
 
     #[test]
-    fn a_real_module_with_a_changed_byte_is_answered(at in 0..ASSORTED.len(), byte in 0u8..128) {
+    fn changed_bytes_are_parsed_or_refused(at in 0..ASSORTED.len(), byte in 0u8..128) {
         let mut bytes = ASSORTED.as_bytes().to_vec();
         bytes[at] = byte;
         if let Ok(text) = std::str::from_utf8(&bytes) {

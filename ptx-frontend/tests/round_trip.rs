@@ -1,4 +1,4 @@
-//! Disassembled functions read back as the same functions.
+//! Round trip of functions through disassembly.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
 
@@ -9,7 +9,7 @@ use ptx_frontend::{Module, disassemble};
 const ASSORTED: &str = include_str!("data/assorted.ptx");
 const CONSTRUCTS: &str = include_str!("data/constructs.ptx");
 
-/// A function without what disassembly may change: places, and names where scopes shared them.
+/// Removes properties that disassembly may change: positions, and names shared between scopes.
 fn bare(function: &Function) -> Function {
     let mut bare = function.clone();
     for instruction in &mut bare.instructions {
@@ -23,7 +23,7 @@ fn bare(function: &Function) -> Function {
     bare
 }
 
-/// Address values by offset, and all bytes.
+/// Returns address values by offset, and all bytes.
 fn content(variable: &Variable) -> (Vec<Initial>, Vec<u8>) {
     let mut bytes = vec![0; usize::try_from(variable.size).unwrap()];
     let mut addresses = Vec::new();
@@ -58,17 +58,17 @@ fn check(text: &str) {
 }
 
 #[test]
-fn compiled_code_reads_back_the_same() {
+fn compiled_code_round_trips() {
     check(ASSORTED);
 }
 
 #[test]
-fn every_construct_reads_back_the_same() {
+fn every_construct_round_trips() {
     check(CONSTRUCTS);
 }
 
 #[test]
-fn one_instruction_is_shown_with_the_names_of_the_source() {
+fn disassembled_instructions_use_source_names() {
     let module = Module::parse(CONSTRUCTS, "m").unwrap();
     let function = module.function("everything").unwrap();
     let shown = disassemble::instruction(&function, InstructionIndex(0));
@@ -76,7 +76,7 @@ fn one_instruction_is_shown_with_the_names_of_the_source() {
 }
 
 #[test]
-fn the_graph_has_a_box_per_block_and_an_edge_per_branch() {
+fn graphs_have_a_node_per_block_and_an_edge_per_branch() {
     let text = ".version 7.0 .target sm_70 .entry k() { .reg .pred p; @p bra L; trap; L: ret; }";
     let function = Module::parse(text, "m").unwrap().function("k").unwrap();
     let drawn = dot(&function, &ControlFlow::of(&function));

@@ -1,4 +1,4 @@
-//! Time of parsing, analysis and lowering grows with the length of the code, whatever the code is made of.
+//! Parsing, analysis and lowering take time linear in code length, for several shapes of code.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -9,12 +9,12 @@ use ptx_frontend::Module;
 use ptx_frontend::analyse::{ControlFlow, Liveness};
 use ptx_frontend::lower::{SharedAddresses, contract, lower, rewrite_contracted};
 
-/// Times the length, at which time that is linear grows as much, and time that is quadratic to its square.
+/// Factor of code length. Linear time grows by this factor, quadratic time by its square.
 const LONGER: usize = 8;
-/// Growth of time that is allowed: far from the square, and enough for caches that overflow.
+/// Limit of time growth: well below the square, with a margin for cache misses.
 const MOST_GROWTH: u32 = 24;
 
-/// A kernel whose body is `piece` for each number below `count`.
+/// Returns a kernel whose body has `piece` for each number below `count`.
 fn kernel(count: usize, head: &str, piece: impl Fn(&mut String, usize)) -> String {
     let mut text = format!(
         ".version 7.0\n.target sm_70\n.address_size 64\n{head}\
@@ -78,16 +78,16 @@ fn calls(count: usize) -> String {
     })
 }
 
-/// Name, text of so many pieces, and the pieces of the short text.
+/// Name, text generator, and number of pieces of the short text.
 type Shape = (&'static str, fn(usize) -> String, usize);
 
-/// Time that the thread has had a processor; other processes do not count.
+/// Returns the CPU time of the thread.
 fn on_cpu() -> Duration {
     let counts = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(counts.split(' ').next().unwrap().parse().unwrap())
 }
 
-/// Time of everything from the text to machine code.
+/// Returns the time from text to machine code.
 fn time(text: String) -> Duration {
     let start = on_cpu();
     let module = Module::parse(text, "scaling").unwrap();
@@ -103,7 +103,7 @@ fn time(text: String) -> Duration {
 }
 
 #[test]
-fn lowering_time_is_linear_in_the_code() {
+fn lowering_time_is_linear_in_code_length() {
     let shapes: [Shape; 6] = [
         ("diamonds", diamonds, 500),
         ("short stretches", short_stretches, 1000),

@@ -1,4 +1,4 @@
-//! Each construct of PTX and what it becomes in the typed form.
+//! Typed form of each construct of PTX.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
 
@@ -12,7 +12,7 @@ use ptx_frontend::ir::{
 };
 use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
-/// Operand `n` of the first instruction of a body.
+/// Returns operand `n` of the first instruction of a body.
 fn operand(body: &str, n: usize) -> Operand {
     kernel(body).instructions[0].operands[n].clone()
 }
@@ -60,7 +60,7 @@ fn constants_are_the_bits_of_the_operands_type() {
 }
 
 #[test]
-fn addresses_count_from_registers_variables_parameters_and_zero() {
+fn addresses_have_register_variable_parameter_or_zero_bases() {
     let register = AddressBase::Register(RegisterId(1));
     assert_eq!(operand("ld.global.u32 %r1, [%rd1+-4];", 1), Operand::Address { base: register, offset: -4 });
     assert_eq!(
@@ -96,7 +96,7 @@ fn special_registers_are_read_by_name() {
 }
 
 #[test]
-fn vectors_of_registers_constants_and_blanks_keep_their_order() {
+fn vector_elements_keep_their_order() {
     let blank = operand("ld.global.v2.b32 {_, %r2}, [%rd1];", 0);
     assert_eq!(blank, Operand::Vector(vec![Operand::Discard, Operand::Register(RegisterId(0))]));
     let constants = operand("st.global.v2.b32 [%rd1], {1, -2};", 1);
@@ -125,7 +125,7 @@ fn vector_moves_take_vectors_of_special_registers_too() {
 }
 
 #[test]
-fn second_results_and_left_out_operands_have_their_places() {
+fn second_results_and_omitted_operands_keep_positions() {
     let both = kernel("setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;");
     let operands = &both.instructions[0].operands;
     assert!(matches!(operands[1], Operand::Register(_)));
@@ -153,7 +153,7 @@ fn scopes_hide_names_and_end_with_their_brace() {
 }
 
 #[test]
-fn call_scopes_make_parameter_variables_with_names_of_their_own() {
+fn call_scopes_declare_separate_parameter_variables() {
     let globals = ".func (.param .b32 r) f(.param .b64 a) { st.param.b32 [r], 1; ret; }";
     let call = "{ .param .b64 param0; st.param.b64 [param0+0], %rd1; .param .b32 retval0;
                   call.uni (retval0), f, (param0); ld.param.b32 %r1, [retval0+0]; }";
@@ -169,7 +169,7 @@ fn call_scopes_make_parameter_variables_with_names_of_their_own() {
 }
 
 #[test]
-fn a_range_of_variables_has_those_that_are_used_and_no_others() {
+fn parameterised_names_declare_only_used_variables() {
     let globals = ".func f(.param .b64 a, .param .b64 b) { ret; }";
     let call =
         "{ .param .u64 %P<3>; st.param.u64 [%P0], %rd1; st.param.u64 [%P2], %rd2; call f, (%P0, %P2); }";
@@ -216,7 +216,7 @@ fn indirect_calls_name_a_prototype_or_a_list_of_targets() {
 }
 
 #[test]
-fn indexed_branches_have_their_labels_in_order() {
+fn indexed_branches_keep_label_order() {
     let function = kernel("brx.idx %r1, T; T: .branchtargets A, B; A: mov.b32 %r1, 1; B: ret;");
     let targets = vec![InstructionIndex(1), InstructionIndex(2)];
     assert_eq!(function.instructions[0].operands[1], Operand::BranchTargets(targets));
@@ -250,19 +250,19 @@ fn source_lines_follow_the_loc_directives() {
 }
 
 #[test]
-fn modifiers_may_stand_apart_and_comments_anywhere() {
+fn spaces_and_comments_may_separate_any_tokens() {
     let function = kernel("ld .param\n.u32 // type\n %r1 , /*, ;*/ [ p1 ] ; .pragma \"nounroll\"; ;");
     assert_eq!(function.instructions.len(), 2);
 }
 
 #[test]
-fn huge_register_files_cost_nothing_until_they_are_used() {
+fn unused_registers_cost_nothing() {
     let function = kernel(".reg .b32 %huge<4294967295>; mov.b32 %huge4294967294, 1;");
     assert_eq!(function.registers.len(), 1);
 }
 
 #[test]
-fn headers_lay_out_parameters_and_carry_launch_bounds() {
+fn headers_give_parameter_layout_and_launch_bounds() {
     let text = ".version 8.0 .target sm_90 .address_size 64
         .visible .entry k(.param .u8 a, .param .align 16 .b8 b[20], .param .u64 .ptr .global .align 4 c,
                           .param .f64 d, .param .u16 e)
@@ -361,7 +361,7 @@ fn an_alias_is_the_function_it_names() {
 }
 
 #[test]
-fn debug_sections_and_unknown_text_of_old_compilers_are_passed_over() {
+fn debug_sections_and_old_unknown_directives_are_skipped() {
     let text = ".version 3.0 .target sm_20, debug .address_size 64
         .file 1 \"a.cu\", 1, 2
         .file 2 \"b {.cu\"
@@ -377,7 +377,7 @@ fn debug_sections_and_unknown_text_of_old_compilers_are_passed_over() {
     assert!(module.function("k").is_ok());
 }
 
-/// The file is one that NVIDIA's assembler 13.5 takes.
+/// NVIDIA's assembler 13.5 accepts this file.
 #[test]
 fn every_directive_of_the_manual_is_read() {
     let module = Module::parse(include_str!("data/directives.ptx"), "directives.ptx").unwrap();

@@ -1,4 +1,4 @@
-//! What nvcc makes of the usual first kernel, from text to typed form.
+//! A vector addition compiled by nvcc, from text to typed form.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -64,7 +64,7 @@ fn the_module_lists_its_kernel() {
 }
 
 #[test]
-fn parameters_lie_as_in_a_c_struct() {
+fn parameter_layout_follows_c_structs() {
     let kernel = module().function("_Z9vectorAddPKfS0_Pfi").unwrap();
     let offsets: Vec<_> = kernel.parameters.iter().map(|p| (p.offset, p.size)).collect();
     assert_eq!(offsets, [(0, 8), (8, 8), (16, 8), (24, 4)]);
@@ -72,7 +72,7 @@ fn parameters_lie_as_in_a_c_struct() {
 }
 
 #[test]
-fn instructions_have_their_form_operands_and_place() {
+fn instructions_have_form_operands_and_position() {
     let kernel = module().function("_Z9vectorAddPKfS0_Pfi").unwrap();
     assert_eq!(kernel.instructions.len(), 22);
     let load = &kernel.instructions[0];
@@ -85,7 +85,7 @@ fn instructions_have_their_form_operands_and_place() {
 }
 
 #[test]
-fn a_guarded_branch_goes_to_the_instruction_behind_its_label() {
+fn branches_target_the_instruction_after_the_label() {
     let kernel = module().function("_Z9vectorAddPKfS0_Pfi").unwrap();
     let branch = &kernel.instructions[9];
     let guard = branch.guard.unwrap();

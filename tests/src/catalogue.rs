@@ -1,52 +1,52 @@
-//! The CUDA programs of this repository: which exist, how they are built, run and judged.
+//! Catalogue of the repository's CUDA programs, with their build, run and check options.
 //!
-//! A program is a file `tests/programs/NAME.cu`, or a folder `tests/programs/NAME` or `examples/NAME` whose sources are
-//! linked together and whose main source is `NAME.cu`. Lines `//@ key: value` in the main source say what differs from
-//! the usual:
+//! A program is a file `tests/programs/NAME.cu`, or a folder `tests/programs/NAME` or `examples/NAME` with
+//! a main source `NAME.cu` and further sources. Lines `//@ key: value` in the main source set options:
 //!
 //! | key | value |
 //! |---|---|
-//! | `long` | why only `cargo xtask programs --long` compiles the program; `cargo xtask test NAME` runs it then |
-//! | `modes` | names of [`Mode`]s to build and run, instead of `shared static` |
-//! | `arch` | what nvcc compiles the kernels for, instead of `compute_75` |
-//! | `code` | what the binary holds for the kernels, instead of PTX: `sm_75` |
-//! | `device` | profile of the device to run on, instead of the default |
-//! | `devices` | how many devices there are, instead of one |
-//! | `flags` | more options for the compiler |
-//! | `link` | more options for the linker; `-lcuda` is answered with a stand-in, as no package holds that library |
+//! | `long` | reason why only `cargo xtask programs --long` compiles the program; `cargo xtask test NAME` runs it then |
+//! | `modes` | names of [`Mode`]s to build and run, default `shared static` |
+//! | `arch` | target of nvcc for the kernels, default `compute_75` |
+//! | `code` | code in the binary instead of PTX: `sm_75` |
+//! | `device` | device profile instead of the default |
+//! | `devices` | number of devices, default one |
+//! | `flags` | additional compiler options |
+//! | `link` | additional linker options; a substitute library satisfies `-lcuda`, as no package contains the real one |
 //! | `args` | arguments of the program |
-//! | `stdout` | a line the program's standard output has to contain |
-//! | `stderr` | a text the program's standard error has to contain |
-//! | `check` | mistakes to look for while it runs, as `voltsim run --check` has them |
-//! | `mistakes` | why every check may find something, where that is the program's purpose |
-//! | `status` | exit status of the run, instead of 0 |
-//! | `seconds` | time limit of a run, instead of 60 |
+//! | `stdout` | line that the program's standard output must contain |
+//! | `stderr` | text that the program's standard error must contain |
+//! | `check` | checks of the run, as in `voltsim run --check` |
+//! | `mistakes` | reason why checks may report errors in the program |
+//! | `status` | exit status of the run, default 0 |
+//! | `seconds` | time limit of a run, default 60 |
 //!
-//! Every program checks its own numbers, prints `PASS` as its last line and exits with 0; a run with `check` may turn that into
-//! another status.
+//! Every program checks its own results, prints `PASS` as its last line and exits with 0. With `check`, the
+//! status may differ.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a program is compiled and linked.
+/// Compiler and runtime of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// nvcc 13, PTX for compute_75, `libcudart.so.13`.
     Shared,
-    /// The same with the runtime linked into the program.
+    /// nvcc 13, PTX for compute_75, statically linked runtime.
     Static,
-    /// clang 19, PTX for Volta itself (sm_70), `libcudart.so.12`.
+    /// clang 19, PTX for Volta (sm_70), `libcudart.so.12`.
     Clang,
-    /// clang 16 with CUDA 11.8, which still has texture references: PTX for Volta itself, `libcudart.so.11.0`.
+    /// clang 16 with CUDA 11.8, which still supports texture references: PTX for Volta,
+    /// `libcudart.so.11.0`.
     Clang11,
 }
 
 impl Mode {
-    /// Every mode.
+    /// All modes.
     pub const ALL: [Self; 4] = [Self::Shared, Self::Static, Self::Clang, Self::Clang11];
 
-    /// The mode's name in directives, folders and test names.
+    /// Returns the mode's name in directives, folders and test names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Shared => "shared",
@@ -61,40 +61,40 @@ impl Mode {
     }
 }
 
-/// One program.
+/// CUDA program.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// Name of the program and of its executable.
     pub name: String,
-    /// `.cu` and `.cpp` files to compile and link, the main source first.
+    /// `.cu` and `.cpp` files to compile and link, main source first.
     pub sources: Vec<PathBuf>,
-    /// Folder whose files the sources may include, when the program has one of its own.
+    /// Include folder, if the program has its own.
     pub folder: Option<PathBuf>,
-    /// How it is built and run.
+    /// Modes to build and run.
     pub modes: Vec<Mode>,
-    /// Takes too long to be compiled every time.
+    /// Excluded from routine builds because of its compile time.
     pub is_long: bool,
-    /// What nvcc compiles the kernels for: `compute_75`.
+    /// Target of nvcc: `compute_75`.
     pub arch: String,
-    /// What nvcc puts into the binary instead of PTX for `arch`: machine code.
+    /// Machine code in the binary instead of PTX for `arch`.
     pub code: Option<String>,
-    /// Profile of the device, if not the default.
+    /// Device profile, if not the default.
     pub device: Option<String>,
-    /// How many devices there are, if not one.
+    /// Number of devices, if not one.
     pub devices: Option<String>,
-    /// More options for the compiler.
+    /// Additional compiler options.
     pub flags: Vec<String>,
-    /// More options for the linker.
+    /// Additional linker options.
     pub link: Vec<String>,
     /// Arguments of the program.
     pub args: Vec<String>,
-    /// Lines that standard output has to contain.
+    /// Required lines of standard output.
     pub stdout: Vec<String>,
-    /// Texts that standard error has to contain.
+    /// Required texts in standard error.
     pub stderr: Vec<String>,
-    /// Mistakes to look for.
+    /// Checks to enable.
     pub check: Option<String>,
-    /// Why every check may find something.
+    /// Reason why checks may report errors.
     pub mistakes: Option<String>,
     /// Exit status of the run.
     pub status: i32,
@@ -102,51 +102,51 @@ pub struct Program {
     pub time_limit: Duration,
 }
 
-/// Why the catalogue cannot be read.
+/// Error of reading the catalogue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// A directive is not one of those listed above.
-    #[error("{path}:{line}: {text:?} is no directive with a value it can have")]
+    /// A directive is unknown or has an invalid value.
+    #[error("{path}:{line}: {text:?} is not a directive with a valid value")]
     Directive {
-        /// The main source.
+        /// Main source.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// The line's text.
+        /// Text of the line.
         text: String,
     },
 }
 
-/// Root of the checkout.
+/// Returns the root of the checkout.
 pub fn checkout() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().unwrap_or(tests).to_owned()
 }
 
-/// Where the programs of the checkout at `root` are.
+/// Returns the program folders of the checkout at `root`.
 fn folders(root: &Path) -> [PathBuf; 2] {
     [root.join("examples"), root.join("tests/programs")]
 }
 
-/// The folder with the headers that all programs share.
+/// Returns the folder of the shared headers.
 pub fn common_headers(root: &Path) -> PathBuf {
     root.join("examples/common")
 }
 
-/// All programs of this checkout, by name; what is wrong with them is told on standard error.
+/// Returns all programs of this checkout by name. Prints errors to standard error.
 pub fn own_programs() -> Option<Vec<Program>> {
     programs(&checkout()).map_err(|error| eprintln!("{error}")).ok()
 }
 
-/// All programs of the checkout at `root`, by name.
+/// Returns all programs of the checkout at `root` by name.
 pub fn programs(root: &Path) -> Result<Vec<Program>, Error> {
     let mut programs = Vec::new();
     for folder in folders(root) {
@@ -156,13 +156,13 @@ pub fn programs(root: &Path) -> Result<Vec<Program>, Error> {
     Ok(programs)
 }
 
-/// The folder with the micro-benchmarks and what they measure on cards.
+/// Returns the folder of the micro-benchmarks and their measurements on cards.
 pub fn micro_benchmarks(root: &Path) -> PathBuf {
     root.join("tests/micro")
 }
 
-/// The micro-benchmarks of the checkout at `root`, by name: programs that print what they measure instead of `PASS`. They share
-/// a folder with their header.
+/// Returns the micro-benchmarks of the checkout at `root` by name. They print measurements instead of
+/// `PASS` and share a folder with their header.
 pub fn micro_programs(root: &Path) -> Result<Vec<Program>, Error> {
     let folder = micro_benchmarks(root);
     let mut programs = programs_in(&folder)?;
@@ -173,7 +173,7 @@ pub fn micro_programs(root: &Path) -> Result<Vec<Program>, Error> {
     Ok(programs)
 }
 
-/// The programs that lie in `folder`, by name.
+/// Returns the programs in `folder` by name.
 fn programs_in(folder: &Path) -> Result<Vec<Program>, Error> {
     let mut programs = Vec::new();
     for path in entries(folder)? {
@@ -184,11 +184,11 @@ fn programs_in(folder: &Path) -> Result<Vec<Program>, Error> {
     Ok(programs)
 }
 
-/// The program at `path`: a source, or a folder with a source of the folder's name.
+/// Reads the program at `path`: a source, or a folder with a source of the folder's name.
 fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
     let is_folder = path.is_dir();
     let main = if is_folder { path.join(name).with_extension("cu") } else { path.to_owned() };
-    // The demo's host program is plain C; its PTX lies beside it.
+    // The demo's host program is plain C with a separate PTX file.
     if !has_extension(&main, &["cu"]) || !main.exists() || main.with_extension("c").exists() {
         return Ok(None);
     }
@@ -256,23 +256,23 @@ impl Program {
         Some(())
     }
 
-    /// The executable of this program in `mode`, below `programs`, the folder of all compiled programs.
+    /// Returns the path of the executable in `mode`, below `programs`, the folder of all compiled programs.
     pub fn executable(&self, programs: &Path, mode: Mode) -> PathBuf {
         programs.join(mode.name()).join(&self.name)
     }
 }
 
-/// Name of the program at `path`, unless the path is hidden or not text.
+/// Returns the name of the program at `path`, unless the path is hidden or not UTF-8.
 fn name_of(path: &Path) -> Option<&str> {
     path.file_stem()?.to_str().filter(|name| !name.starts_with('.'))
 }
 
-/// Whether `path` ends with one of `extensions`.
+/// Returns whether `path` ends with one of `extensions`.
 pub fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     path.extension().and_then(|extension| extension.to_str()).is_some_and(|found| extensions.contains(&found))
 }
 
-/// The entries of `folder`, sorted.
+/// Returns the sorted entries of `folder`.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let read =
         || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>();

@@ -1,5 +1,5 @@
-//! Shared by the suites that span crates and `cargo xtask`: the catalogue of CUDA programs, rules for texts, the
-//! book, the graph of modules.
+//! Code shared by the cross-crate suites and `cargo xtask`: the catalogue of CUDA programs, rules for texts,
+//! the book, and the module graph.
 
 pub mod book;
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! The rule of ARCHITECTURE.md on which crate may depend on which, and that cargo compiles what they depend on once.
+//! Dependency rule of ARCHITECTURE.md, and single compilation of shared dependencies.
 
 #![allow(clippy::expect_used, reason = "helpers of tests, where a panic is the report")]
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Each top-level folder and the other folders whose crates its own crates may depend on; `None` means all.
+/// Allowed dependencies of the crates in each top-level folder, by folder; `None` means all.
 const RULE: [(&str, Option<&[&str]>); 10] = [
     ("checkpoint", Some(&[])),
     ("warp-stream", Some(&[])),
@@ -30,13 +30,14 @@ fn metadata() -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
 }
 
-/// The first folder below `root` on the way to `path`.
+/// Returns the first folder below `root` in `path`.
 fn top_folder<'a>(root: &Path, path: &'a Path) -> &'a str {
     let below = path.strip_prefix(root).expect("the crate lies in the workspace");
     below.components().next().and_then(|folder| folder.as_os_str().to_str()).expect("the crate has a folder")
 }
 
-/// Every dependency of a crate of ours on a crate of ours: (crate, its folder, folder of the other, the other).
+/// Returns every dependency between workspace crates: crate, its folder, folder of the dependency,
+/// dependency.
 fn arrows() -> Vec<(String, String, String, String)> {
     let metadata = metadata();
     let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
@@ -56,7 +57,7 @@ fn arrows() -> Vec<(String, String, String, String)> {
 }
 
 #[test]
-fn crates_depend_only_on_those_they_may_know() {
+fn crates_have_only_allowed_dependencies() {
     let arrows = arrows();
     assert!(!arrows.is_empty());
     let wrong: Vec<String> = arrows
@@ -72,7 +73,7 @@ fn crates_depend_only_on_those_they_may_know() {
 }
 
 #[test]
-fn nothing_depends_on_the_command_the_suites_or_the_fronts() {
+fn no_crate_depends_on_command_suites_or_fronts() {
     for (name, from, to, dependency) in arrows() {
         // `cargo xtask` shares the catalogue of programs with the suites.
         let shares_catalogue = from == "xtask" && to == "tests";
@@ -83,8 +84,8 @@ fn nothing_depends_on_the_command_the_suites_or_the_fronts() {
     }
 }
 
-/// The features with which each crate that these options of `cargo tree` name, or that those depend on, is compiled for the
-/// machine; those of procedural macros are left out.
+/// Returns the features of each host crate selected by these options of `cargo tree`, including
+/// dependencies but not procedural macros.
 fn features(options: &[&str]) -> BTreeMap<String, String> {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -111,7 +112,7 @@ fn features(options: &[&str]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_command_and_the_libraries_and_the_tests_share_what_is_compiled() {
+fn command_libraries_and_tests_share_compiled_dependencies() {
     let libraries = features(&["--package", "cudart-shim"]);
     assert!(libraries.keys().any(|package| package.starts_with("functional ")), "{libraries:?}");
     for others in [["--package", "voltsim"].as_slice(), &["--workspace"]] {

@@ -1,8 +1,8 @@
-//! Launches that are timed alone, with cold caches and after a warm-up, and what a plan and its sweep estimate, beside a run that
-//! is timed as a whole.
+//! Accuracy of partial timed runs: single launches with cold caches and after a warm-up, plans and sweeps,
+//! compared with a full timed run.
 //!
-//! `cargo xtask test` compiles the programs and says where they are. One program is looked at whenever the suite runs; with
-//! `VOLTSIM_TEST_EVERY_PARTIAL=1` all that are listed here are, and the tables that are printed have them all.
+//! `cargo xtask test` compiles the programs and gives their location. By default the suite tests one
+//! program; `VOLTSIM_TEST_EVERY_PARTIAL=1` tests and tabulates all.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use voltsim_tests::catalogue::{self, Program};
 
-/// The folder with the compiled programs.
+/// Folder of the compiled programs.
 const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
-/// The `voltsim` command.
+/// Path of the `voltsim` command.
 const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
-/// Set: every program of the list is looked at.
+/// Set to test every program.
 const EVERY: &str = "VOLTSIM_TEST_EVERY_PARTIAL";
 
-/// Examples of several launches with arguments, and how far cycles of a warm launch may be off. Per cent.
+/// Examples of several launches with arguments, and the allowed error of a warm launch's cycles in percent.
 const CASES: [(&str, &[&str], f64); 11] = [
     ("heat", &[], 5.0),
     ("heat", &["600"], 5.0),
@@ -32,8 +32,9 @@ const CASES: [(&str, &[&str], f64); 11] = [
     ("transpose", &[], 5.0),
 ];
 
-/// Examples with arguments, and how far the share of half of a launch's CTAs, those in its middle, may be off when they are timed
-/// alone and warm. Per cent. The fewer waves of CTAs there are, the more counts that the first begin together and the last end alone.
+/// Examples with arguments, and the allowed error in percent for the middle half of a launch's CTAs, timed
+/// alone and warm. With few waves of CTAs, the joint start of the first and the isolated end of the last
+/// matter more.
 const WINDOWS: [(&str, &[&str], f64); 5] = [
     ("saxpy", &[], 15.0),
     ("saxpy", &["4194304"], 5.0),
@@ -42,7 +43,8 @@ const WINDOWS: [(&str, &[&str], f64); 5] = [
     ("vector_add", &[], 60.0),
 ];
 
-/// Programs of many launches, and how far the estimate of a sweep may be off, with a tenth of the instructions too. Per cent.
+/// Programs of many launches, and the allowed error of a sweep's estimate in percent, also with a tenth of
+/// the instructions.
 const PLANNED: [(&str, &[&str], f64); 14] = [
     ("heat", &[], 5.0),
     ("bfs", &[], 5.0),
@@ -60,17 +62,18 @@ const PLANNED: [(&str, &[&str], f64); 14] = [
     ("thrust_algorithms", &[], 5.0),
 ];
 
-/// Sweeps of each: until the estimate is good enough by its own bound, and with no more than a tenth of the instructions.
+/// Sweeps of each program: until the estimate meets its own bound, and with at most a tenth of the
+/// instructions.
 const SWEEPS: [&[&str]; 2] = [&[], &["--budget", "10%", "--within", "0.1%"]];
 
-/// Those of them whose launches come in another order in each run, and so other plans: threads of the host make them, or a graph has
-/// branches, which are streams.
+/// Programs whose launch order, and hence plan, differs between runs: host threads launch kernels, or graph
+/// branches use streams.
 const IN_ANY_ORDER: [&str; 2] = ["host_threads", "graph_capture"];
 
-/// The one that is looked at whenever the suite runs.
+/// Default program.
 const USUAL: &str = "heat";
 
-/// Launches of a program that are timed alone, at most.
+/// Limit of launches of a program that are timed alone.
 const SAMPLES: usize = 4;
 
 fn main() -> ExitCode {
@@ -83,7 +86,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, warmed.chain(windows).chain(planned).collect()).exit_code()
 }
 
-/// Compares what is timed of a program with a run that is timed as a whole; a deviation above the bound, per cent, is a failure.
+/// Compares partial runs of a program with a full timed run. An error above the bound in percent is a
+/// failure.
 type Compare = fn(&Runs<'_>, f64) -> Result<(), Failed>;
 
 fn trials(
@@ -112,7 +116,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// A program with what starts it.
+/// Program with its runner.
 struct Runs<'a> {
     command: PathBuf,
     executable: PathBuf,
@@ -120,7 +124,7 @@ struct Runs<'a> {
     folder: tempfile::TempDir,
 }
 
-/// A launch of a timed run.
+/// Launch of a timed run.
 struct Launch {
     kernel: String,
     ctas: u64,
@@ -131,7 +135,7 @@ struct Launch {
 type Launches = BTreeMap<u64, Launch>;
 
 impl<'a> Runs<'a> {
-    /// Those of a program; what they lack, if it is not compiled.
+    /// Returns the runs of a program, or the reason why it is not compiled.
     fn of(program: &'a Program) -> Result<Result<Runs<'a>, Completion>, Failed> {
         let place = |name| std::env::var_os(name).map(PathBuf::from);
         let (Some(programs), Some(command)) = (place(PROGRAMS), place(COMMAND)) else {
@@ -150,7 +154,7 @@ impl<'a> Runs<'a> {
         if status.success() { Ok(()) } else { Err(format!("{command:?} ends with {status}").into()) }
     }
 
-    /// The launches that are timed with these options, one after the other.
+    /// Returns the launches timed with these options, in order.
     fn timed(&self, options: &[&str]) -> Result<Launches, Failed> {
         let file = self.folder.path().join("run.json");
         let mut command = Command::new(&self.command);
@@ -167,29 +171,29 @@ impl<'a> Runs<'a> {
         Ok(launches.filter_map(read).collect())
     }
 
-    /// Makes a plan, and gives it.
+    /// Makes and returns a plan.
     fn plan(&self) -> Result<String, Failed> {
         let mut plan = Command::new(&self.command);
         self.run(plan.args(["plan", "--"]).arg(&self.executable).args(&self.program.args))?;
         Ok(std::fs::read_to_string(self.folder.path().join("plan.toml"))?)
     }
 
-    /// Cycles of a launch that is timed alone, or of some of its CTAs (`launch=N,ctas=A..B`).
+    /// Returns the cycles of a launch that is timed alone, or of some of its CTAs (`launch=N,ctas=A..B`).
     fn alone(&self, only: &str, warm_up: Option<&str>) -> Result<f64, Failed> {
         let warm_up = warm_up.iter().flat_map(|extent| ["--warm-up", extent]);
         let options: Vec<&str> = ["--only", only].into_iter().chain(warm_up).collect();
         let launches = self.timed(&options)?;
-        let launch = launches.first_key_value().ok_or_else(|| format!("{only}: it was not timed"))?;
+        let launch = launches.first_key_value().ok_or_else(|| format!("{only}: the launch was not timed"))?;
         Ok(launch.1.cycles)
     }
 
-    /// The program with its arguments.
+    /// Returns the program with its arguments.
     fn name(&self) -> String {
         [std::slice::from_ref(&self.program.name), &self.program.args].concat().join(" ")
     }
 }
 
-/// Times launches of a program alone, and compares their cycles with those that they have in the whole run.
+/// Times launches of a program alone, and compares their cycles with the full run.
 fn warmed(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let full = runs.timed(&[])?;
     let name = runs.name();
@@ -214,7 +218,8 @@ fn warmed(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     if off.abs() > bound { Err(format!("warm launches are {off:.1} % off").into()) } else { Ok(()) }
 }
 
-/// Times the CTAs in the middle of the last launch, half of them, and compares twice their cycles with those of the launch.
+/// Times the middle half of the last launch's CTAs, and compares twice their cycles with the launch's
+/// cycles.
 fn warmed_window(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let full = runs.timed(&[])?;
     let (number, Launch { ctas, cycles, .. }) = full.last_key_value().ok_or("nothing was timed")?;
@@ -235,12 +240,12 @@ fn warmed_window(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     if off.abs() > bound { Err(format!("a warm window is {off:.1} % off").into()) } else { Ok(()) }
 }
 
-/// Plans a program and sweeps it, and compares the estimates with the cycles of the whole run.
+/// Plans and sweeps a program, and compares the estimates with the cycles of the full run.
 fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let full: f64 = runs.timed(&[])?.values().map(|launch| launch.cycles).sum();
     let plan = runs.plan()?;
     if !IN_ANY_ORDER.contains(&runs.program.name.as_str()) && plan != runs.plan()? {
-        return Err("a second plan is not the same".into());
+        return Err("a second plan differs".into());
     }
     let offs = SWEEPS.map(|options| estimated(runs, options, full));
     for off in offs {
@@ -252,7 +257,7 @@ fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Sweeps a plan, and says how far the estimate is off. Per cent.
+/// Sweeps a plan. Returns the error of the estimate in percent.
 fn estimated(runs: &Runs<'_>, options: &[&str], full: f64) -> Result<f64, Failed> {
     runs.run(Command::new(&runs.command).args(["sweep", "plan.toml"]).args(options))?;
     let file = runs.folder.path().join("plan.results/estimate.json");
@@ -271,12 +276,13 @@ fn estimated(runs: &Runs<'_>, options: &[&str], full: f64) -> Result<f64, Failed
     Ok(off)
 }
 
-/// How far cycles are off. Per cent.
+/// Returns the relative error of cycles in percent.
 fn off(full: f64, alone: f64) -> f64 {
     (alone / full - 1.0) * 100.0
 }
 
-/// Cycles in the whole run; how far those alone are off, cold, after some CTAs, after a launch and after all.
+/// Prints the cycles of the full run and the errors of isolated launches: cold, after some CTAs, after a
+/// launch and after all.
 fn print_row(name: &str, [full, cold, some, one, all]: [f64; 5]) {
     let [cold, some, one, all] = [cold, some, one, all].map(|cycles| off(full, cycles));
     println!(

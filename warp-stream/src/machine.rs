@@ -241,8 +241,8 @@ impl Registers {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 /// A machine instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineInstruction {
     /// Bytes from the start of the kernel's code.
     pub address: u32,

@@ -1,8 +1,8 @@
-//! Contents of any length in a [frame](crate::frame), each stretch of 64 KB stored once, however often it comes again.
+//! Deduplicated contents of any length in a [frame](crate::frame), in chunks of 64 KB.
 //!
-//! Two sections: the stretches, one behind the other, compressed where that pays; and a table that says where each is and
-//! what its hash is. A content is known by the [numbers](Content) of its stretches. Contents are read in any order, and no
-//! more of the file than they take.
+//! Two sections hold the chunks, compressed if that saves space, and a table with the position and hash of
+//! each. A [`Content`] lists its chunks' indices. Contents can be read in any order, and reading one
+//! touches only its part of the file.
 
 mod reader;
 mod writer;
@@ -19,9 +19,9 @@ use crate::codec::CodecError;
 use crate::compression::CompressionError;
 use crate::frame::{self, FileError, Schema};
 
-/// Bytes of a stretch; the last of a content is shorter.
-pub const STRETCH: usize = 64 << 10;
-/// Sections that contents take.
+/// Bytes of a chunk, except a content's last.
+pub const CHUNK: usize = 64 << 10;
+/// Number of sections for contents.
 pub const SECTIONS: usize = 2;
 
 fn schema() -> Schema {
@@ -34,36 +34,38 @@ fn table_schema() -> Schema {
     )
 }
 
-/// The name of the section with the table.
+/// Returns the name of the table's section.
 fn table(name: &str) -> String {
     format!("{name}.table")
 }
 
-/// What was stored: its length, and its stretches in order.
+/// Stored content: its length and its chunks in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Content {
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Positions in the table.
-    pub stretches: Vec<u32>,
+    /// Indices in the table.
+    #[serde(rename = "stretches")]
+    pub chunks: Vec<u32>,
 }
 
-/// Where a stretch is.
+/// Table entry of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stretch {
-    /// Where it begins in the section, in bytes.
+struct ContentChunk {
+    /// Offset in the section, in bytes.
     offset: u64,
-    /// Bytes it takes there: fewer than it has if it is compressed.
+    /// Stored length in bytes, less than `length` if compressed.
     stored: u32,
-    /// Bytes it has.
+    /// Length in bytes.
     length: u32,
-    /// Hash of those that it has: the same content is stored once.
+    /// Hash of the decompressed bytes, for deduplication.
     hash: [u8; blake3::OUT_LEN],
-    /// Hash of those that it takes: damage may leave what they decompress to as it was, and is noticed all the same.
+    /// Hash of the stored bytes. Some damage does not change the decompressed bytes, but is detected by
+    /// this hash.
     stored_hash: [u8; blake3::OUT_LEN],
 }
 
-/// Why contents could not be written or read.
+/// Error of writing or reading contents.
 #[derive(Debug, Error)]
 pub enum ContentError {
     /// The file could not be written or read, or the table is damaged.
@@ -72,20 +74,20 @@ pub enum ContentError {
     /// The table cannot be encoded.
     #[error(transparent)]
     Encode(CodecError),
-    /// A stretch, or the table, is not as it must be.
+    /// A chunk or the table is damaged.
     #[error("{}: contents at byte {offset}: {reason}", path.display())]
     Damaged {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Where in the file, in bytes.
+        /// Offset in the file, in bytes.
         offset: usize,
-        /// What is wrong.
+        /// Damage.
         reason: Reason,
     },
 }
 
 impl ContentError {
-    /// What the user can do.
+    /// Returns advice for the user.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::File(error) => error.remedy(),
@@ -95,28 +97,28 @@ impl ContentError {
     }
 }
 
-/// What is wrong with contents.
+/// Damage of contents.
 #[derive(Debug, Error)]
 pub enum Reason {
     /// The table cannot be decoded.
     #[error("the table: {0}")]
     Table(#[from] CodecError),
-    /// A stretch lies outside of the section, or has lengths that cannot be.
-    #[error("stretch {0} cannot be where the table has it")]
+    /// A chunk lies outside of the section, or has impossible lengths.
+    #[error("chunk {0} has an impossible position")]
     Place(usize),
-    /// There is no such stretch.
-    #[error("there is no stretch {0}")]
+    /// The chunk does not exist.
+    #[error("there is no chunk {0}")]
     Missing(u32),
-    /// A stretch does not hold what it should.
-    #[error("stretch {0} does not match its hash")]
+    /// A chunk does not match its hash.
+    #[error("chunk {0} does not match its hash")]
     Hash(u32),
-    /// A stretch cannot be decompressed.
+    /// A chunk cannot be decompressed.
     #[error(transparent)]
     Compression(#[from] CompressionError),
-    /// The stretches of a content are not as long as the content.
+    /// The chunks of a content do not add up to its length.
     #[error("{found} bytes instead of {expected}")]
     Length {
-        /// Bytes of the stretches.
+        /// Bytes of the chunks.
         found: u64,
         /// Bytes of the content.
         expected: u64,

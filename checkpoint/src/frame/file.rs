@@ -1,4 +1,4 @@
-//! Frames in files, of which only the parts that are used are read.
+//! Frames in files, read section by section.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,29 +11,29 @@ use thiserror::Error;
 use super::{FrameError, Index, Reason, Schema, TABLE};
 use crate::atomic_file::{Durability, Unfinished};
 
-/// Bytes that are copied at a time where a whole file is read.
+/// Bytes per copy when reading a whole file.
 const PIECE: usize = 1 << 20;
 
-/// Why a frame's file could not be written or read.
+/// Error of writing or reading a frame's file.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot {action} {}: {error}", path.display())]
     Io {
-        /// What was tried: "write", "open".
+        /// Failed action, such as "write" or "open".
         action: &'static str,
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         error: io::Error,
     },
-    /// The file is damaged or of another program, or its sections are not as announced.
+    /// The file is damaged or has another format, or its sections differ from the announced ones.
     #[error("{}: {error}", path.display())]
     Frame {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Where and why.
+        /// Offset and reason.
         #[source]
         error: FrameError,
     },
@@ -48,16 +48,16 @@ impl FileError {
         move |error| Self::Frame { path: path.to_owned(), error }
     }
 
-    /// What the user can do.
+    /// Returns advice for the user.
     pub fn remedy(&self) -> Option<&'static str> {
         use io::ErrorKind;
         match self {
             Self::Io { error, .. } => match error.kind() {
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(
-                    "free space, or write to a folder on another disk; the file of before is still there",
-                ),
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                    Some("free space, or write to a folder on another disk; the previous file is unchanged")
+                }
                 ErrorKind::FileTooLarge => {
-                    Some("raise the limit of file sizes (ulimit -f); the file of before is still there")
+                    Some("raise the limit of file sizes (ulimit -f); the previous file is unchanged")
                 }
                 ErrorKind::NotFound => Some("check the path"),
                 ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -70,24 +70,24 @@ impl FileError {
     }
 }
 
-/// A frame's file that is open for reading.
+/// Frame's file, open for reading.
 ///
-/// Head and table are kept from when the file was opened. Contents are copied from the file before
-/// they are compared with their hashes, and nothing else is given out: a file that another program
-/// shortens or writes over meanwhile is an error, or has no effect.
+/// Keeps the header and table from opening. Contents are copied from the file and then verified against
+/// their hashes, and only verified bytes are returned. Thus concurrent truncation or overwriting by other
+/// programs is an error or has no effect.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
     file: fs::File,
-    /// Head and table as they stand in the file.
+    /// Header and table.
     beginning: Vec<u8>,
     index: Index,
 }
 
 impl File {
-    /// Opens the file at `path` and checks its head and its table.
+    /// Opens the file at `path` and verifies its header and table.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        // Opening something else, such as a pipe, could wait for ever.
+        // Opening another kind of file, such as a pipe, could block forever.
         let metadata = fs::metadata(path).map_err(FileError::io("open", path))?;
         if !metadata.is_file() {
             return Err(FileError::io("open", path)(io::Error::other("not a file")));
@@ -107,7 +107,7 @@ impl File {
         Ok(Self { path: path.to_owned(), file, beginning, index })
     }
 
-    /// The undamaged contents of a section that follows `schema`.
+    /// Returns the verified contents of a section with schema `schema`.
     pub fn section(&self, name: &str, schema: Schema) -> Result<Vec<u8>, FileError> {
         let entry = self.index.find(name, schema).map_err(FileError::frame(&self.path))?;
         let mut contents = Vec::new();
@@ -116,12 +116,12 @@ impl File {
         Ok(contents)
     }
 
-    /// Where a section that follows `schema` lies, in bytes. Its parts have hashes of their own.
+    /// Returns the byte range of a section with schema `schema`, whose parts have their own hashes.
     pub fn place(&self, name: &str, schema: Schema) -> Result<Range<usize>, FileError> {
         self.index.place(name, schema).map_err(FileError::frame(&self.path))
     }
 
-    /// Copies bytes of the file, which must be compared with a hash afterwards.
+    /// Copies bytes of the file, which the caller must verify against a hash.
     pub fn read(&self, bytes: Range<usize>, to: &mut Vec<u8>) -> Result<(), FileError> {
         to.resize(bytes.len(), 0);
         self.read_exact(bytes.start, to)
@@ -137,12 +137,12 @@ impl File {
         })
     }
 
-    /// Compares the whole file with its hashes.
+    /// Verifies the whole file against its hashes.
     pub fn check(&self) -> Result<(), FileError> {
         self.each_piece(|_| Ok(()))
     }
 
-    /// Writes a copy of the file, which appears at `path` when it is whole and matches its hashes.
+    /// Writes a copy of the file, which appears at `path` once complete and verified.
     pub fn copy_to(&self, path: &Path, durability: Durability) -> Result<(), FileError> {
         let writing = |error| FileError::io("write", path)(error);
         let unfinished = Unfinished::create(path).map_err(writing)?;
@@ -152,8 +152,7 @@ impl File {
         unfinished.finish(durability).map_err(writing)
     }
 
-    /// Gives out the sections piece by piece, in their order, each compared with its hash when it is
-    /// over.
+    /// Passes the sections on in pieces in file order, and verifies the hash at each section's end.
     fn each_piece(&self, mut piece: impl FnMut(&[u8]) -> Result<(), FileError>) -> Result<(), FileError> {
         let mut bytes = vec![0; PIECE];
         for entry in &self.index.entries {
@@ -169,7 +168,7 @@ impl File {
         Ok(())
     }
 
-    /// Where the file is, or was when it was opened.
+    /// Returns the path at which the file was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! Frames of any size: sections go to the file as they are made, and the file has its name when it is whole.
+//! Streaming writer of frames of any size.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -6,26 +6,27 @@ use std::path::Path;
 use super::{ENTRY, FileError, FrameError, Reason, Schema, TABLE, Table, TableHash};
 use crate::atomic_file::{self, Durability, Unfinished};
 
-/// What small pieces are gathered to before they are written.
+/// Buffer size for small writes.
 const BUFFER: usize = 64 << 10;
 
-/// A frame's file that is being written, under a temporary name beside its own. If it is dropped before it is finished,
-/// it is removed, and what has the name stays. A process that is killed leaves the temporary file, which
-/// [`is_temporary`](crate::atomic_file::is_temporary) knows.
+/// Writer of a frame's file under a temporary name beside the final one. Dropping an unfinished writer
+/// removes the temporary file and keeps any existing file. A killed process leaves the temporary file,
+/// which [`is_temporary`](crate::atomic_file::is_temporary) recognises.
 ///
-/// Sections are written one after the other: each is begun, and what is written then ([`Write`]) is its contents.
+/// Sections are written in sequence: `begin` starts a section, and subsequent writes ([`Write`]) are its
+/// contents.
 #[derive(Debug)]
 pub struct FileWriter {
     unfinished: Unfinished,
     buffer: Vec<u8>,
     table: Table,
-    /// Sections the table has room for.
+    /// Announced sections.
     announced: usize,
-    /// The section that is being written.
+    /// Current section.
     section: Option<Contents>,
-    /// Bytes of the file so far.
+    /// Bytes written so far.
     position: u64,
-    /// Why a write failed: nobody knows what is in the file since.
+    /// Error of a failed write, after which the file's contents are unknown.
     failure: Option<io::ErrorKind>,
 }
 
@@ -35,23 +36,23 @@ struct Contents {
     hasher: blake3::Hasher,
 }
 
-/// A file that has been written.
+/// Written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// What tells it from every other file.
+    /// Hash that identifies the file.
     pub hash: TableHash,
 }
 
 impl FileWriter {
-    /// A file of `sections` sections that will have the name `path`. Removes what killed writers left in the folder an
-    /// hour ago or more.
+    /// Creates a file with `sections` sections that will be renamed to `path`. Removes abandoned files from
+    /// the folder.
     pub fn create(path: &Path, sections: usize) -> Result<Self, FileError> {
         atomic_file::remove_abandoned(atomic_file::folder_of(path));
         let unfinished = Unfinished::create(path).map_err(FileError::io("write", path))?;
         let position = (TABLE + ENTRY * sections) as u64;
-        // Head and table are written when they are known.
+        // Header and table are written last.
         unfinished.file().seek(SeekFrom::Start(position)).map_err(FileError::io("write", path))?;
         Ok(Self {
             unfinished,
@@ -64,7 +65,7 @@ impl FileWriter {
         })
     }
 
-    /// Ends the section before, if there is one, and begins the next.
+    /// Ends the current section, if any, and begins the next.
     pub fn begin(&mut self, name: &str, schema: Schema) -> Result<(), FileError> {
         self.end_section();
         let written = self.table.names.len() + 1;
@@ -77,27 +78,27 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Adds to the section that was begun last. After an error the file cannot be finished.
+    /// Adds to the current section. After an error, the file cannot be finished.
     pub fn append(&mut self, contents: &[u8]) -> Result<(), FileError> {
         self.write_all(contents).map_err(FileError::io("write", self.path()))
     }
 
-    /// Bytes of the file so far: where in the file the next byte will stand.
+    /// Returns the number of bytes so far, which is the offset of the next byte.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Bytes of the section that is being written so far.
+    /// Returns the length of the current section so far, in bytes.
     pub fn section_length(&self) -> u64 {
         self.section.as_ref().map_or(0, |section| self.position - section.start)
     }
 
-    /// The path the file will have.
+    /// Returns the final path.
     pub fn path(&self) -> &Path {
         self.unfinished.path()
     }
 
-    /// Ends the last section, writes the table, and gives the file its name.
+    /// Ends the last section, writes the table, and renames the file.
     pub fn finish(mut self, durability: Durability) -> Result<Written, FileError> {
         self.end_section();
         let written = self.table.names.len();
@@ -120,7 +121,7 @@ impl FileWriter {
         file.write_all(head)
     }
 
-    /// Passes bytes on to the file, those of the buffer first.
+    /// Writes the buffer and then `bytes` to the file.
     fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Some(kind) = self.failure {
             return Err(kind.into());
@@ -143,7 +144,7 @@ impl FileWriter {
     }
 }
 
-/// Adds to the section, as [`FileWriter::append`] does.
+/// Adds to the section like [`FileWriter::append`].
 impl Write for FileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.section.is_none() {

@@ -1,4 +1,4 @@
-//! The table of an image's chunks.
+//! Table of an image's chunks.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use super::{ImageError, PAGE, Reason, section};
 use crate::codec;
 use crate::frame::{File, Schema};
 
-/// Pages of a full chunk. Larger ones compress hardly better; smaller ones leave less to decompress where only some
-/// pages of a file of before are used.
+/// Pages of a full chunk. Larger chunks compress hardly better. Smaller chunks cost less decompression if
+/// only some pages of an earlier file are needed.
 pub const CHUNK_PAGES: usize = 128;
 
-/// Bytes of a table that is decoded: one of 10 TB of pages.
+/// Limit of a decoded table in bytes, for 10 TB of pages.
 const LIMIT: usize = 1 << 31;
 
-/// A page's content: two contents with the same hash are taken for the same.
+/// Hash of a page. Pages with equal hashes are treated as equal.
 pub type PageHash = [u8; 16];
 
 pub fn page_hash(page: &[u8]) -> PageHash {
@@ -39,38 +39,38 @@ pub fn chunks_schema() -> Schema {
 /// Pages that are stored together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// Where it begins in the section, in bytes.
+    /// Offset in the section, in bytes.
     pub offset: u64,
-    /// Bytes it takes.
+    /// Stored length in bytes.
     pub length: u64,
-    /// Pages it holds.
+    /// Number of pages.
     pub pages: u32,
-    /// Whether it is compressed.
+    /// Compression flag.
     pub compressed: bool,
-    /// Hash of the bytes it takes.
+    /// Hash of the stored bytes.
     pub hash: [u8; blake3::OUT_LEN],
 }
 
 impl Chunk {
-    /// Bytes of the pages.
+    /// Returns the number of bytes of the pages.
     pub fn size(&self) -> usize {
         self.pages as usize * PAGE
     }
 }
 
-/// The pages that a file holds.
+/// Chunks of a file.
 #[derive(Debug)]
 pub struct Chunks {
-    /// Where they are.
+    /// Table.
     pub table: Vec<Chunk>,
-    /// [Hashes](PageHash) of the pages, in their order.
+    /// [Hashes](PageHash) of the pages in order.
     pub hashes: Vec<u8>,
-    /// Where the section begins in the file, in bytes.
+    /// Offset of the section in the file, in bytes.
     pub start: usize,
 }
 
 impl Chunks {
-    /// Those of an image in a file, with every number checked.
+    /// Reads and checks the chunks of an image in a file.
     pub fn read(file: &File, name: &str) -> Result<Self, ImageError> {
         let pages = file.place(&section(name, "pages"), pages_schema())?;
         let hashes = file.section(&section(name, "hashes"), hashes_schema())?;
@@ -90,14 +90,14 @@ impl Chunks {
     }
 }
 
-const OTHER_DATA: &str = "other data stand before it";
+const OTHER_DATA: &str = "other data precede it";
 
 fn impossible(index: usize, reason: &'static str) -> Reason {
     Reason::Entry { what: "chunk", index, reason }
 }
 
-/// Chunks lie one behind the other, with less than a page between them. Gives these gaps, by the chunk
-/// behind each, which must be zeros.
+/// Checks that chunks are consecutive, with gaps of less than a page. Returns the gaps, which must be zero,
+/// with the index of the following chunk.
 fn check(table: &[Chunk], pages: &Range<usize>, hashes: &[u8]) -> Result<Vec<(usize, Range<usize>)>, Reason> {
     let (mut end, mut gaps) = (0, Vec::new());
     for (index, chunk) in table.iter().enumerate() {
@@ -115,7 +115,7 @@ fn check(table: &[Chunk], pages: &Range<usize>, hashes: &[u8]) -> Result<Vec<(us
         }
         let offset = usize::try_from(chunk.offset).ok();
         let Some(offset) = offset.filter(|offset| (end..=pages.len()).contains(offset)) else {
-            return wrong("it is outside of the pages or within the chunk before it");
+            return wrong("it is outside of the pages or overlaps the previous chunk");
         };
         if offset - end >= PAGE {
             return wrong(OTHER_DATA);
@@ -124,7 +124,7 @@ fn check(table: &[Chunk], pages: &Range<usize>, hashes: &[u8]) -> Result<Vec<(us
             gaps.push((index, pages.start + end..pages.start + offset));
         }
         if chunk.length > (pages.len() - offset) as u64 {
-            return wrong("it ends behind the pages");
+            return wrong("it ends after the pages");
         }
         end = offset + chunk.length as usize;
     }

@@ -1,4 +1,4 @@
-//! Images from one file to another, chunk by chunk as they are stored.
+//! Copying of images between files, chunk by chunk in stored form.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,16 +9,17 @@ use super::save::{append, describe};
 use super::{ImageError, section};
 use crate::frame::{File, FileWriter, TableHash};
 
-/// The files in the folder of `file` that hold pages of its image.
+/// Returns the files in the folder of `file` that hold pages of its image.
 pub fn bases(file: &File, name: &str) -> Result<Vec<Base>, ImageError> {
     Ok(Map::read(file, name)?.bases)
 }
 
-/// A chunk: number of its file, as runs have it, and its own.
+/// Chunk's identity: index of its file, as in runs, and its index there.
 type Number = (u32, u64);
 
-/// Adds the image of a file to another file, with every chunk compared with its hash. Files of before that hold pages of it and are in
-/// `renewed` are still needed, under their names, with the hashes that they have there; of others the chunks that are used are copied.
+/// Copies the image of a file into another file and verifies every chunk. Earlier files in `renewed` remain
+/// referenced under their names, with their new hashes. From other earlier files, the used chunks are
+/// copied.
 pub fn copy(
     writer: &mut FileWriter,
     file: &File,
@@ -49,20 +50,20 @@ fn number(place: &Place) -> Number {
     (place.file, place.chunk)
 }
 
-/// Of each chunk of a file, how many pages are in those before it.
+/// Returns for each chunk of a file the number of pages before it.
 fn first_pages(chunks: &Chunks) -> Vec<usize> {
     let pages = |sum: &mut usize, chunk: &Chunk| Some(std::mem::replace(sum, *sum + chunk.pages as usize));
     chunks.table.iter().scan(0, pages).collect()
 }
 
-/// What has been copied.
+/// Chunks copied so far.
 #[derive(Default)]
 struct Copied {
     table: Vec<Chunk>,
     hashes: Vec<u8>,
-    /// Which chunk of the new file each is.
+    /// New index of each chunk.
     numbers: BTreeMap<Number, u64>,
-    /// Bytes of the chunk that was copied last.
+    /// Bytes of the most recently copied chunk.
     bytes: Vec<u8>,
 }
 
@@ -88,7 +89,7 @@ impl Copied {
         Ok(())
     }
 
-    /// The map of the image in the new file.
+    /// Returns the map of the image in the new file.
     fn map(&self, old: &Map, renewed: &HashMap<TableHash, TableHash>) -> Map {
         let mut bases = Vec::new();
         let mut files = HashMap::new();

@@ -1,4 +1,4 @@
-//! Which pages stand at which addresses.
+//! Map from addresses to stored pages.
 
 use std::ops::Range;
 
@@ -9,41 +9,41 @@ use super::{ImageError, PAGE, Reason, section};
 use crate::codec;
 use crate::frame::{File, Schema, TableHash};
 
-/// Bytes of a map that is decoded: one of 200 GB in which no two pages are together.
+/// Limit of a decoded map in bytes, for 200 GB without adjacent pages.
 const LIMIT: usize = 1 << 31;
 
 pub fn schema() -> Schema {
     Schema::of("map of memory: regions, bases, runs of address, file, chunk, slot, pages; version 1")
 }
 
-/// A file of before, in the same folder, that holds pages.
+/// Earlier file in the same folder that holds pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
-    /// Its name in the folder.
+    /// Name in the folder.
     pub file: String,
-    /// What tells it from a file that has taken its name.
+    /// Hash that distinguishes the file from a replacement.
     pub hash: TableHash,
 }
 
-/// Where a page is stored.
+/// Position of a stored page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
-    /// The file: 0 is the one that the map is in, others are the bases from 1 on.
+    /// File index: 0 is the map's file, and 1 and above are the bases.
     pub file: u32,
-    /// The chunk of the file.
+    /// Chunk index in the file.
     pub chunk: u64,
-    /// The page of the chunk.
+    /// Page index in the chunk.
     pub slot: u32,
 }
 
-/// Pages at consecutive addresses that are stored together.
+/// Pages that are consecutive in memory and in storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Where the first stands in memory.
+    /// Address of the first page.
     pub address: u64,
-    /// Where the first is stored.
+    /// Stored position of the first page.
     pub place: Place,
-    /// How many there are.
+    /// Number of pages.
     pub pages: u32,
 }
 
@@ -52,7 +52,7 @@ impl Run {
         self.address.checked_add(u64::from(self.pages) * PAGE as u64)
     }
 
-    /// Adds the page that is stored at `place` if it stands behind the last and is stored there too.
+    /// Adds the page stored at `place` if it continues the run in memory and in storage.
     pub fn extend(&mut self, address: u64, place: Place) -> bool {
         let next = Place { slot: self.place.slot + self.pages, ..self.place };
         let extends = place == next && self.end() == Some(address);
@@ -61,19 +61,19 @@ impl Run {
     }
 }
 
-/// All of an image but its pages.
+/// Image without its pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
-    /// The address ranges, ascending.
+    /// Address ranges, ascending.
     pub regions: Vec<Range<u64>>,
-    /// Files of before that hold pages.
+    /// Earlier files that hold pages.
     pub bases: Vec<Base>,
-    /// Pages that are not zero, by ascending address.
+    /// Nonzero pages, by ascending address.
     pub runs: Vec<Run>,
 }
 
 impl Map {
-    /// That of an image in a file, with regions and bases checked.
+    /// Reads the map of an image in a file and checks regions and bases.
     pub fn read(file: &File, name: &str) -> Result<Self, ImageError> {
         let described = section(name, "map");
         let bytes = file.section(&described, schema())?;
@@ -93,37 +93,37 @@ impl Map {
                 || base.file == "."
                 || base.file.contains(['/', '\0'])
             {
-                return Err(Reason::Entry { what: "base", index, reason: "it has no name of a file" });
+                return Err(Reason::Entry { what: "base", index, reason: "its name is not a file name" });
             }
         }
         Ok(map)
     }
 
-    /// Checks the runs against the regions and the chunks of each file, the map's own first.
+    /// Checks the runs against the regions and the chunks of each file.
     pub fn check_runs<'a>(&self, chunk: impl Fn(&Place) -> Option<&'a Chunk>) -> Result<(), Reason> {
         let mut regions = self.regions.iter().peekable();
         let mut last = 0;
         for (index, run) in self.runs.iter().enumerate() {
             let wrong = |reason| Err(Reason::Entry { what: "run", index, reason });
-            let Some(end) = run.end() else { return wrong("it ends behind the last address") };
+            let Some(end) = run.end() else { return wrong("it ends after the last address") };
             if run.address < last || run.pages == 0 || !run.address.is_multiple_of(PAGE as u64) {
-                return wrong("it is empty, misaligned, or not behind the one before it");
+                return wrong("it is empty, misaligned, or not after the previous one");
             }
             last = end;
             while regions.next_if(|region| region.end <= run.address).is_some() {}
             if !regions.peek().is_some_and(|region| region.start <= run.address && end <= region.end) {
-                return wrong("it is in no region");
+                return wrong("it is outside of all regions");
             }
-            let Some(chunk) = chunk(&run.place) else { return wrong("its chunk is not there") };
+            let Some(chunk) = chunk(&run.place) else { return wrong("its chunk does not exist") };
             if u64::from(run.place.slot) + u64::from(run.pages) > u64::from(chunk.pages) {
-                return wrong("its chunk has fewer pages");
+                return wrong("it exceeds its chunk");
             }
         }
         Ok(())
     }
 }
 
-/// Ranges must be of whole pages, ascending, and none may be in another.
+/// Checks that ranges consist of whole pages, ascend, and do not overlap.
 pub fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> Result<(), (usize, &'static str)> {
     let mut last = 0;
     for (index, range) in ranges.enumerate() {
@@ -131,9 +131,9 @@ pub fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> Result<
         if range.is_empty() {
             return Err((index, "it is empty"));
         } else if !whole(range.start) || !whole(range.end) {
-            return Err((index, "it does not begin and end at multiples of a page"));
+            return Err((index, "it does not consist of whole pages"));
         } else if range.start < last {
-            return Err((index, "it begins before the end of the one before it"));
+            return Err((index, "it overlaps the previous one"));
         }
         last = range.end;
     }

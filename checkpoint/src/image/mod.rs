@@ -1,17 +1,17 @@
-//! Images of memory: the pages of address ranges that hold anything, each content once.
+//! Images of memory: the nonzero pages of address ranges, deduplicated.
 //!
-//! An image is four sections of a [frame], called after it:
+//! An image consists of four sections of a [frame], named after it:
 //!
 //! | section | contents |
 //! |---|---|
-//! | `NAME.pages` | chunks: up to 128 pages each, compressed, or as they are at a multiple of 4096 bytes in the file |
-//! | `NAME.hashes` | 16 bytes of BLAKE3 for each page in `NAME.pages`, in their order |
-//! | `NAME.chunks` | where each chunk is, and its hash |
-//! | `NAME.map` | the ranges; which pages stand at which addresses; the files of before that hold some of them |
+//! | `NAME.pages` | chunks of up to 128 pages, compressed, or uncompressed at a multiple of 4096 bytes in the file |
+//! | `NAME.hashes` | 16 bytes of BLAKE3 for each page of `NAME.pages`, in order |
+//! | `NAME.chunks` | position and hash of each chunk |
+//! | `NAME.map` | address ranges, the pages at each address, and the earlier files that hold some of them |
 //!
-//! A page of zeros stands nowhere. Pages that a file of before holds are referred to ([`Series`]): by the file's name, which
-//! lies in the same folder, and by its hash. `NAME.hashes`, `NAME.chunks` and `NAME.map` are checked by the frame's hashes, each
-//! chunk by its own when it is used.
+//! Zero pages are not stored. Pages of an earlier file ([`Series`]) are referenced by the file's name in
+//! the same folder and its hash. The frame's hashes verify `NAME.hashes`, `NAME.chunks` and `NAME.map`;
+//! each chunk is verified by its own hash when used.
 
 mod chunks;
 mod copy;
@@ -37,10 +37,10 @@ use crate::frame::{self, File, FileError, TableHash};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
-/// Sections of an image.
+/// Number of sections of an image.
 pub const SECTIONS: usize = 4;
 
-/// Why memory could not be saved or restored.
+/// Error of saving or restoring memory.
 #[derive(Debug, Error)]
 pub enum ImageError {
     /// The file could not be written or read, or its sections are damaged.
@@ -49,83 +49,83 @@ pub enum ImageError {
     /// The description of the image cannot be encoded.
     #[error(transparent)]
     Encode(CodecError),
-    /// The ranges to save are not as they must be.
+    /// The ranges to save are invalid.
     #[error("region {index}: {reason}")]
     Region {
-        /// Which.
+        /// Index of the range.
         index: usize,
-        /// What is wrong with it.
+        /// Reason.
         reason: &'static str,
     },
     /// Memory could not be read.
     #[error("cannot read memory at {address:#x}: {error}")]
     Memory {
-        /// Where.
+        /// Address.
         address: u64,
-        /// Why not.
+        /// Cause.
         #[source]
         error: io::Error,
     },
-    /// The sink did not take what stands at an address.
+    /// The sink refused a page.
     #[error("cannot restore memory at {address:#x}: {error}")]
     Sink {
-        /// Where.
+        /// Address.
         address: u64,
-        /// Why not.
+        /// Cause.
         #[source]
         error: io::Error,
     },
-    /// An image's description of itself makes no sense.
+    /// An image's description of itself is inconsistent.
     #[error("{}: {section} at byte {offset}: {reason}", path.display())]
     Description {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// The section.
+        /// Section.
         section: String,
-        /// Where it begins in the file, in bytes.
+        /// Offset of the section in the file, in bytes.
         offset: usize,
-        /// What is wrong with it.
+        /// Reason.
         reason: Reason,
     },
     /// Pages are damaged.
     #[error("{}: pages at byte {offset}: {reason}", path.display())]
     Chunk {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Where in the file, in bytes.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// What is wrong with them.
+        /// Reason.
         reason: ChunkReason,
     },
-    /// A file cannot be one of a series.
+    /// A file cannot be part of a series.
     #[error("{} cannot be in the series: {reason}", path.display())]
     Series {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why not.
+        /// Reason.
         reason: &'static str,
     },
-    /// A file of before that holds some of the pages is missing.
-    #[error("{} holds pages of {name} and cannot be opened: {error}", base.display())]
+    /// An earlier file with some of the pages is missing.
+    #[error("{} holds pages of {name} but cannot be opened: {error}", base.display())]
     BaseMissing {
-        /// The file of before.
+        /// Earlier file.
         base: PathBuf,
-        /// The image.
+        /// Image.
         name: String,
-        /// Why not.
+        /// Cause.
         #[source]
         error: FileError,
     },
-    /// A file of before that holds some of the pages is another than it was.
-    #[error("{} is another file than the one that pages of {name} are in: it has hash {found}, not {expected}", base.display())]
+    /// An earlier file with some of the pages was replaced.
+    #[error("{} was replaced since pages of {name} were stored there: expected hash {expected}, found {found}", base.display())]
     BaseReplaced {
-        /// The file of before.
+        /// Earlier file.
         base: PathBuf,
-        /// The image.
+        /// Image.
         name: String,
-        /// The hash of the file that is there.
+        /// Hash of the existing file.
         found: TableHash,
-        /// The hash of the file that was there.
+        /// Expected hash.
         expected: TableHash,
     },
 }
@@ -136,7 +136,7 @@ impl ImageError {
         Self::Description { path: file.path().to_owned(), section, offset, reason }
     }
 
-    /// What the user can do.
+    /// Returns advice for the user.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::File(error) => error.remedy(),
@@ -149,44 +149,44 @@ impl ImageError {
     }
 }
 
-/// What is wrong with an image's description of itself.
+/// Inconsistency of an image's description.
 #[derive(Debug, Error)]
 pub enum Reason {
-    /// It cannot be decoded.
+    /// The description cannot be decoded.
     #[error(transparent)]
     Codec(#[from] CodecError),
     /// An entry is impossible.
     #[error("{what} {index}: {reason}")]
     Entry {
-        /// "chunk", "region", "run", "base".
+        /// Kind of entry: "chunk", "region", "run" or "base".
         what: &'static str,
-        /// Which, from 0.
+        /// Index of the entry.
         index: usize,
-        /// Why.
+        /// Reason.
         reason: &'static str,
     },
-    /// The pages or their hashes are more or fewer than the chunks say.
+    /// The number of pages or hashes does not match the chunks.
     #[error("{found} bytes instead of {expected}")]
     Length {
-        /// Bytes it has.
+        /// Actual bytes.
         found: usize,
-        /// Bytes it should have.
+        /// Expected bytes.
         expected: usize,
     },
 }
 
-/// What is wrong with a chunk.
+/// Damage of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChunkReason {
-    /// It is damaged.
+    /// The bytes do not match the hash.
     #[error("they do not match their hash")]
     Hash,
-    /// It does not hold what it should.
+    /// The chunk cannot be decompressed.
     #[error(transparent)]
     Compression(#[from] CompressionError),
 }
 
-/// The name of an image's section.
+/// Returns the name of an image's section.
 fn section(name: &str, part: &str) -> String {
     format!("{name}.{part}")
 }

@@ -1,4 +1,4 @@
-//! Chunks to memory.
+//! Restoring of images.
 
 use std::io;
 use std::ops::Range;
@@ -10,40 +10,41 @@ use crate::compression::Unpacker;
 use crate::frame::{File, FileError};
 use crate::parallel;
 
-/// What takes the pages of an image, on several threads. Addresses that get nothing are zero in the image.
+/// Destination of restored pages, used by several threads. Addresses without a write are zero in the image.
 pub trait Sink: Sync {
-    /// Takes the contents of whole pages from `address` on.
+    /// Receives the contents of whole pages from `address` on.
     fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
-/// A chunk that has been read and is undamaged.
+/// Verified chunk.
 pub struct Stored<'a> {
     pub file: &'a File,
     pub chunk: &'a Chunk,
-    /// Where in the file its bytes begin.
+    /// Offset of the chunk's bytes in the file.
     pub offset: u64,
 }
 
-/// Room for a thread that restores chunks.
+/// Buffers of a restoring thread.
 #[derive(Default)]
 struct Workspace {
-    /// A chunk's bytes as the file has them.
+    /// Stored bytes of a chunk.
     stored: Vec<u8>,
     unpacker: Unpacker,
 }
 
-/// An image in a file.
+/// Image in a file.
 #[derive(Debug)]
 pub struct Image<'a> {
     file: &'a File,
     bases: Vec<File>,
     pub(super) map: Map,
-    /// The chunks of the file and of each base.
+    /// Chunks of the file and of each base.
     pub(super) chunks: Vec<Chunks>,
 }
 
 impl<'a> Image<'a> {
-    /// The image called `name`. Opens the files of before that it needs; checks all but the pages.
+    /// Reads the image called `name`. Opens the earlier files that it needs, and checks everything except
+    /// the pages.
     pub fn read(file: &'a File, name: &str) -> Result<Self, ImageError> {
         let map = Map::read(file, name)?;
         let mut chunks = vec![Chunks::read(file, name)?];
@@ -60,18 +61,18 @@ impl<'a> Image<'a> {
         Ok(Self { file, bases, map, chunks })
     }
 
-    /// The address ranges, ascending.
+    /// Returns the address ranges, ascending.
     pub fn regions(&self) -> &[Range<u64>] {
         &self.map.regions
     }
 
-    /// The files of before that hold some of the pages.
+    /// Returns the earlier files that hold some of the pages.
     pub fn bases(&self) -> &[Base] {
         &self.map.bases
     }
 
-    /// Gives all pages that are not zero to `sink`, each once, on `threads` threads; says how many. Every chunk is copied and
-    /// compared with its hash before `sink` gets any of it.
+    /// Passes each nonzero page to `sink` once, on `threads` threads. Every chunk is copied and verified
+    /// first. Returns the number of pages.
     pub fn restore(&self, sink: &impl Sink, threads: usize) -> Result<u64, ImageError> {
         let mut runs = self.map.runs.clone();
         runs.sort_unstable_by_key(|run| (run.place, run.address));
@@ -82,12 +83,12 @@ impl<'a> Image<'a> {
         Ok(restored.into_iter().sum())
     }
 
-    /// Compares all pages of the image with their hashes, those in files of before too.
+    /// Verifies all pages of the image, including those in earlier files.
     pub fn check(&self, threads: usize) -> Result<(), ImageError> {
         self.restore(&Nowhere, threads).map(drop)
     }
 
-    /// Restores runs of one chunk; says how many pages they have.
+    /// Restores runs of one chunk. Returns the number of pages.
     fn restore_chunk(
         &self,
         runs: &[Run],
@@ -111,7 +112,7 @@ impl<'a> Image<'a> {
         Ok(runs.iter().map(|run| u64::from(run.pages)).sum())
     }
 
-    /// The chunk that a page is in, with its bytes copied to `bytes` and compared with its hash.
+    /// Copies the bytes of a page's chunk to `bytes` and verifies them.
     pub(super) fn stored(
         &self,
         place: &Place,
@@ -126,7 +127,7 @@ impl<'a> Image<'a> {
         Ok(Some(Stored { file, chunk, offset }))
     }
 
-    /// The file and the chunk that a page is in, and where in the file the chunk begins, in bytes.
+    /// Returns the file and chunk of a page, and the chunk's offset in the file in bytes.
     fn chunk(&self, place: &Place) -> Option<(&File, &Chunk, u64)> {
         let index = place.file as usize;
         let file = if index == 0 { self.file } else { self.bases.get(index - 1)? };
@@ -136,7 +137,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Opens a file that `file` refers to.
+/// Opens a base of `file`.
 pub fn open_base(file: &File, base: &Base, name: &str) -> Result<(File, Chunks), ImageError> {
     let path = file.path().with_file_name(&base.file);
     let opened = File::open(&path);

@@ -1,4 +1,4 @@
-//! Memory to chunks.
+//! Saving of images.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,47 +15,47 @@ use crate::compression::Packer;
 use crate::frame::{FileError, FileWriter};
 use crate::parallel;
 
-/// Chunks that may wait to be written.
+/// Limit of chunks that wait to be written.
 const QUEUE: usize = 32;
-/// Pages that one thread reads at a time.
+/// Pages per read of a thread.
 const BATCH_PAGES: usize = 256;
-/// Batches for each thread that are read before chunks are made of them.
+/// Batches per thread that are read before their chunks are formed.
 const BATCHES: usize = 4;
 
 /// Addresses to save, in whole pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// All of them.
+    /// All addresses.
     pub addresses: Range<u64>,
-    /// Those that may be other than zero, ascending, in whole pages. They alone are read.
+    /// Possibly nonzero addresses, ascending, in whole pages. Only these are read.
     pub touched: Vec<Range<u64>>,
 }
 
-/// What can be read, on several threads.
+/// Readable memory, used by several threads.
 pub trait Memory: Sync {
-    /// Copies what stands at `address`, and behind it, to `bytes`: some whole pages of a touched range.
+    /// Copies memory from `address` on to `bytes`: whole pages of a touched range.
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()>;
 }
 
-/// What was saved, in pages.
+/// Statistics of a save, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// Pages that were read.
+    /// Pages read.
     pub touched: u64,
-    /// Those that were zero.
+    /// Zero pages.
     pub zero: u64,
-    /// Those that had been stored already, in this image or in a file of before.
+    /// Pages that this image or an earlier file had already stored.
     pub repeated: u64,
-    /// Those that were stored.
+    /// Pages stored.
     pub stored: u64,
-    /// Bytes that they took.
+    /// Bytes of the stored pages.
     pub bytes: u64,
 }
 
-/// Adds the [sections](super::SECTIONS) of the image called `name`, of up to 25 bytes, to a file. Reads and compresses
-/// on `threads` threads; their number is not in what is written.
+/// Adds the [sections](super::SECTIONS) of the image called `name`, of up to 25 bytes, to a file. Reads and
+/// compresses on `threads` threads, whose number does not affect the output.
 ///
-/// Regions must be ascending.
+/// Regions must ascend.
 pub fn save(
     writer: &mut FileWriter,
     name: &str,
@@ -66,7 +66,7 @@ pub fn save(
     save_beside(&Series::new(name), writer, name, regions, memory, threads)
 }
 
-/// Saves what is in no file of `series`.
+/// Saves the pages that no file of `series` holds.
 pub fn save_beside(
     series: &Series,
     writer: &mut FileWriter,
@@ -81,7 +81,7 @@ pub fn save_beside(
     let table = thread::scope(|scope| {
         let (sender, receiver) = sync_channel(QUEUE);
         let path = writer.path().to_owned();
-        let start = FileError::io("start a thread that writes", &path);
+        let start = FileError::io("start a writer thread for", &path);
         let storing =
             thread::Builder::new().spawn_scoped(scope, || store(writer, receiver)).map_err(start)?;
         let gathered =
@@ -98,7 +98,7 @@ pub fn save_beside(
     Ok(saved)
 }
 
-/// Adds the sections that say what is in that of the pages.
+/// Adds the sections that describe the pages' section.
 pub fn describe(
     writer: &mut FileWriter,
     name: &str,
@@ -126,13 +126,14 @@ fn check(regions: &[Region]) -> Result<(), ImageError> {
         let first = region.touched.first().is_none_or(|first| first.start >= region.addresses.start);
         let last = region.touched.last().is_none_or(|last| last.end <= region.addresses.end);
         if !first || !last {
-            return Err(wrong((index, "other addresses than its own are touched")));
+            return Err(wrong((index, "touched addresses lie outside of it")));
         }
     }
     Ok(())
 }
 
-/// The touched ranges in parts of up to [`BATCH_PAGES`], gathered to batches of up to that many.
+/// Splits the touched ranges into parts of up to [`BATCH_PAGES`], and collects them in batches of up to
+/// that size.
 fn batches(regions: &[Region]) -> Vec<Vec<Range<u64>>> {
     const BATCH: u64 = (BATCH_PAGES * PAGE) as u64;
     let mut batches = Vec::new();
@@ -157,7 +158,7 @@ fn batches(regions: &[Region]) -> Vec<Vec<Range<u64>>> {
     batches
 }
 
-/// Pages that were read, each with its hash unless it is zero.
+/// Pages read, with hashes of nonzero ones.
 struct Pages {
     parts: Vec<Range<u64>>,
     bytes: Vec<u8>,
@@ -179,7 +180,7 @@ fn read(parts: &[Range<u64>], memory: &impl Memory) -> Result<Pages, ImageError>
     Ok(Pages { parts: parts.to_owned(), bytes, hashes })
 }
 
-/// Reads all batches and gives the chunks made of them to `take`, in order, until it takes no more.
+/// Reads all batches and passes their chunks to `take` in order, until `take` refuses one.
 fn gather(
     gatherer: &mut Gatherer<'_>,
     batches: &[Vec<Range<u64>>],
@@ -206,16 +207,16 @@ fn gather(
     Ok(())
 }
 
-/// Tells pages apart and makes chunks of those that are not stored yet.
+/// Deduplication of pages, and formation of chunks from new ones.
 struct Gatherer<'a> {
     series: &'a Series,
     /// Pages of this image.
     places: HashMap<PageHash, Place>,
     runs: Vec<Run>,
     hashes: Vec<PageHash>,
-    /// Pages of the chunk that is not full.
+    /// Pages of the incomplete chunk.
     chunk: Vec<u8>,
-    /// Chunks that are.
+    /// Full chunks.
     full: Vec<Vec<u8>>,
     saved: Saved,
 }
@@ -276,7 +277,7 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-/// A chunk as it is stored.
+/// Chunk in stored form.
 struct Packed {
     bytes: Vec<u8>,
     pages: u32,
@@ -292,7 +293,7 @@ fn pack(packer: &mut Packer, chunk: Vec<u8>) -> Packed {
     Packed { hash: blake3::hash(&bytes), bytes, pages, compressed }
 }
 
-/// Adds chunks to the section that was begun, and gives their table.
+/// Adds chunks to the current section. Returns their table.
 fn store(writer: &mut FileWriter, chunks: Receiver<Packed>) -> Result<Vec<Chunk>, FileError> {
     let mut table = Vec::new();
     for Packed { bytes, pages, compressed, hash } in chunks {
@@ -303,7 +304,7 @@ fn store(writer: &mut FileWriter, chunks: Receiver<Packed>) -> Result<Vec<Chunk>
     Ok(table)
 }
 
-/// Adds a chunk's bytes to the section, and gives it with its place there.
+/// Adds a chunk's bytes to the section. Returns the chunk with its position there.
 pub fn append(writer: &mut FileWriter, chunk: Chunk, stored: &[u8]) -> Result<Chunk, FileError> {
     if !chunk.compressed {
         let gap = writer.position().next_multiple_of(PAGE as u64) - writer.position();

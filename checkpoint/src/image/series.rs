@@ -1,4 +1,4 @@
-//! Images one after the other, each with only the pages that those before it do not hold.
+//! Series of incremental images.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -12,32 +12,32 @@ use super::save::{Memory, Region, Saved, save_beside};
 use crate::atomic_file::folder_of;
 use crate::frame::{File, FileError, FileWriter};
 
-/// The pages that the files of a series hold. All of them lie in one folder, and each is needed for restoring those
-/// after it that refer to it. A restore opens all of these at once, so a series should begin anew after some hundred files.
+/// Pages held by the files of a series in one folder. Each file is needed to restore later files that refer
+/// to it. A restore opens all of these files at once, so a series should restart after a few hundred.
 #[derive(Clone, Debug)]
 pub struct Series {
     name: String,
-    /// The folder, once there is a file.
+    /// Folder, once there is a file.
     folder: Option<PathBuf>,
     bases: Vec<Base>,
-    /// Where each content is; file 1 is the first of the bases.
+    /// Position of each page. File 1 is the first base.
     places: HashMap<PageHash, Place>,
 }
 
 impl Series {
-    /// A series without files, of images called `name`.
+    /// Creates an empty series of images called `name`.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), folder: None, bases: Vec::new(), places: HashMap::new() }
     }
 
-    /// Adds a file that has been written, and the files that it refers to.
+    /// Adds a written file and the files that it refers to.
     pub fn add(&mut self, file: &File) -> Result<(), ImageError> {
         let path = file.path();
         let folder = folder(path)?;
         if self.folder.as_ref().is_some_and(|known| *known != folder) {
             return Err(ImageError::Series {
                 path: path.to_owned(),
-                reason: "it is in another folder than files before it",
+                reason: "it is in another folder than earlier files",
             });
         }
         let name = path.file_name().and_then(|name| name.to_str());
@@ -57,8 +57,8 @@ impl Series {
         Ok(())
     }
 
-    /// As [`save`](super::save), without the pages that files of the series hold. The file must lie in their folder and
-    /// have another name than any of them.
+    /// Saves like [`save`](super::save), without the pages that files of the series hold. The file must be
+    /// in their folder and have a new name.
     pub fn save(
         &self,
         writer: &mut FileWriter,
@@ -69,20 +69,20 @@ impl Series {
         let path = writer.path();
         let refused = |reason| Err(ImageError::Series { path: path.to_owned(), reason });
         if self.folder.is_some() && self.folder != Some(folder(path)?) {
-            return refused("it is in another folder than files before it");
+            return refused("it is in another folder than earlier files");
         }
         if self.bases.iter().any(|base| path.file_name().is_some_and(|name| *name == *base.file)) {
-            return refused("it would replace a file before it");
+            return refused("it would replace an earlier file");
         }
         save_beside(self, writer, &self.name, regions, memory, threads)
     }
 
-    /// Where a content is, if a file of the series has it.
+    /// Returns the position of a page in the files of the series.
     pub(super) fn place(&self, hash: &PageHash) -> Option<Place> {
         self.places.get(hash).copied()
     }
 
-    /// The bases that runs refer to; the runs are changed to refer to them.
+    /// Returns the bases that runs refer to, and renumbers the runs accordingly.
     pub(super) fn used(&self, runs: &mut [Run]) -> Vec<Base> {
         let used: BTreeSet<u32> = runs.iter().map(|run| run.place.file).filter(|&file| file != 0).collect();
         let numbers: HashMap<u32, u32> = used.iter().copied().zip(1..).collect();
@@ -100,7 +100,7 @@ impl Series {
             .zip(&chunks.table)
             .flat_map(|(chunk, entry)| (0..entry.pages).map(move |slot| Place { file, chunk, slot }));
         for (hash, place) in hashes.iter().zip(places) {
-            // An older file is the one that more files need already.
+            // Prefer the older file, which more files already need.
             self.places.entry(*hash).or_insert(place);
         }
     }

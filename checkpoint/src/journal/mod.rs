@@ -1,15 +1,15 @@
-//! Journals: records that are added while a program runs and read in the same order, however many they are.
+//! Journals: unlimited sequences of records, written and read in order.
 //!
-//! A journal is one section of a [frame]. Its records, each a length (8 bytes, little-endian) and that many
-//! bytes, are one stream, which is cut into blocks of up to 1 MB. A block is
+//! A journal is one section of a [frame]. Each record consists of its length (8 bytes, little-endian) and
+//! its bytes. The records form a stream of blocks of up to 1 MB:
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 8 | its number, from 0 |
-//! | 8 | 4 | length of its part of the stream |
-//! | 12 | 4 | length as it is stored: compressed if it is shorter |
-//! | 16 | 32 | BLAKE3 of bytes 0 to 15 and of what is stored |
-//! | 48 | | what is stored |
+//! | 0 | 8 | block index |
+//! | 8 | 4 | length in the stream |
+//! | 12 | 4 | stored length, smaller if compressed |
+//! | 16 | 32 | BLAKE3 of bytes 0 to 15 and of the stored bytes |
+//! | 48 | | stored bytes |
 
 mod reader;
 mod writer;
@@ -24,19 +24,19 @@ pub use writer::JournalWriter;
 use crate::compression::CompressionError;
 use crate::frame::{self, FileError, Schema};
 
-/// Bytes of the stream in a full block.
+/// Stream bytes of a full block.
 const BLOCK: usize = 1 << 20;
-/// Number and lengths.
+/// Index and lengths.
 const HEAD: usize = 16;
 
 const BLOCKS: &str = "journal: records in blocks, version 1";
 
-/// The schema of a journal that tells nothing of its records.
+/// Returns the schema of a journal with unspecified records.
 pub fn schema() -> Schema {
     Schema::of(BLOCKS)
 }
 
-/// The schema of a journal whose records follow this definition: the name and version of a type.
+/// Returns the schema of a journal with records of this definition: the name and version of a type.
 pub fn schema_of(records: &str) -> Schema {
     Schema::of(&format!("{BLOCKS}; {records}"))
 }
@@ -45,7 +45,7 @@ fn block_hash(head: &[u8; HEAD], stored: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(head).update(stored).finalize()
 }
 
-/// Why a journal could not be written or read.
+/// Error of writing or reading a journal.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// A file could not be written or read, or has no journal of that name.
@@ -54,17 +54,17 @@ pub enum JournalError {
     /// The journal is damaged.
     #[error("{}: journal at byte {offset}: {reason}", path.display())]
     Damaged {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Where in the file, in bytes.
+        /// Offset in the file, in bytes.
         offset: usize,
-        /// What is wrong there.
+        /// Reason.
         reason: Reason,
     },
 }
 
 impl JournalError {
-    /// What the user can do.
+    /// Returns advice for the user.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::File(error) => error.remedy(),
@@ -73,35 +73,35 @@ impl JournalError {
     }
 }
 
-/// What is wrong with a journal.
+/// Damage of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
-    /// It ends within a block.
+    /// The journal ends within a block.
     #[error("it ends within a block")]
     Truncated,
     /// A block does not match its hash.
     #[error("block {0} does not match its hash")]
     Hash(u64),
-    /// Blocks are not in their order.
-    #[error("block {found} instead of {expected}")]
+    /// Blocks are out of order.
+    #[error("expected block {expected}, found block {found}")]
     Order {
-        /// The block that is there.
+        /// Index of the block.
         found: u64,
-        /// The block that should be.
+        /// Expected index.
         expected: u64,
     },
-    /// A block has lengths that cannot be.
-    #[error("a block of {length} bytes, stored in {stored}")]
+    /// A block has impossible lengths.
+    #[error("a block has {length} bytes but a stored length of {stored}")]
     Length {
-        /// Bytes of the stream.
+        /// Stream bytes.
         length: u32,
-        /// Bytes as stored.
+        /// Stored bytes.
         stored: u32,
     },
-    /// A block does not hold what it should.
+    /// A block cannot be decompressed.
     #[error(transparent)]
     Compression(#[from] CompressionError),
-    /// The last record is not whole.
-    #[error("the last record is not whole")]
+    /// The last record is incomplete.
+    #[error("the last record is incomplete")]
     Record,
 }

@@ -1,4 +1,4 @@
-//! Blocks to records.
+//! Reading of journals.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,46 +7,47 @@ use super::{BLOCK, HEAD, JournalError, JournalWriter, Reason, block_hash, schema
 use crate::compression::Unpacker;
 use crate::frame::{File, FileError, Schema};
 
-/// Bytes before what is stored of a block: its head and its hash.
+/// Bytes of a block before the stored bytes: header and hash.
 const BEFORE: usize = HEAD + blake3::OUT_LEN;
 
-/// The records of a journal, in their order. Each block is compared with its hash when it is reached; after an error
-/// there are no more records.
+/// Iterator over the records of a journal. Each block is verified when reached. An error ends the
+/// iteration.
 pub struct JournalReader<'a> {
     source: Source<'a>,
-    /// Where the blocks that have not been reached lie in the source, in bytes.
+    /// Byte range of the unread blocks in the source.
     rest: Range<usize>,
     blocks: u64,
-    /// Head and hash of a block as the file has them.
+    /// Header and hash of a block.
     block: Vec<u8>,
-    /// The stored part.
+    /// Stored bytes of a block.
     stored: Vec<u8>,
     unpacker: Unpacker,
-    /// The part of the stream that is in the block that was reached last.
+    /// Stream bytes of the current block.
     open: Vec<u8>,
-    /// Bytes of it that have been read.
+    /// Bytes of `open` that have been read.
     read: usize,
 }
 
-/// Holder of the blocks.
+/// Source of blocks.
 enum Source<'a> {
     File(&'a File),
-    /// A journal that is being written, whose last part is in no block; `true` until that was reached.
+    /// Journal under construction, whose last part is not in a block. The flag is set until that part is
+    /// reached.
     Writer(&'a JournalWriter, bool),
 }
 
 impl<'a> JournalReader<'a> {
-    /// The journal that is the section called `name`.
+    /// Opens the journal in the section called `name`.
     pub fn open(file: &'a File, name: &str) -> Result<Self, JournalError> {
         Self::open_as(file, name, schema())
     }
 
-    /// The same, of records that are told by the [schema](super::schema_of).
+    /// Opens a journal whose records have a [schema](super::schema_of).
     pub fn open_as(file: &'a File, name: &str, schema: Schema) -> Result<Self, JournalError> {
         Ok(Self::of(Source::File(file), file.place(name, schema)?))
     }
 
-    /// The records of a journal that is being written.
+    /// Reads the records of a journal under construction.
     pub(super) fn of_writer(writer: &'a JournalWriter) -> Self {
         let length = usize::try_from(writer.length()).unwrap_or(usize::MAX);
         Self::of(Source::Writer(writer, true), 0..length)
@@ -77,7 +78,8 @@ impl<'a> JournalReader<'a> {
         if record.len() as u64 == length { Ok(Some(record)) } else { Err(Reason::Record.into()) }
     }
 
-    /// Moves the next `length` bytes of the stream to `bytes`, or all that there are. Takes no memory for more.
+    /// Moves the next `length` stream bytes to `bytes`, or as many as there are. Allocates no more than
+    /// that.
     fn take(&mut self, length: u64, bytes: &mut Vec<u8>) -> Result<(), Stopped> {
         let mut missing = length;
         while missing > 0 {
@@ -134,7 +136,7 @@ impl<'a> JournalReader<'a> {
         Ok(())
     }
 
-    /// Where `length` bytes of the journal end that begin at `start`, in bytes of the file.
+    /// Returns the end of a range of the journal, in bytes of the file.
     fn within(&self, start: usize, length: usize) -> Result<usize, Reason> {
         start.checked_add(length).filter(|end| *end <= self.rest.end).ok_or(Reason::Truncated)
     }
@@ -156,7 +158,7 @@ impl Source<'_> {
     }
 }
 
-/// Why there are no more records.
+/// Reason for the end of the iteration.
 enum Stopped {
     Damaged(Reason),
     File(FileError),
@@ -174,7 +176,7 @@ impl From<FileError> for Stopped {
     }
 }
 
-/// Eight bytes as a number.
+/// Returns eight bytes as an integer.
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }

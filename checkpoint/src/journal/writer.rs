@@ -1,4 +1,4 @@
-//! Records to blocks, and blocks to a temporary file when they are many.
+//! Writing of journals.
 
 use std::fs::File;
 use std::io;
@@ -11,16 +11,16 @@ use crate::atomic_file;
 use crate::compression::Packer;
 use crate::frame::{FileError, FileWriter, Schema};
 
-/// Bytes of blocks that are kept in memory.
+/// Limit of blocks in memory, in bytes.
 const KEPT: usize = 8 << 20;
 
-/// A journal that is being written. Some megabytes of it are in memory, the rest is in a temporary file without a name,
-/// which is gone when the journal or the process is.
+/// Writer of a journal. Some megabytes are in memory; the rest is in an unnamed temporary file, which
+/// vanishes with the journal or the process.
 pub struct JournalWriter {
     pub(super) folder: PathBuf,
-    /// The part of the stream that is not in a block yet.
+    /// Stream bytes that are not in a block yet.
     pub(super) open: Vec<u8>,
-    /// Blocks that are not in the temporary file.
+    /// Blocks in memory.
     kept: Vec<u8>,
     spill: Option<File>,
     /// Bytes in the temporary file.
@@ -31,7 +31,7 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// An empty journal. Makes its temporary file in `folder` when it needs one.
+    /// Creates an empty journal. The temporary file is created in `folder` on demand.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -45,8 +45,8 @@ impl JournalWriter {
         }
     }
 
-    /// Adds a record. It is in the journal even if there is an error: then it is in memory, and later records try
-    /// again to write to the temporary file.
+    /// Adds a record, even on error: it stays in memory, and later records retry the write to the temporary
+    /// file.
     pub fn push(&mut self, record: &[u8]) -> Result<(), JournalError> {
         self.records += 1;
         let length = self.stream(&(record.len() as u64).to_le_bytes());
@@ -54,17 +54,17 @@ impl JournalWriter {
         Ok(streamed.map_err(FileError::io("write a temporary file in", &self.folder))?)
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Bytes they take so far, but for the last few.
+    /// Returns the number of bytes of the complete blocks.
     pub fn length(&self) -> u64 {
         self.spilled + self.kept.len() as u64
     }
 
-    /// The records so far, in their order.
+    /// Reads the records so far.
     pub fn read(&self) -> JournalReader<'_> {
         JournalReader::of_writer(self)
     }
@@ -85,12 +85,12 @@ impl JournalWriter {
         copied.map_err(FileError::io("read a temporary file in", &self.folder))
     }
 
-    /// Adds the journal, as it is now, to a file as the section called `name`. More records can be added afterwards.
+    /// Adds the current journal to a file as the section called `name`. More records can follow.
     pub fn write_to(&mut self, writer: &mut FileWriter, name: &str) -> Result<(), JournalError> {
         self.write_as(writer, name, schema())
     }
 
-    /// The same, with the records told by the [schema](super::schema_of).
+    /// Adds the journal with the [schema](super::schema_of) of its records.
     pub fn write_as(
         &mut self,
         writer: &mut FileWriter,
@@ -116,7 +116,7 @@ impl JournalWriter {
         Ok(writer.append(&self.kept)?)
     }
 
-    /// Adds all of `bytes` to the stream, whether blocks can be written or not.
+    /// Adds `bytes` to the stream, even if blocks cannot be written.
     fn stream(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mut spilled = Ok(());
         while !bytes.is_empty() {
@@ -147,7 +147,7 @@ impl JournalWriter {
         self.blocks += 1;
     }
 
-    /// Writes the blocks in memory to the temporary file. If that fails they stay in memory.
+    /// Writes the blocks in memory to the temporary file. On failure, they stay in memory.
     fn spill(&mut self) -> io::Result<()> {
         let spill = match &mut self.spill {
             Some(spill) => spill,

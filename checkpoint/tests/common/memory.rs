@@ -1,4 +1,4 @@
-//! Memory to save and to restore.
+//! Test memory for images.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use voltsim_checkpoint::image::{Memory, PAGE, Region, Sink};
 
-/// Pages by address; a page that is not there is zero.
+/// Pages by address. Missing pages are zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pages(pub BTreeMap<u64, Vec<u8>>);
 
@@ -23,7 +23,7 @@ impl Memory for Pages {
 }
 
 impl Pages {
-    /// One region around all the pages.
+    /// Returns one region around all pages.
     pub fn regions(&self) -> Vec<Region> {
         let page = PAGE as u64;
         let touched: Vec<_> = self.0.keys().map(|&address| address..address + page).collect();
@@ -32,7 +32,7 @@ impl Pages {
         vec![Region { addresses, touched }]
     }
 
-    /// The pages that an image holds.
+    /// Returns the pages without zero pages.
     pub fn without_zeros(&self) -> Self {
         Self(
             self.0
@@ -44,7 +44,7 @@ impl Pages {
     }
 }
 
-/// Keeps the pages that it gets.
+/// Sink that stores the restored pages.
 #[derive(Default)]
 pub struct Kept {
     pages: Mutex<Pages>,
@@ -65,19 +65,19 @@ impl Sink for Kept {
     }
 }
 
-/// A page that does not compress.
+/// Returns an incompressible page.
 pub fn noise(seed: u64) -> Vec<u8> {
     let mut page = vec![0; PAGE];
     blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut page);
     page
 }
 
-/// A page that compresses.
+/// Returns a compressible page.
 pub fn pattern(seed: u64) -> Vec<u8> {
     seed.to_le_bytes().repeat(PAGE / 8)
 }
 
-/// Pages side by side from `first` on.
+/// Returns consecutive pages from `first` on.
 pub fn pages(first: u64, contents: impl IntoIterator<Item = Vec<u8>>) -> Pages {
     Pages((first..).step_by(PAGE).zip(contents).collect())
 }

@@ -1,4 +1,4 @@
-//! Tests of several processes and of full disks start this program again as a child.
+//! Child processes for tests of concurrency and full disks, which rerun this program.
 
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -7,18 +7,18 @@ pub mod memory;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Names the folder to the child.
+/// Environment variable with the child's folder.
 const CHILD: &str = "TEST_CHILD_FOLDER";
 
-/// What to put before a child so that no file may grow beyond 0 blocks, as if the disk were full.
+/// Shell commands that limit files to 0 blocks, like a full disk.
 pub const NO_ROOM: &str = "trap '' XFSZ; ulimit -f 0;";
 
-/// The folder that this process is to work in as a child, if it is one.
+/// Returns the folder of this process if it is a child.
 pub fn child_folder() -> Option<PathBuf> {
     std::env::var_os(CHILD).map(PathBuf::from)
 }
 
-/// This program again, running only `test`, with `before` run by the shell that starts it.
+/// Returns a command that reruns this program with only `test`, after the shell commands `before`.
 pub fn child(test: &str, folder: &Path, before: &str) -> Command {
     let mut shell = Command::new("sh");
     let script = format!("{before} exec \"$0\" --exact {test} --nocapture");
@@ -27,12 +27,12 @@ pub fn child(test: &str, folder: &Path, before: &str) -> Command {
     shell
 }
 
-/// Fails with what the child said if it failed.
+/// Panics with the output of a failed child.
 pub fn assert_succeeds(child: Output) {
     assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
 }
 
-/// The names of the files in a folder, in order.
+/// Returns the sorted names of the files in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
     let mut names: Vec<String> = std::fs::read_dir(folder).unwrap().map(name).collect();

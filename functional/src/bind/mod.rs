@@ -1,8 +1,8 @@
 //! Binder from the typed intermediate form to ops. Registers, constants and special registers get rows,
 //! variables get addresses, and each instruction gets the warp-wide function of this host's level.
 //!
-//! The binder makes the engine's unchecked accesses sound. Every offset in an op was allocated here, every
-//! row has the width that the op's function expects, and every target is the start of an op.
+//! The binder makes the engine's unchecked accesses sound. Every offset in an op was allocated here. Every
+//! row has the width that the op's function expects. Every target is the start of an op.
 
 mod calls;
 mod dispatch;

@@ -1,5 +1,5 @@
-//! Addresses of variables. Module variables have fixed addresses from the load of the module, shared
-//! variables lie in the CTA's block, local variables and call parameters in the frame's part of local
+//! Addresses of variables. Module variables have fixed addresses from the load of the module, and shared
+//! variables lie in the CTA's block. Local variables and call parameters lie in the frame's part of local
 //! memory.
 
 use std::collections::{HashMap, HashSet};

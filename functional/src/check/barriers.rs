@@ -57,7 +57,7 @@ fn aligned(instruction: &Instruction, form: Parallel) -> AlignedBarrier {
     AlignedBarrier { of_all: instruction.operands.get(count) == Some(&Operand::Absent) }
 }
 
-/// A barrier that whole warps have to come to.
+/// Barrier that only whole warps may execute.
 #[derive(Debug)]
 struct AlignedBarrier {
     /// True if the barrier waits for all threads of the CTA.

@@ -11,8 +11,8 @@ pub(super) struct Record {
     clock: u32,
     /// Position of the probe in the program.
     pub(super) site: u32,
-    /// Bit 31: valid. From bit 0: lane (5 bits), warp (5), bytes (4), [`ATOMIC`], [`STRONG`], [`MANY`],
-    /// first lane if several lanes of the warp accessed the same bytes (5).
+    /// Bit 31: valid. Fields from bit 0: lane (5 bits), warp (5), bytes (4), [`ATOMIC`], [`STRONG`],
+    /// [`MANY`], first lane (5). The first lane is valid if several lanes of the warp accessed these bytes.
     bits: u32,
 }
 

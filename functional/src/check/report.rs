@@ -34,7 +34,7 @@ pub struct Party {
     pub spot: Spot,
 }
 
-/// A finding. Its display has several lines and no final line end.
+/// A finding. The displayed text has several lines and no final line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Check that made the finding.

@@ -264,7 +264,7 @@ pub unsafe fn regular<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32
 }
 
 /// Recognises a full warp whose tiles of [`TILE`] lanes each access consecutive elements, or one element,
-/// of `width` bytes (a power of two), as rows of a two-dimensional CTA do. Any other access, and any
+/// of `width` bytes (a power of two). Rows of a two-dimensional CTA do so. Any other access, and any
 /// invalid one, gives `None`.
 ///
 /// # Safety

@@ -1,8 +1,8 @@
 //! Skeleton of floating-point operations: up to three operands of one type and two paths to the result.
 //!
 //! The compiler vectorises the common path, which is correct for nearly all operands. Lanes that need the
-//! rare path, such as NaNs with payload or angles too large for the fast reduction, are detected afterwards
-//! and recomputed one by one.
+//! rare path are detected afterwards and recomputed one by one. Examples are NaNs with payload, and angles
+//! too large for the fast reduction.
 
 use super::isa::{Isa, per_level};
 use super::lane::{Lane, WARP, array_of};

@@ -1,11 +1,11 @@
 //! Execution of a launch: distributes clusters of CTAs to worker threads and resumes suspended clusters.
 //!
-//! Workers take clusters in ascending order. A cluster that uses up its turn, perhaps waiting for a flag of
-//! another, moves to the end of a queue, and another starts while the device has room. With one worker the
-//! order depends on the program alone, as `deterministic` requires.
+//! Workers take clusters in ascending order. A cluster that uses up its turn may wait for a flag of
+//! another. The cluster moves to the end of a queue, and another starts while the device has room. With one
+//! worker the order depends on the program alone, as `deterministic` requires.
 //!
-//! A cluster whose warps all spin or wait gives up its turn at once (`engine/spin.rs`), so a software
-//! barrier over all resident CTAs costs about one short turn each. Clusters with much host memory are
+//! A cluster whose warps all spin or wait gives up its turn at once (`engine/spin.rs`). A software barrier
+//! over all resident CTAs therefore costs about one short turn each. Clusters with much host memory are
 //! limited to fewer than the device holds. If all of them spin, more start, up to the device's limit.
 
 mod before;

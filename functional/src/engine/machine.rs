@@ -1,7 +1,7 @@
 //! Machine code of a program: the machine instruction of each op, and the information for a timing model.
 //!
-//! Ops are stored in machine-code order, and each machine instruction has at least one op, so a program
-//! counter is a position in the machine code. Reconvergence ops belong to no machine instruction.
+//! Ops are stored in machine-code order, and each machine instruction has at least one op. A program
+//! counter is therefore a position in the machine code. Reconvergence ops belong to no machine instruction.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -126,7 +126,7 @@ const PROGRAM_ALIGNMENT: u64 = 4096;
 static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Address of a program's machine code, allocated at the host's first launch. Kernels launched by kernels
-/// get no address on their own: such launches are not repeated after a resumption, yet all other code must
+/// get no address on their own. Such launches are not repeated after a resumption, yet all other code must
 /// keep its address.
 #[derive(Debug)]
 pub(crate) struct CodePlace {

@@ -105,8 +105,8 @@ impl Running<'_> {
         Groups::whole(self.mask)
     }
 
-    /// True if lanes at two positions may execute a warp-wide op together: at the same position, or at
-    /// instructions with equal qualifiers that exchange single values.
+    /// True if lanes at two positions may execute a warp-wide op together. The positions must be equal, or
+    /// hold instructions with equal qualifiers that exchange single values.
     pub(crate) fn meets(&self, place: (u32, u32), other: (u32, u32)) -> bool {
         let instruction = |pc: u32| {
             let program = &self.grid.program;

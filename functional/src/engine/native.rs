@@ -1,6 +1,6 @@
 //! Native device functions, which PTX calls but does not define: `vprintf`, `malloc`, `free`,
-//! `__assertfail`, `cudaGraphSetConditional` (CUDA programming guide, formatted output, dynamic global
-//! memory allocation, assertion, conditional graph nodes), and the device runtime.
+//! `__assertfail`, `cudaGraphSetConditional`, and the device runtime. The CUDA programming guide describes
+//! them under formatted output, dynamic global memory allocation, assertion, and conditional graph nodes.
 
 mod device_runtime;
 

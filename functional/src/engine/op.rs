@@ -71,8 +71,8 @@ pub const PREDICATE_FIRST: u32 = 3;
 
 /// A bound op.
 ///
-/// Fields `a` to `e` and `d` hold byte offsets of rows from the frame's start (or constants,
-/// [`super::constants`]), word numbers of written predicates, or encoded [`PredicateSource`]s. The op
+/// Fields `a` to `e` hold byte offsets of rows from the frame's start (or constants, [`super::constants`]).
+/// For predicates, they hold the word number of a written one, or an encoded [`PredicateSource`]. The op
 /// defines `immediate`.
 #[derive(Debug, Clone, Copy)]
 pub struct Op {

@@ -235,8 +235,8 @@ impl Running<'_> {
         let (mut instructions, mut lane_instructions) = (0u32, 0u64);
         loop {
             let pc = self.pc;
-            // SAFETY: the binder ends every function with an op that does not fall through and checks every
-            // target, so the program counter stays inside the code.
+            // SAFETY: the binder ends every function with an op that does not fall through, and checks
+            // every target. The program counter thus stays inside the code.
             let op = unsafe { &*code.add(pc as usize) };
             // SAFETY: the guard is a word of the frame's predicate area.
             let mask = self.active & unsafe { self.predicate(op.guard) };

@@ -7,8 +7,8 @@ use std::io;
 
 use super::allocator::FreeList;
 
-/// Preferred address of the range. It is far from where Linux places programs, heaps and libraries, so that
-/// a program gets equal device addresses in every run.
+/// Preferred address of the range. The address is far from where Linux places programs, heaps and
+/// libraries, so that a program gets equal device addresses in every run.
 const PREFERRED_BASE: usize = 0x2000_0000_0000;
 
 /// Size of host pages in bytes.

@@ -9,7 +9,7 @@ use super::{Memory, MemoryError};
 fn is_mapped(address: u64, size: u64) -> bool {
     let start = address / PAGE * PAGE;
     let length = address.saturating_add(size.max(1)) - start;
-    // SAFETY: with this flag the call accesses no page. It walks the mappings and fails at a gap.
+    // SAFETY: with this flag the call accesses no page. The call walks the mappings and fails at a gap.
     unsafe { libc::msync(start as *mut _, length as usize, libc::MS_ASYNC) == 0 }
 }
 

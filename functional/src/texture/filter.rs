@@ -1,7 +1,7 @@
 //! Filtering within a level (CUDA programming guide, texture fetching).
 //!
 //! Linear filtering weights the nearest texels with 8-bit fractions, as the guide describes the hardware.
-//! Open points are decided here: coordinates round to the nearest 1/256 (halves up), the weighted sum uses
+//! Open points are decided here. Coordinates round to the nearest 1/256 (halves up). The weighted sum uses
 //! double precision and is rounded once, and texels of weight 0 are ignored.
 
 /// Combination of texels into a value.

@@ -1,8 +1,8 @@
 //! Images: levels of texels in device memory, in rows and slices.
 //!
-//! Arrays have a plain layout. Texels of a row are adjacent, rows start at multiples of [`ROW_ALIGNMENT`]
-//! bytes, and slices (depth, layers, cube faces) follow each other, as do levels, the finest first. The
-//! hardware's block-linear layout is undocumented, and programs cannot see it.
+//! Arrays have a plain layout. Texels of a row are adjacent, and rows start at multiples of
+//! [`ROW_ALIGNMENT`] bytes. Slices (depth, layers, cube faces) follow each other, as do levels, the finest
+//! first. The hardware's block-linear layout is undocumented, and programs cannot see it.
 
 use super::format::Format;
 

@@ -2,9 +2,9 @@
 //!
 //! A device has a [`Table`] of textures, samplers and surfaces by handle. A handle is a number from the
 //! API, or the address of the module variable to which a reference is bound. A launch uses a snapshot of
-//! the table. Sampling ([`sample`]) converts coordinates to texel addresses, reads them through [`Texels`],
-//! which checks them like any access, and computes the value with [`address`], [`filter`], [`format`],
-//! [`cube`] and [`level`].
+//! the table. Sampling ([`sample`]) converts coordinates to texel addresses and reads them through
+//! [`Texels`], which checks them like any access. The value is computed with [`address`], [`filter`],
+//! [`format`], [`cube`] and [`level`].
 
 pub mod address;
 mod cube;

@@ -2,11 +2,11 @@
 //! each warp through [`warp_stream::KernelSource`], and the engine executes an instruction when the model
 //! issues it.
 //!
-//! Arithmetic and plain memory accesses take effect at issue. Atomic operations, reductions, and loads of
-//! the value that others see (`volatile`, `relaxed`, `acquire` beyond the CTA) take effect when the model
-//! performs them ([`crate::engine`]'s deferred ops). Vector and 128-bit atomics are not deferred. Child
-//! kernels run after their parent's end, by the launch's [`Launcher`](crate::children::Launcher); children
-//! that their parent waits for run without a model.
+//! Arithmetic and plain memory accesses take effect at issue. Atomic operations and reductions take effect
+//! when the model performs them ([`crate::engine`]'s deferred ops). So do loads of the value that others
+//! see (`volatile`, `relaxed`, `acquire` beyond the CTA). Vector and 128-bit atomics are not deferred.
+//! Child kernels run after their parent's end, by the launch's [`Launcher`](crate::children::Launcher);
+//! children that their parent waits for run without a model.
 
 mod saved;
 mod source;

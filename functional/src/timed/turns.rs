@@ -54,8 +54,8 @@ struct Sm<'s> {
     deferred: Vec<u32>,
 }
 
-/// Executes a kernel on `sms` SMs, each with room for a number of CTAs (all CTAs of a cooperative launch),
-/// and reports each instruction to `issued`.
+/// Executes a kernel on `sms` SMs and reports each instruction to `issued`. Each SM has room for a number
+/// of CTAs (all CTAs of a cooperative launch).
 pub fn execute(
     source: &dyn KernelSource,
     (sms, ctas): (u32, u32),

@@ -85,15 +85,15 @@ pub const NAMES: [&str; COUNTS] = [
 /// Counts the work of kernels.
 ///
 /// The first counters are warp instructions of each [`Unit`], as in PTX. Access counters follow: warp
-/// accesses to shared memory, sectors of global memory read and written (including texels of textures and
-/// surfaces), and lanes of atomic operations there. New sectors follow: never accessed before, or so long
-/// ago that no L2 holds them. A sector counts again when it differs from the previous lane's.
+/// accesses to shared memory, sectors of global memory read and written, and lanes of atomic operations
+/// there. Texels of textures and surfaces count as sectors. New sectors follow: never accessed before, or
+/// so long ago that no L2 holds them. A sector counts again when it differs from the previous lane's.
 ///
-/// Then come maxima that bound the launch's end: warp instructions of one warp, its loads and atomic
-/// operations on global memory, and changes of one line by stores and atomic operations, a run of lanes at
-/// a time. The last counters are misses. In an SM's caches, they count sectors with a long reuse distance,
-/// and instructions executed for the first time. In TLBs, they count pages that no kernel has accessed
-/// before.
+/// Then come maxima that bound the launch's end. For one warp, they are its instructions and its loads and
+/// atomic operations on global memory. For one line, they are changes by stores and atomic operations, a
+/// run of lanes at a time. The last counters are misses. In an SM's caches, they count sectors with a long
+/// reuse distance, and instructions executed for the first time. In TLBs, they count pages that no kernel
+/// has accessed before.
 #[derive(Debug, Default)]
 pub struct Work {
     counters: Arc<Counters>,

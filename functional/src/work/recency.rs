@@ -1,5 +1,5 @@
-//! Reuse tracker: lines of global memory in the order of their last access, which is the content of a fully
-//! associative LRU cache of any size.
+//! Reuse tracker: lines of global memory in the order of their last access. The order gives the content of
+//! a fully associative LRU cache of any size.
 
 use std::ops::AddAssign;
 

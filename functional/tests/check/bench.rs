@@ -20,9 +20,9 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A kernel with this code under these checks. Registers hold the parameters (`%rd1`, `%rd2`), the
-    /// thread (`%r1`), the CTA (`%r2`), the thread in the grid (`%r4`), and the address of its word in the
-    /// first buffer (`%rd4`).
+    /// A kernel with this code under these checks. Registers `%rd1` and `%rd2` hold the parameters, `%r1`
+    /// the thread, and `%r2` the CTA. `%r4` holds the thread in the grid, and `%rd4` the address of its
+    /// word in the first buffer.
     pub fn new(checks: &str, code: &str) -> Bench {
         Bench::with_module(checks, "", code)
     }

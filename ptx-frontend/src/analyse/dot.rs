@@ -1,4 +1,4 @@
-//! The control-flow graph as a drawing for Graphviz.
+//! Control-flow graphs as Graphviz drawings.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use crate::disassemble::instruction;
 use crate::ir::{Function, InstructionIndex};
 use crate::source::narrow;
 
-/// A `digraph` with a box of code per block, an edge per branch, and a dashed edge to each block's immediate
-/// post-dominator.
+/// A `digraph` with a box of code per block, an edge per branch, and a dashed edge to each block's
+/// immediate post-dominator.
 pub fn dot(function: &Function, flow: &ControlFlow) -> String {
     let mut text =
         format!("digraph \"{}\" {{\nnode [shape=box fontname=monospace];\n", escaped(&function.name));

@@ -1,4 +1,4 @@
-//! Basic blocks, the edges between them, and immediate post-dominators: where diverged lanes meet again.
+//! Basic blocks, their edges, and immediate post-dominators, at which diverged lanes reconverge.
 
 use std::collections::BTreeSet;
 
@@ -9,30 +9,30 @@ use crate::isa::Effect;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-/// Instructions that run one after the other.
+/// Instructions that execute in sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// First instruction.
     pub start: InstructionIndex,
     /// One past the last instruction.
     pub end: InstructionIndex,
-    /// Where control may go from the last instruction, in ascending order.
+    /// Possible next blocks, ascending.
     pub successors: Vec<BlockId>,
-    /// Where control may come from, in ascending order.
+    /// Possible previous blocks, ascending.
     pub predecessors: Vec<BlockId>,
-    /// The last instruction may end the function or thread.
+    /// True if the last instruction may end the function or thread.
     pub exits: bool,
 }
 
-/// The control-flow graph of a function. Calls are straight-line code: they come back or end the thread.
+/// Control-flow graph of a function. Calls are straight-line code: they return or end the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlFlow {
     blocks: Vec<Block>,
-    /// Immediate post-dominator of each block; `None` where it is the function's end.
+    /// Immediate post-dominator of each block; `None` for the function's end.
     post_dominators: Vec<Option<BlockId>>,
 }
 
-/// The labels of a branch.
+/// Labels of a branch.
 fn targets(instruction: &Instruction) -> impl Iterator<Item = InstructionIndex> + '_ {
     instruction.operands.iter().flat_map(|operand| match operand {
         Operand::Label(target) => std::slice::from_ref(target).iter().copied(),
@@ -50,17 +50,17 @@ impl ControlFlow {
         ControlFlow { blocks, post_dominators }
     }
 
-    /// The blocks, in the order of the code. Every instruction is in exactly one.
+    /// Blocks in code order. Every instruction is in exactly one block.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The block with this number.
+    /// Block number `id`.
     pub fn block(&self, id: BlockId) -> Option<&Block> {
         self.blocks.get(id.0 as usize)
     }
 
-    /// The block that holds an instruction.
+    /// Block that contains an instruction.
     pub fn block_of(&self, instruction: InstructionIndex) -> Option<BlockId> {
         let behind = self.blocks.partition_point(|block| block.start <= instruction);
         let found = behind.checked_sub(1)?;
@@ -68,13 +68,13 @@ impl ControlFlow {
         (instruction < block.end).then(|| id(found))
     }
 
-    /// The first block, other than itself, that every way from this block to the function's end passes; `None` if
-    /// there is none but the end. In a loop without exit the end is taken to follow the loop's last block.
+    /// First other block on every path from this block to the function's end; `None` if there is only the
+    /// end. An endless loop counts as continuing to the end from its last block.
     pub fn immediate_post_dominator(&self, block: BlockId) -> Option<BlockId> {
         self.post_dominators.get(block.0 as usize).copied().flatten()
     }
 
-    /// Where lanes that part at this branch meet again; `None` if only at the function's end.
+    /// Reconvergence point of lanes that diverge at this branch; `None` for the function's end.
     pub fn reconvergence_point(&self, branch: InstructionIndex) -> Option<InstructionIndex> {
         let block = self.immediate_post_dominator(self.block_of(branch)?)?;
         self.block(block).map(|block| block.start)
@@ -89,7 +89,7 @@ fn index(position: usize) -> InstructionIndex {
     InstructionIndex(u32::try_from(position).unwrap_or(u32::MAX))
 }
 
-/// Cuts the code before branch targets and behind branches and exits.
+/// Splits the code before branch targets and after branches and exits.
 fn split(instructions: &[Instruction]) -> Vec<Block> {
     let mut starts = BTreeSet::from([index(0)]);
     for (position, instruction) in instructions.iter().enumerate() {
@@ -122,7 +122,7 @@ fn connect(blocks: &mut [Block], instructions: &[Instruction]) {
         if last.falls_through() {
             successors.insert(starting_at(blocks, end));
         }
-        // A way past the last instruction ends the function.
+        // A path past the last instruction ends the function.
         exits |= successors.remove(&None);
         blocks[position].exits = exits;
         for successor in successors.into_iter().flatten() {
@@ -134,13 +134,13 @@ fn connect(blocks: &mut [Block], instructions: &[Instruction]) {
     }
 }
 
-/// Immediate post-dominators by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") on
-/// the reversed graph with a virtual exit block.
+/// Immediate post-dominators by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance
+/// Algorithm"), on the reversed graph with a virtual exit block.
 fn post_dominators(blocks: &[Block]) -> Vec<Option<BlockId>> {
     let virtual_exit = blocks.len();
     let exits = with_exits_for_endless_loops(blocks);
     let order = reverse_post_order(blocks, &exits);
-    // Position in the order: the virtual exit is first.
+    // Position in the order; the virtual exit is first.
     let mut rank = vec![usize::MAX; blocks.len() + 1];
     for (position, block) in order.iter().enumerate() {
         rank[*block] = position;
@@ -171,7 +171,7 @@ fn post_dominators(blocks: &[Block]) -> Vec<Option<BlockId>> {
     dominator.iter().take(blocks.len()).map(|&block| (block < virtual_exit).then(|| id(block))).collect()
 }
 
-/// The nearest block that both `a` and `b` have among their post-dominators.
+/// Nearest common post-dominator of `a` and `b`.
 fn common(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {
     while a != b {
         while rank[a] > rank[b] {
@@ -184,7 +184,7 @@ fn common(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> us
     a
 }
 
-/// Which blocks have an edge to the virtual exit: those that exit, and the last block of each endless loop.
+/// Blocks with an edge to the virtual exit: exiting blocks, and the last block of each endless loop.
 fn with_exits_for_endless_loops(blocks: &[Block]) -> Vec<bool> {
     let mut exits: Vec<bool> = blocks.iter().map(|block| block.exits).collect();
     let mut reaches = vec![false; blocks.len()];
@@ -202,7 +202,7 @@ fn with_exits_for_endless_loops(blocks: &[Block]) -> Vec<bool> {
     }
 }
 
-/// Reverse post-order of the reversed graph from the virtual exit; every block is in it.
+/// Reverse post-order of the reversed graph from the virtual exit, with every block.
 fn reverse_post_order(blocks: &[Block], exits: &[bool]) -> Vec<usize> {
     let virtual_exit = blocks.len();
     let roots: Vec<usize> = (0..blocks.len()).filter(|&block| exits[block]).collect();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diamond_meets_at_its_lower_end() {
+    fn diamonds_reconverge_at_their_end() {
         let (_, flow) = flow(
             "@%p1 bra ELSE; mov.u32 %r1, 1; bra END;
              ELSE: mov.u32 %r1, 2;
@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_leave_a_loop_meet_behind_it() {
+    fn lanes_leaving_a_loop_reconverge_after_it() {
         let (_, flow) = flow("TOP: add.u32 %r1, %r1, 1; @%p1 bra TOP; ret;");
         assert_eq!(edges(&flow), [vec![0, 1], vec![]]);
         assert_eq!(flow.reconvergence_point(InstructionIndex(1)), Some(InstructionIndex(2)));
     }
 
     #[test]
-    fn a_guarded_exit_falls_through_and_meets_only_at_the_end() {
+    fn guarded_exits_reconverge_only_at_the_end() {
         let (_, flow) = flow("@%p1 ret; mov.u32 %r1, 1; ret;");
         assert_eq!(edges(&flow), [vec![1], vec![]]);
         assert!(flow.blocks()[0].exits);
@@ -284,20 +284,20 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_into_an_early_exit_meets_only_at_the_end() {
+    fn branches_to_an_early_exit_reconverge_at_the_end() {
         let (_, flow) = flow("@%p1 bra OUT; mov.u32 %r1, 1; bra DONE; OUT: trap; DONE: ret;");
         assert_eq!(flow.reconvergence_point(InstructionIndex(0)), None);
     }
 
     #[test]
-    fn a_branch_within_an_endless_loop_meets_within_it() {
+    fn branches_in_endless_loops_reconverge_inside() {
         let (_, flow) = flow("TOP: @%p1 bra SKIP; mov.u32 %r1, 1; SKIP: mov.u32 %r2, 2; bra TOP;");
         assert_eq!(flow.reconvergence_point(InstructionIndex(0)), Some(InstructionIndex(2)));
         assert_eq!(meets(&flow)[2], None);
     }
 
     #[test]
-    fn an_indexed_branch_goes_to_each_of_its_targets() {
+    fn indexed_branches_reach_all_their_targets() {
         let (_, flow) = flow(
             "T: .branchtargets A, B, A;
              brx.idx %r1, T;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_is_in_the_block_that_names_it() {
+    fn blocks_partition_the_instructions() {
         let (function, flow) = flow("@%p1 bra B; A: ret; B: @%p2 bra A; bra B;");
         for position in 0..function.instructions.len() {
             let block = flow.block(flow.block_of(index(position)).unwrap()).unwrap();

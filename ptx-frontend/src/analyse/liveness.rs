@@ -1,4 +1,4 @@
-//! Liveness of registers: which values are still wanted, and how many at most (the register need of a thread).
+//! Liveness of registers, and the maximum number of live registers of a thread.
 
 use super::flow::{Block, BlockId, ControlFlow};
 use super::registers::{reads, writes};
@@ -6,12 +6,12 @@ use super::written::Written;
 use crate::ir::{Function, Instruction, RegisterId};
 use crate::isa::ScalarType;
 
-/// Live registers at the borders of blocks, and the largest need.
+/// Live registers at block boundaries, and the maximum register demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Liveness {
-    /// Registers whose value passes from one block to another; the others live and die within one.
+    /// Registers that are live across blocks; the others live within one block.
     passed: Vec<RegisterId>,
-    /// One bit per passed register, block by block.
+    /// One bit per such register, block by block.
     live_in: Vec<Bits>,
     live_out: Vec<Bits>,
     maximum: u32,
@@ -31,7 +31,7 @@ impl Bits {
         }
     }
 
-    /// Those that are set, in ascending order.
+    /// Set bits, ascending.
     fn ones(&self) -> impl Iterator<Item = usize> + '_ {
         (0..).step_by(64).zip(&self.0).flat_map(|(first, word)| {
             let behind = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
@@ -40,7 +40,7 @@ impl Bits {
         })
     }
 
-    /// Adds the bits of `other`; true if there were new ones.
+    /// Adds the bits of `other`; returns true if there were new ones.
     fn merge(&mut self, other: impl Iterator<Item = u64>) -> bool {
         let mut changed = false;
         for (word, other) in self.0.iter_mut().zip(other) {
@@ -51,15 +51,15 @@ impl Bits {
     }
 }
 
-/// What a block does to the passed registers.
+/// Effect of a block on registers that live across blocks.
 struct Transfer {
-    /// Read by lanes for which the block has not written them.
+    /// Registers read by lanes for which the block has not written them.
     wanted: Bits,
-    /// Written for all lanes.
+    /// Registers written for all lanes.
     written: Bits,
 }
 
-/// 32-bit registers of the register file that a value takes; predicates have their own.
+/// 32-bit registers that a value takes in the register file; predicates have their own file.
 fn units(ty: ScalarType) -> u32 {
     match ty {
         ScalarType::Pred => 0,
@@ -109,7 +109,7 @@ impl Liveness {
         }
     }
 
-    /// Largest number of 32-bit registers live at one place of a block.
+    /// Maximum number of 32-bit registers live at one point of a block.
     fn most_in_block(&self, function: &Function, flow: &ControlFlow, number: &[usize], block: usize) -> u32 {
         let size =
             |register: RegisterId| function.registers.get(register.0 as usize).map_or(0, |ty| units(*ty));
@@ -119,7 +119,7 @@ impl Liveness {
         let mut most = now;
         for instruction in code(function, &flow.blocks()[block]).iter().rev() {
             let written = writes(instruction);
-            // A result takes its place even if nothing reads it.
+            // A result occupies its registers even if nothing reads it.
             let unread: u32 = written.iter().filter(|r| !live.contains(r)).map(|r| size(*r)).sum();
             most = most.max(now + unread);
             for register in written {
@@ -143,23 +143,23 @@ impl Liveness {
         bits.ones().filter_map(|bit| self.passed.get(bit).copied())
     }
 
-    /// Registers whose value is wanted when the block begins.
+    /// Registers live at the start of the block.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = RegisterId> + '_ {
         self.live_in.get(block.0 as usize).into_iter().flat_map(|bits| self.members(bits))
     }
 
-    /// Registers whose value is wanted when the block ends.
+    /// Registers live at the end of the block.
     pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = RegisterId> + '_ {
         self.live_out.get(block.0 as usize).into_iter().flat_map(|bits| self.members(bits))
     }
 
-    /// 32-bit registers that a thread needs at most at once, predicates not counted.
+    /// Maximum number of 32-bit registers live at once, without predicates.
     pub fn maximum_live(&self) -> u32 {
         self.maximum
     }
 }
 
-/// Registers that some block reads before it writes them, and for each register its number among these.
+/// Registers that some block reads before writing, and for each register its number among these.
 fn passed_registers(function: &Function, flow: &ControlFlow) -> (Vec<RegisterId>, Vec<usize>) {
     let mut written = Written::new(function);
     let mut number = vec![LOCAL; function.registers.len()];
@@ -186,7 +186,7 @@ fn code<'f>(function: &'f Function, block: &Block) -> &'f [Instruction] {
     function.instructions.get(block.start.0 as usize..block.end.0 as usize).unwrap_or(&[])
 }
 
-/// What a block does; nothing of others is in `written`.
+/// Effect of a block; `written` is limited to registers live across blocks.
 fn transfer(
     function: &Function,
     block: &Block,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_lives_from_its_write_to_its_last_read() {
+    fn values_live_from_write_to_last_read() {
         let (function, _, liveness) = analysed(
             "mov.u32 %r1, 1; mov.u32 %r2, 2; @%p1 bra L; add.u32 %r2, %r1, %r2; L: st.global.u32 [%rd1], %r2; ret;",
         );
@@ -252,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_keeps_its_counter_alive_around_the_back_edge() {
+    fn loop_counters_live_across_the_back_edge() {
         let (function, _, liveness) =
             analysed("mov.u32 %r1, 0; TOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra TOP; ret;");
         assert_eq!(names(&function, liveness.live_out(BlockId(1))), ["%r1"]);
     }
 
     #[test]
-    fn the_need_counts_wide_values_twice_and_predicates_not_at_all() {
+    fn demand_counts_wide_values_twice_without_predicates() {
         let (_, _, liveness) = analysed(
             "mov.u64 %rd1, 1; mov.u64 %rd2, 2; mov.u32 %r1, 3; setp.eq.u32 %p1, %r1, 3;
              st.global.u64 [%rd1], %rd2; st.global.u32 [%rd1], %r1; ret;",
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_and_read_under_one_guard_lives_there_alone() {
+    fn values_under_one_guard_live_locally() {
         let (function, _, liveness) = analysed(
             "bra N; N: @%p1 mov.u32 %r1, 2; @%p1 add.u32 %r1, %r1, 1; @%p1 st.global.u32 [%rd1], %r1; bra M; M: ret;",
         );
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guarded_write_leaves_the_old_value_alive() {
+    fn guarded_writes_keep_the_old_value_alive() {
         let (function, _, liveness) =
             analysed("mov.u32 %r1, 1; bra N; N: @%p1 mov.u32 %r1, 2; st.global.u32 [%rd1], %r1; ret;");
         assert!(names(&function, liveness.live_in(BlockId(1))).contains(&"%r1"));

@@ -1,4 +1,4 @@
-//! What follows from a function's code alone: control flow, post-dominators, liveness.
+//! Analyses of a function's code: control flow, post-dominators, liveness.
 
 mod dot;
 mod flow;

@@ -1,38 +1,39 @@
-//! Which bytes of its parameter block a kernel reads: what lies between the fields of a structure may be anything.
+//! Bytes of the parameter block that a kernel reads. Bytes between fields of a structure are undefined.
 
 use std::ops::Range;
 
 use crate::ir::{AddressBase, Function, Instruction, Operand};
 use crate::isa::{Effect, Op};
 
-/// Bytes of a handle of a texture, sampler or surface (PTX manual 5.3).
+/// Bytes of a texture, sampler or surface handle (PTX manual 5.3).
 const HANDLE_BYTES: u64 = 8;
 /// Bytes of a tensor map (PTX manual 5.5.8).
 const TENSOR_MAP_BYTES: u64 = 128;
 
-/// What a kernel reads of its parameter block, as far as its code says: offsets of bytes.
+/// Parameter bytes that a kernel reads according to its code, as offsets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParametersRead {
-    /// These bytes, and no others.
+    /// Exactly these bytes.
     Known(Vec<Range<u64>>),
-    /// These bytes, and any to which addresses lead that it computes.
+    /// These bytes, and others through computed addresses.
     Indexed(Vec<Range<u64>>),
-    /// Any bytes.
+    /// Possibly all bytes.
     Any,
 }
 
-/// What one instruction does with the place of a parameter.
+/// Use of a parameter's address by an instruction.
 enum Use {
-    /// It reads so many bytes there.
+    /// Read of this many bytes.
     Read(u64),
-    /// It computes an address from it, or reads nothing.
+    /// Address computation, or no read.
     Address,
-    /// Something else.
+    /// Any other use.
     Other,
 }
 
 impl ParametersRead {
-    /// What a kernel reads of its parameters. What functions that it calls read they have addresses of.
+    /// Parameter bytes that a kernel reads. Functions that the kernel calls read parameters only through
+    /// addresses.
     pub fn of(kernel: &Function) -> ParametersRead {
         let mut read = Vec::new();
         let mut is_indexed = false;
@@ -82,7 +83,7 @@ fn range(kernel: &Function, number: u32, offset: i64, bytes: u64) -> Option<Rang
     Some(start..start.checked_add(bytes)?)
 }
 
-/// Parameters whose places an operand names, with offsets.
+/// Parameters whose addresses an operand names, with offsets.
 fn collect(operand: &Operand, places: &mut Vec<(u32, i64)>) {
     match operand {
         Operand::Address { base: AddressBase::Parameter(number), offset } => places.push((*number, *offset)),

@@ -1,13 +1,13 @@
-//! Which registers an instruction reads and writes.
+//! Registers that an instruction reads and writes.
 
 use crate::ir::{AddressBase, Instruction, Operand, RegisterId};
 
-/// Registers the instruction reads: operands, addresses, the guard. A register may come more than once.
+/// Registers that the instruction reads: operands, addresses, the guard. A register may occur repeatedly.
 pub fn reads(instruction: &Instruction) -> Vec<RegisterId> {
     let mut registers = Vec::new();
     registers.extend(instruction.guard.map(|guard| guard.register));
     let syntax = instruction.op.line().parsed();
-    // The result of a warpgroup's product is a summand, too.
+    // The result of a warpgroup product is also a summand.
     let accumulates = syntax.mnemonic == "wgmma";
     for (operand, place) in instruction.operands.iter().zip(&syntax.operands) {
         collect(operand, !place.written || accumulates, &mut registers);
@@ -15,7 +15,7 @@ pub fn reads(instruction: &Instruction) -> Vec<RegisterId> {
     registers
 }
 
-/// Registers the instruction writes where it is not guarded off.
+/// Registers that the instruction writes if its guard holds.
 pub fn writes(instruction: &Instruction) -> Vec<RegisterId> {
     let mut registers = Vec::new();
     for (operand, place) in instruction.operands.iter().zip(&instruction.op.line().parsed().operands) {
@@ -26,7 +26,7 @@ pub fn writes(instruction: &Instruction) -> Vec<RegisterId> {
     registers
 }
 
-/// The registers of an operand: those that hold its value if `values`, and those of addresses if not written.
+/// Registers of an operand: its values if `values`, and its addresses if not written.
 fn collect(operand: &Operand, values: bool, registers: &mut Vec<RegisterId>) {
     match operand {
         Operand::Register(register) | Operand::NegatedPredicate(register) if values => {

@@ -1,36 +1,36 @@
-//! What a block has written so far: which reads find a value of the same block, whatever came before it.
+//! Registers that a block has written so far, to find reads of values from the block itself.
 
 use super::registers::writes;
 use crate::ir::{Function, Guard, Instruction, RegisterId};
 
-/// For which lanes a block has written a register.
+/// Lanes for which a block has written a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lanes {
-    /// All that come there.
+    /// All lanes that reach the block.
     All,
-    /// Those of a guard, while its predicate has been written so many times.
+    /// Lanes of a guard, valid while the guard's predicate has this write count.
     Guarded(Guard, u32),
 }
 
-/// The registers that a block has written, as far as one has gone through it.
+/// Registers written by the block during a walk through its instructions.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// Counts blocks.
+    /// Number of the block.
     block: u32,
-    /// By register: the block that wrote it last, for these lanes.
+    /// For each register, the block that wrote it last, and the lanes.
     lanes: Vec<(u32, Lanes)>,
-    /// By register: how often it was written, guarded or not.
+    /// For each register, its number of writes, guarded or not.
     times: Vec<u32>,
 }
 
 impl Written {
-    /// Of a function of which no block has begun.
+    /// State before the first block of a function.
     pub fn new(function: &Function) -> Written {
         let registers = function.registers.len();
         Written { block: 1, lanes: vec![(0, Lanes::All); registers], times: vec![0; registers] }
     }
 
-    /// Another block begins.
+    /// Starts the next block.
     pub fn begin_block(&mut self) {
         self.block += 1;
     }
@@ -44,12 +44,12 @@ impl Written {
         Lanes::Guarded(guard, self.times.get(guard.register.0 as usize).copied().unwrap_or(0))
     }
 
-    /// Has the block written a register for all lanes that come there?
+    /// True if the block has written the register for all its lanes.
     pub fn is_whole(&self, register: RegisterId) -> bool {
         self.lanes(register) == Some(Lanes::All)
     }
 
-    /// Has it written a register for all lanes that read it under a guard, or under none?
+    /// True if the block has written the register for all lanes that read it under `guard`.
     pub fn covers(&self, register: RegisterId, guard: Option<Guard>) -> bool {
         match self.lanes(register) {
             Some(Lanes::All) => true,
@@ -57,7 +57,7 @@ impl Written {
         }
     }
 
-    /// An instruction writes.
+    /// Records an instruction's writes.
     pub fn note(&mut self, instruction: &Instruction) {
         let lanes = instruction.guard.map_or(Lanes::All, |guard| self.guarded(guard));
         let others = instruction.guard.map(|guard| self.guarded(Guard { negated: !guard.negated, ..guard }));
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::Module;
 
-    /// Whether the last instruction's first source register has been written for it by those before.
+    /// True if earlier instructions write the first source of the last instruction for all its lanes.
     fn is_covered(body: &str) -> bool {
         let text = format!(
             ".version 7.0\n.target sm_70\n.entry k() {{ .reg .pred %p<9>; .reg .b32 %r<9>;\n{body}\n}}"
@@ -88,7 +88,7 @@ mod tests {
         let function = module.function("k").unwrap();
         let mut written = Written::new(&function);
         written.begin_block();
-        // The last of all ends the kernel.
+        // The very last instruction ends the kernel.
         let [before @ .., last, _] = &function.instructions[..] else { panic!("there is too little code") };
         before.iter().for_each(|instruction| written.note(instruction));
         let crate::ir::Operand::Register(source) = last.operands[1] else { panic!("no register is read") };
@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn a_write_without_guard_covers_every_read() {
+    fn unguarded_writes_cover_every_read() {
         assert!(is_covered("mov.u32 %r1, 1; mov.u32 %r2, %r1;"));
         assert!(is_covered("mov.u32 %r1, 1; @%p1 mov.u32 %r1, 2; mov.u32 %r2, %r1;"));
         assert!(!is_covered("mov.u32 %r3, 1; mov.u32 %r2, %r1;"));
     }
 
     #[test]
-    fn a_guarded_write_covers_reads_under_the_same_guard() {
+    fn guarded_writes_cover_reads_under_that_guard() {
         assert!(is_covered("@%p1 mov.u32 %r1, 1; @%p1 mov.u32 %r2, %r1;"));
         assert!(!is_covered("@%p1 mov.u32 %r1, 1; mov.u32 %r2, %r1;"));
         assert!(!is_covered("@%p1 mov.u32 %r1, 1; @!%p1 mov.u32 %r2, %r1;"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_predicate_that_was_written_again_is_another_guard() {
+    fn rewritten_predicates_are_new_guards() {
         let again = "@%p1 mov.u32 %r1, 1; setp.eq.u32 %p1, %r5, 0; @%p1 mov.u32 %r2, %r1;";
         assert!(!is_covered(again));
         let other = "@%p1 mov.u32 %r1, 1; setp.eq.u32 %p2, %r5, 0; @%p1 mov.u32 %r2, %r1;";
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_under_a_guard_and_its_opposite_cover_every_read() {
+    fn writes_under_opposite_guards_cover_every_read() {
         assert!(is_covered("@%p1 mov.u32 %r1, 1; @!%p1 mov.u32 %r1, 2; mov.u32 %r2, %r1;"));
     }
 }

@@ -1,9 +1,8 @@
-//! A decoded function that was read from disk, judged before anything relies on it: whoever can
-//! write to the folder can write anything, with right checksums.
+//! Validation of decoded functions from disk: anyone with write access to the folder can store arbitrary
+//! bytes with correct checksums.
 //!
-//! The resolver's promises are checked here (numbers lie within their tables, operands have the
-//! kinds of their places, modifiers those of their slots); types, vectors and constants are left to
-//! [`crate::validate`].
+//! This check covers the resolver's guarantees: indices lie within their tables, operands have the kinds of
+//! their positions, and modifiers fit their slots. [`crate::validate`] covers types, vectors and constants.
 
 use crate::ir::{
     AddressBase, ExternalId, Function, Initial, Instruction, InstructionIndex, Operand, Parameter,
@@ -12,13 +11,13 @@ use crate::ir::{
 use crate::isa::{Effect, OperandSyntax, OperandType, ScalarType, Token, TypeClass};
 use crate::resolve::operand_type;
 
-/// Bytes of parameters, at most: no header can declare more.
+/// Maximum bytes of parameters that a header can declare.
 const MOST_PARAMETER_BYTES: u32 = 1 << 20;
 
-/// Operands in operands: a vector's elements, which may be parts.
+/// Maximum nesting of operands: vector elements may be parts.
 const DEEPEST: usize = 3;
 
-/// Are the promises of the resolver kept?
+/// True if the resolver's guarantees hold.
 pub fn is_sound(function: &Function) -> bool {
     let judge = Judge { function };
     function.registers.len() == function.register_names.len()
@@ -162,7 +161,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A value of this type, if the place has one; `depth` bounds operands in operands.
+    /// Checks a value of this type, if the position has one; `depth` bounds the nesting.
     fn value(&self, operand: &Operand, ty: Option<ScalarType>, written: bool, depth: usize) -> bool {
         let Some(inner) = depth.checked_sub(1) else { return false };
         match operand {
@@ -188,7 +187,7 @@ impl Judge<'_> {
     }
 }
 
-/// Are these the bits of a constant of this type, as [`Operand::Immediate`] has them?
+/// True if `bits` are the canonical form of a constant of this type, as in [`Operand::Immediate`].
 fn is_canonical(bits: u64, ty: ScalarType) -> bool {
     match ty.bits() {
         0 => true,

@@ -5,19 +5,19 @@ use object::read::archive::ArchiveFile;
 use super::error::{ContainerError, Origin};
 use super::region::Region;
 
-/// First bytes of an archive.
+/// Magic bytes of an archive.
 pub const ARCHIVE_MAGIC: &[u8; 8] = b"!<arch>\n";
 
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member<'a> {
-    /// Its name.
+    /// File name.
     pub name: String,
-    /// Its content.
+    /// Content.
     pub bytes: &'a [u8],
 }
 
-/// The files of an archive, without its tables.
+/// Files of an archive, without its tables.
 pub fn members(bytes: &[u8], origin: Origin) -> Result<Vec<Member<'_>>, ContainerError> {
     let region = Region::new(bytes, origin);
     let damaged =
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn members_have_their_names_and_bytes() {
+    fn archive_members_have_names_and_bytes() {
         let bytes = archive();
         let members = members(&bytes, Origin::ModuleImage).unwrap();
         let found: Vec<_> = members.iter().map(|member| (member.name.as_str(), member.bytes)).collect();
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_cut_off_in_a_member_is_an_error() {
+    fn truncated_archives_are_errors() {
         let bytes = archive();
         assert!(members(&bytes[..bytes.len() - 1], Origin::ModuleImage).is_err());
     }

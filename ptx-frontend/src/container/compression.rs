@@ -1,8 +1,8 @@
-//! The payload encodings of fat binary entries: none, LZ4 block, zstd frame.
+//! Payload encodings of fat binary entries: none, LZ4 block, zstd frame.
 //!
-//! Sizes in headers are claims. Nothing is allocated for a claim that the compressed bytes cannot honour: an LZ4 block
-//! grows at most 255-fold, a zstd frame at most 32,768-fold and is decoded block by block, so that memory grows only with
-//! what really comes out.
+//! Sizes in headers are untrusted. Memory is never allocated for a claim that the compressed bytes cannot
+//! fulfil. An LZ4 block grows at most 255-fold. A zstd frame grows at most 32,768-fold and is decoded block
+//! by block, so memory grows only with actual output.
 
 use std::fmt;
 use std::io::Read;
@@ -11,22 +11,22 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 use super::error::{ContainerError, Place};
 
-/// Largest uncompressed payload accepted, in bytes (1 GiB). The largest known PTX modules have some 10 MB.
+/// Maximum uncompressed payload in bytes (1 GiB). The largest known PTX modules have about 10 MB.
 pub const MAX_PAYLOAD_SIZE: u64 = 1 << 30;
 
-/// One byte of an LZ4 block adds at most this many bytes of output (a match length continued by 255).
+/// Maximum output bytes per byte of an LZ4 block (a match length continued by 255).
 const LZ4_MAX_RATIO: u64 = 255;
-/// Output of an LZ4 block beyond the ratio: the 19 bytes that the token's own match length counts.
+/// Output of an LZ4 block beyond the ratio: the 19 bytes of the token's own match length.
 const LZ4_SLACK: u64 = 19;
-/// Four bytes of a zstd frame, a block header and the byte it repeats, give at most a block of 128 KiB.
+/// Four bytes of a zstd frame, a block header and a repeated byte, give at most a block of 128 KiB.
 const ZSTD_MAX_RATIO: u64 = (128 << 10) / 4;
-/// Smallest zstd window that every decoder should accept (RFC 8878, section 3.1.1.1.2).
+/// Minimum zstd window that every decoder should accept (RFC 8878, section 3.1.1.1.2).
 const ZSTD_MIN_WINDOW_LIMIT: u64 = 8 << 20;
 
-/// How an entry's payload is stored.
+/// Encoding of an entry's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// As it is.
+    /// Uncompressed.
     None,
     /// One LZ4 block without a frame.
     Lz4,
@@ -35,7 +35,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The name used in reports.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -51,7 +51,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// Decompresses an LZ4 block at `place` that holds exactly `size` bytes.
+/// Decompresses an LZ4 block at `place` to exactly `size` bytes.
 pub(super) fn decompress_lz4(block: &[u8], size: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
     let possible = (block.len() as u64).saturating_mul(LZ4_MAX_RATIO).saturating_add(LZ4_SLACK);
     let mut output = vec![0; check_size(size, possible, place)?];
@@ -60,7 +60,8 @@ pub(super) fn decompress_lz4(block: &[u8], size: u64, place: &Place) -> Result<V
     exact(output, written, size, place)
 }
 
-/// Decompresses a zstd frame at `place` that holds exactly `size` bytes. The frame's checksum is verified if it has one.
+/// Decompresses a zstd frame at `place` to exactly `size` bytes, and verifies the frame's checksum if
+/// present.
 pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
     check_size(size, (frame.len() as u64).saturating_mul(ZSTD_MAX_RATIO), place)?;
     let mut decoder = FrameDecoder::new();
@@ -84,13 +85,13 @@ pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Place) -> Result<
     let decoder = decoder.into_frame_decoder();
     match decoder.get_checksum_from_data() {
         Some(stored) if decoder.get_calculated_checksum() != Some(stored) => {
-            Err(damaged(place, Compression::Zstd, "the content's checksum is another one"))
+            Err(damaged(place, Compression::Zstd, "the content's checksum does not match"))
         }
         _ => Ok(output),
     }
 }
 
-/// Refuses a claimed size above `possible` or [`MAX_PAYLOAD_SIZE`].
+/// Rejects a claimed size above `possible` or [`MAX_PAYLOAD_SIZE`].
 fn check_size(claimed: u64, possible: u64, place: &Place) -> Result<usize, ContainerError> {
     let limit = possible.min(MAX_PAYLOAD_SIZE);
     match usize::try_from(claimed) {

@@ -1,6 +1,6 @@
-//! Names of the kernels in a cubin (an ELF file of machine code, kind [`EntryKind::Elf`](super::EntryKind)).
+//! Kernel names in a cubin (an ELF file of machine code, kind [`EntryKind::Elf`](super::EntryKind)).
 //!
-//! Voltsim cannot run machine code; the names serve to say which kernels a program has in no other form.
+//! Voltsim cannot run machine code. The names serve to report the kernels that exist in no other form.
 
 use object::LittleEndian;
 use object::elf;
@@ -9,17 +9,17 @@ use object::read::elf::{ElfFile64, FileHeader, Sym};
 use super::error::{ContainerError, Origin, Place};
 use super::region::Region;
 
-/// Bit of `st_other` that marks a function as a kernel (an entry) rather than a device function.
+/// Bit of `st_other` that marks a kernel, as opposed to a device function.
 const STO_CUDA_ENTRY: elf::SymbolOther = elf::SymbolOther(0x10);
 
 type FileHeader64 = elf::FileHeader64<LittleEndian>;
 
-/// Names of the kernels in the cubin `bytes`, in the order of its symbol table.
+/// Names of the kernels in the cubin `bytes`, in symbol-table order.
 pub fn kernel_names(bytes: &[u8], origin: Origin) -> Result<Vec<String>, ContainerError> {
     kernel_names_at(bytes, &Region::new(bytes, origin).place(0))
 }
 
-/// The same for a cubin that was decompressed from the entry at `place`.
+/// [`kernel_names`] of a cubin that was decompressed from the entry at `place`.
 pub(super) fn kernel_names_at(bytes: &[u8], place: &Place) -> Result<Vec<String>, ContainerError> {
     let damaged =
         |error: object::Error| ContainerError::Elf { place: place.clone(), reason: error.to_string() };
@@ -41,13 +41,13 @@ pub(super) fn kernel_names_at(bytes: &[u8], place: &Place) -> Result<Vec<String>
     Ok(names)
 }
 
-/// True when the ELF file `bytes` is device code, false when it is host code or damaged.
+/// True if the ELF file `bytes` is device code; false if it is host code or damaged.
 pub(super) fn is_cubin(bytes: &[u8]) -> bool {
     FileHeader64::parse(bytes).is_ok_and(|header| header.e_machine(LittleEndian) == elf::EM_CUDA)
 }
 
-/// Length in bytes of the ELF file that starts with `header`, as far as its tables reach: a module loading function
-/// gets the address of an image without its length.
+/// Length in bytes of the ELF file that starts with `header`, computed from its tables. A module loading
+/// function receives an image without its length.
 pub fn elf_size(header: &[u8; 64], origin: Origin) -> Result<u64, ContainerError> {
     let region = Region::new(header, origin);
     let file_header = FileHeader64::parse(header.as_slice())
@@ -64,7 +64,7 @@ pub fn elf_size(header: &[u8; 64], origin: Origin) -> Result<u64, ContainerError
         (Some(sections), Some(segments)) => Ok(sections.max(segments).max(header.len() as u64)),
         _ => Err(ContainerError::Elf {
             place: region.place(0),
-            reason: "its tables lie outside of memory".into(),
+            reason: "its tables exceed the address space".into(),
         }),
     }
 }

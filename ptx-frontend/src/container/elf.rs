@@ -1,4 +1,4 @@
-//! Host executables and shared libraries: their fat binaries and how they reach the CUDA runtime.
+//! Host executables and shared libraries: their fat binaries, and their linkage to the CUDA runtime.
 
 use object::elf;
 use object::read::elf::{ElfFile64, Sym};
@@ -9,12 +9,12 @@ use super::error::{ContainerError, Origin};
 use super::fatbin::{Container, Containers};
 use super::region::Region;
 
-/// What the containers of a section are.
+/// Kind of containers in a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Whole programs: nothing in one needs another (`.nv_fatbin`).
+    /// Whole programs, which need no other containers (`.nv_fatbin`).
     WholePrograms,
-    /// Relocatable device code, which is linked into one program (`__nv_relfatbin`, of `nvcc -rdc=true`).
+    /// Relocatable device code, linked into one program (`__nv_relfatbin`, from `nvcc -rdc=true`).
     Relocatable,
 }
 
@@ -29,43 +29,43 @@ impl Section {
     }
 }
 
-/// A host ELF file (64 bit, little endian): executable, shared library or object file.
+/// A host ELF file (64-bit, little endian): executable, shared library or object file.
 #[derive(Debug)]
 pub struct HostFile<'a> {
     file: ElfFile64<'a, LittleEndian>,
     region: Region<'a>,
 }
 
-/// An undefined dynamic symbol with a name of the CUDA runtime or driver API.
+/// An undefined dynamic symbol of the CUDA runtime or driver API.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportedSymbol {
     /// Name of the function.
     pub name: String,
-    /// Version node it is bound to (`libcudart.so.12`).
+    /// Version node of the symbol (`libcudart.so.12`).
     pub version: Option<String>,
-    /// Soname of the library the version is required from.
+    /// Soname of the library that must provide the version.
     pub library: Option<String>,
 }
 
-/// How a host file reaches the CUDA runtime.
+/// Linkage of a host file to the CUDA runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeLinkage {
-    /// It imports the runtime's functions from a shared library.
+    /// The file imports the runtime from a shared library.
     Shared,
-    /// The runtime is part of the file, and `functions` of its API functions are in the symbol table.
+    /// The runtime is part of the file, and the symbol table contains `functions` of its API functions.
     Static {
-        /// Number of functions with a name of the runtime API.
+        /// Number of runtime API functions.
         functions: usize,
     },
-    /// It has device code, the runtime is not imported, and there is no symbol table: the file is stripped.
+    /// The file has device code but neither runtime imports nor a symbol table: it is stripped.
     StaticStripped,
-    /// It does not use the runtime.
+    /// The file does not use the runtime.
     None,
 }
 
 impl<'a> HostFile<'a> {
-    /// Reads the headers of an ELF file.
+    /// Parses the headers of an ELF file.
     pub fn parse(bytes: &'a [u8], origin: Origin) -> Result<Self, ContainerError> {
         Self::from_region(Region::new(bytes, origin))
     }
@@ -77,30 +77,30 @@ impl<'a> HostFile<'a> {
         }
     }
 
-    /// The sections that hold fat binaries, with their containers.
+    /// Sections of fat binaries, with their containers.
     pub fn sections(&self) -> impl Iterator<Item = (Section, Containers<'a>)> {
         let content =
             |section: Section| Some((section, Containers::in_region(self.section(section.name())?)));
         Section::ALL.into_iter().filter_map(content)
     }
 
-    /// The containers of all sections, in file order within each.
+    /// Containers of all sections, in file order within each.
     pub fn containers(&self) -> impl Iterator<Item = Result<Container<'a>, ContainerError>> {
         self.sections().flat_map(|(_, containers)| containers)
     }
 
-    /// The content of the section `name`, if the file has one.
+    /// Content of section `name`, if it exists.
     fn section(&self, name: &str) -> Option<Result<Region<'a>, ContainerError>> {
         let (offset, size) = self.file.section_by_name(name)?.file_range()?;
         Some(self.region.slice(offset, size, "section of fat binaries"))
     }
 
-    /// Sonames of the libraries the file loads directly (`DT_NEEDED`), in their order.
+    /// Sonames of the libraries that the file loads directly (`DT_NEEDED`), in order.
     pub fn needed_libraries(&self) -> Result<Vec<String>, ContainerError> {
         self.dynamic_strings(&[elf::DT_NEEDED])
     }
 
-    /// Folders, separated by colons, in which the file asks the loader to look for libraries (`DT_RUNPATH`, `DT_RPATH`).
+    /// Library search folders of the file, separated by colons (`DT_RUNPATH`, `DT_RPATH`).
     pub fn library_paths(&self) -> Result<Vec<String>, ContainerError> {
         self.dynamic_strings(&[elf::DT_RUNPATH, elf::DT_RPATH])
     }
@@ -111,7 +111,7 @@ impl<'a> HostFile<'a> {
         strings.map(|dynamic| Ok(text(table.string(dynamic).map_err(|error| self.damaged(error))?))).collect()
     }
 
-    /// The functions of the CUDA runtime and driver API that the file imports, sorted by name.
+    /// Functions of the CUDA runtime and driver API that the file imports, sorted by name.
     pub fn cuda_imports(&self) -> Result<Vec<ImportedSymbol>, ContainerError> {
         let symbols = self.file.elf_dynamic_symbol_table();
         let versions = self
@@ -144,7 +144,7 @@ impl<'a> HostFile<'a> {
         Ok(imports)
     }
 
-    /// How the file reaches the CUDA runtime.
+    /// Linkage of the file to the CUDA runtime.
     pub fn runtime_linkage(&self) -> Result<RuntimeLinkage, ContainerError> {
         if self.cuda_imports()?.iter().any(|symbol| is_runtime_name(symbol.name.as_bytes())) {
             return Ok(RuntimeLinkage::Shared);
@@ -160,12 +160,13 @@ impl<'a> HostFile<'a> {
         self.file.elf_symbol_table().is_empty()
     }
 
-    /// A program that uses the driver alone has a container with nothing in it if nvcc links it.
+    /// True for nonempty containers: nvcc also adds an empty container to programs that use the driver
+    /// alone.
     fn has_device_code(&self) -> bool {
         self.containers().any(|found| found.map_or(true, |container| container.entries().next().is_some()))
     }
 
-    /// Number of functions defined in the file's symbol table with names of the runtime API.
+    /// Number of runtime API functions defined in the file's symbol table.
     fn defined_runtime_functions(&self) -> Result<usize, ContainerError> {
         let symbols = self.file.elf_symbol_table();
         let mut functions = 0;
@@ -184,13 +185,13 @@ impl<'a> HostFile<'a> {
     }
 }
 
-/// `cudaMalloc`, `__cudaRegisterFatBinary`; not `cudnnCreate`.
+/// True for `cudaMalloc`, `__cudaRegisterFatBinary`; false for `cudnnCreate`.
 fn is_runtime_name(name: &[u8]) -> bool {
     let name = name.strip_prefix(b"__").unwrap_or(name);
     name.strip_prefix(b"cuda").is_some_and(starts_upper_case)
 }
 
-/// `cuInit`; not `cublasCreate_v2`.
+/// True for `cuInit`; false for `cublasCreate_v2`.
 fn is_driver_name(name: &[u8]) -> bool {
     name.strip_prefix(b"cu").is_some_and(starts_upper_case)
 }

@@ -1,4 +1,4 @@
-//! Entries of a container: PTX or machine code for one architecture, compressed or not.
+//! Entries of a container: PTX or machine code for one architecture, optionally compressed.
 //!
 //! ```text
 //! +0  u16 kind   +4  u32 header size   +8  u64 payload size, padded   +16 u32 compressed size   +20 u32 → options
@@ -6,7 +6,7 @@
 //! +40 u64 flags  +56 u64 uncompressed size                            +64 strings, then the payload
 //! ```
 //!
-//! Listing entries reads headers only; payloads are decompressed by [`Entry::payload`].
+//! Listing entries reads only headers; [`Entry::payload`] decompresses a payload.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -19,13 +19,13 @@ use super::region::Region;
 
 const MIN_HEADER_SIZE: u32 = 0x40;
 
-/// Byte offsets of the fields of an entry header.
+/// Byte offsets of the fields in an entry header.
 mod field {
     pub(super) const KIND: u64 = 0;
     pub(super) const HEADER_SIZE: u64 = 4;
     pub(super) const PADDED_SIZE: u64 = 8;
     pub(super) const COMPRESSED_SIZE: u64 = 16;
-    /// Offset in the header of a record: u32 offset of the option string in the header, u32 length.
+    /// Offset of a record in the header: u32 offset of the option string, u32 length.
     pub(super) const OPTIONS: u64 = 20;
     pub(super) const VERSION_MINOR: u64 = 24;
     pub(super) const VERSION_MAJOR: u64 = 26;
@@ -36,7 +36,7 @@ mod field {
     pub(super) const UNCOMPRESSED_SIZE: u64 = 56;
 }
 
-/// Bits of an entry's flags.
+/// Flag bits of an entry.
 mod flag {
     pub(super) const DEBUG: u64 = 0x2;
     pub(super) const LZ4: u64 = 0x2000;
@@ -45,16 +45,16 @@ mod flag {
     pub(super) const FAMILY_SPECIFIC: u64 = 0x20_0000;
 }
 
-/// What an entry's payload is.
+/// Kind of an entry's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// PTX text.
     Ptx,
     /// A cubin: an ELF file with machine code (SASS).
     Elf,
-    /// Intermediate code for link-time optimisation (`nvcc -dlto`), in a form known to the vendor alone.
+    /// Intermediate code for link-time optimisation (`nvcc -dlto`), in an undocumented format.
     LinkTimeIr,
-    /// Another number.
+    /// Unknown kind number.
     Unknown(u16),
 }
 
@@ -80,23 +80,23 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// On which devices of its compute capability and above an entry's code is meant to run.
+/// Devices of the entry's compute capability and above for which its code is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Portability {
-    /// On all (`sm_90`).
+    /// All such devices (`sm_90`).
     Portable,
-    /// On those of the same family (`sm_100f`).
+    /// Devices of the same family (`sm_100f`).
     Family,
-    /// On no other (`sm_90a`).
+    /// Only the exact capability (`sm_90a`).
     Exact,
 }
 
-/// The architecture an entry was made for; displayed as `sm_75`, `sm_90a`, `sm_100f`.
+/// Target architecture of an entry, displayed as `sm_75`, `sm_90a`, `sm_100f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Architecture {
     /// Ten times the compute capability: 75 for 7.5.
     pub capability: u32,
-    /// Suffix of the name.
+    /// Portability, the suffix of the name.
     pub portability: Portability,
 }
 
@@ -111,30 +111,30 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// One entry of a container: its header's fields and the payload as stored.
+/// An entry of a container: header fields and stored payload.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
-    /// What the payload is.
+    /// Kind of the payload.
     pub kind: EntryKind,
-    /// Version, major and minor: of the PTX ISA for PTX, of the vendor's format for other kinds.
+    /// Version, major and minor: of the PTX ISA for PTX, of the vendor's format otherwise.
     pub version: (u16, u16),
-    /// The architecture the code was made for.
+    /// Target architecture.
     pub architecture: Architecture,
-    /// All flag bits, including those without a meaning here.
+    /// All flag bits, including unknown ones.
     pub flags: u64,
-    /// Name of the source file, kept when compiled with debug or line information.
+    /// Source file name, present in code with debug or line information.
     pub identifier: Option<Cow<'a, str>>,
-    /// Options for the vendor's assembler, PTX entries only (`-maxrregcount=32`).
+    /// Options for the vendor's assembler (`-maxrregcount=32`), only in PTX entries.
     pub options: Option<Cow<'a, str>>,
     compressed_size: u32,
     uncompressed_size: u64,
-    /// Where the entry starts.
+    /// Position of the entry.
     place: Place,
     payload: Region<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the entry at the start of `region`; gives it with its length in bytes.
+    /// Parses the entry at the start of `region`; returns it with its length in bytes.
     pub(super) fn parse(region: &Region<'a>) -> Result<(Self, u64), ContainerError> {
         let fixed = region.slice(0, MIN_HEADER_SIZE.into(), "entry header")?;
         let header_size = fixed.u32(field::HEADER_SIZE, "entry header size")?;
@@ -183,12 +183,12 @@ impl<'a> Entry<'a> {
         Ok((entry, u64::from(header_size).saturating_add(padded_size)))
     }
 
-    /// Where the entry starts.
+    /// Position of the entry.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// How the payload is stored.
+    /// Encoding of the payload.
     pub fn compression(&self) -> Result<Compression, ContainerError> {
         let methods = self.flags & (flag::LZ4 | flag::ZSTD);
         match (methods, self.compressed_size) {
@@ -199,22 +199,22 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// True when compiled with device debug information (`nvcc -G`).
+    /// True if compiled with device debug information (`nvcc -G`).
     pub fn is_debug(&self) -> bool {
         self.flags & flag::DEBUG != 0
     }
 
-    /// Length of the payload in the container in bytes; padding counts when the payload is not compressed.
+    /// Stored length of the payload in bytes, including the padding of an uncompressed one.
     pub fn stored_size(&self) -> u64 {
         self.payload.len()
     }
 
-    /// Length of the payload in bytes after decompression, as the header claims.
+    /// Uncompressed length of the payload in bytes, as claimed by the header.
     pub fn uncompressed_size(&self) -> u64 {
         if self.compressed_size == 0 { self.payload.len() } else { self.uncompressed_size }
     }
 
-    /// The payload, decompressed if need be. A payload that is not compressed keeps its padding.
+    /// Payload, decompressed if necessary. An uncompressed payload keeps its padding.
     pub fn payload(&self) -> Result<Cow<'a, [u8]>, ContainerError> {
         let stored = self.payload.bytes;
         let place = self.payload.place(0);
@@ -229,7 +229,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The PTX text without the newlines and NULs around it; lines are counted from its first one. Bytes that are not UTF-8 (in comments and file names) become U+FFFD.
+    /// PTX text without surrounding newlines and NULs; lines count from its first one. Invalid UTF-8 (in
+    /// comments and file names) becomes U+FFFD.
     pub fn ptx(&self) -> Result<Cow<'a, str>, ContainerError> {
         self.expect_kind(EntryKind::Ptx, "PTX")?;
         Ok(match self.payload()? {
@@ -238,7 +239,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Fails unless the entry is of kind `wanted`, called `name`.
+    /// Fails unless the entry has kind `wanted`, called `name`.
     pub(super) fn expect_kind(&self, wanted: EntryKind, name: &'static str) -> Result<(), ContainerError> {
         if self.kind == wanted {
             return Ok(());
@@ -279,7 +280,7 @@ fn options<'a>(header: &Region<'a>) -> Result<Option<Cow<'a, str>>, ContainerErr
     header_string(header, offset, length, "option string")
 }
 
-/// A string stored in the entry's header; none when empty.
+/// A string in the entry's header; `None` if empty.
 fn header_string<'a>(
     header: &Region<'a>,
     offset: u32,
@@ -293,12 +294,12 @@ fn header_string<'a>(
     Ok(Some(padded_text(bytes)).filter(|text| !text.is_empty()))
 }
 
-/// Text without the white space around it and without what follows the first NUL.
+/// Text without surrounding white space, up to the first NUL.
 fn padded_text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(until_nul(bytes).trim_ascii())
 }
 
-/// The same for text that can be hundreds of megabytes long: it stays where it is.
+/// [`padded_text`] in place, for texts of hundreds of megabytes.
 fn owned_padded_text(mut bytes: Vec<u8>) -> String {
     let text = until_nul(&bytes);
     let end = text.trim_ascii_end().len();
@@ -308,7 +309,7 @@ fn owned_padded_text(mut bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The bytes before the first NUL.
+/// Bytes before the first NUL.
 pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
     CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes)
 }

@@ -1,4 +1,4 @@
-//! Errors of the container stage, each with the place it was found at.
+//! Errors of the container stage, with their position in the input.
 
 use std::fmt;
 use std::io;
@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use super::compression::Compression;
 
-/// Where the bytes being read come from.
+/// Origin of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A file, offsets count from its first byte.
+    /// A file; offsets count from its first byte.
     File(Arc<Path>),
-    /// An image the program registered (`__cudaRegisterFatBinary`), offsets count from its container's first byte.
+    /// An image that the program registered (`__cudaRegisterFatBinary`); offsets count from its container.
     RegisteredImage,
-    /// An image the program passed to a module loading function (`cuModuleLoadData` and its like).
+    /// An image passed to a module loading function (`cuModuleLoadData` and others).
     ModuleImage,
 }
 
 impl Origin {
-    /// The file at `path`.
+    /// Origin of the file at `path`.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::File(path.into().into())
     }
@@ -35,12 +35,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A byte of an input.
+/// Position in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The input.
+    /// Input.
     pub origin: Origin,
-    /// Bytes from the start of the input.
+    /// Byte offset in the input.
     pub offset: u64,
 }
 
@@ -50,124 +50,124 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a container, an entry, an ELF file or the file that holds them.
+/// Error in a container, an entry, an ELF file or the file that contains them.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContainerError {
-    /// The input ends inside of something.
-    #[error("{place}: {what} needs {needed} bytes and only {available} follow")]
+    /// The input ends prematurely.
+    #[error("{place}: {what} needs {needed} bytes, but only {available} follow")]
     Truncated {
-        /// First byte of the thing.
+        /// First byte of the structure.
         place: Place,
-        /// What is cut off.
+        /// Name of the structure.
         what: &'static str,
-        /// Its length in bytes.
+        /// Length of the structure in bytes.
         needed: u64,
-        /// Bytes from `place` to the end.
+        /// Bytes from `place` to the end of the input.
         available: u64,
     },
-    /// The magic number is another one.
+    /// Wrong magic number.
     #[error("{place}: {what} starts with {found:#010x} instead of {expected:#010x}")]
     Magic {
-        /// Where the magic number should be.
+        /// Position of the magic number.
         place: Place,
-        /// What should be there.
+        /// Name of the structure.
         what: &'static str,
-        /// The number that is there.
+        /// Number found.
         found: u32,
-        /// The number that should be there.
+        /// Number expected.
         expected: u32,
     },
-    /// A header field has a value that no valid input has.
+    /// Invalid value of a header field.
     #[error("{place}: {what} is {found:#x}, but {rule}")]
     Field {
-        /// The field.
+        /// Position of the field.
         place: Place,
-        /// Its name.
+        /// Name of the field.
         what: &'static str,
-        /// Its value.
+        /// Value found.
         found: u64,
-        /// What a valid value fulfils.
+        /// Requirement on the value.
         rule: &'static str,
     },
-    /// A payload claims to be larger than any real one, or than its compressed form can hold.
-    #[error("{place}: the payload claims {claimed} bytes uncompressed; at most {limit} are possible")]
+    /// Implausible claim of a payload's size.
+    #[error("{place}: the payload claims {claimed} bytes uncompressed; the limit is {limit}")]
     TooLarge {
-        /// The entry.
+        /// Position of the entry.
         place: Place,
-        /// Uncompressed size in bytes that the entry claims.
+        /// Claimed uncompressed size in bytes.
         claimed: u64,
-        /// Largest believable size in bytes.
+        /// Plausible maximum in bytes.
         limit: u64,
     },
-    /// A payload is compressed in a way its flags do not tell.
+    /// Compression method unknown from the flags.
     #[error("{place}: the payload is compressed by an unknown method (entry flags {flags:#x})")]
     UnknownCompression {
-        /// The entry.
+        /// Position of the entry.
         place: Place,
-        /// The entry's flags.
+        /// Flags of the entry.
         flags: u64,
     },
-    /// A payload cannot be decompressed.
+    /// Payload that cannot be decompressed.
     #[error("{place}: damaged {compression} payload: {reason}")]
     Damaged {
         /// First byte of the payload.
         place: Place,
-        /// How it is compressed.
+        /// Compression method.
         compression: Compression,
-        /// What the decompressor says.
+        /// Message of the decompressor.
         reason: String,
     },
-    /// A payload's uncompressed size is not the one its header gives.
-    #[error("{place}: the payload has {actual} bytes uncompressed, its header says {claimed}")]
+    /// Uncompressed size that differs from the header.
+    #[error("{place}: the payload has {actual} bytes uncompressed, but its header claims {claimed}")]
     SizeMismatch {
         /// First byte of the payload.
         place: Place,
-        /// Bytes according to the entry.
+        /// Claimed bytes.
         claimed: u64,
-        /// Bytes found, or a lower bound where reading stopped at the claimed size.
+        /// Actual bytes, or a lower bound if reading stopped at the claimed size.
         actual: u64,
     },
-    /// An entry is used as PTX or as ELF and is something else.
+    /// Entry of the wrong kind.
     #[error("{place}: the entry holds {found}, not {wanted}")]
     WrongKind {
-        /// The entry.
+        /// Position of the entry.
         place: Place,
-        /// Its kind.
+        /// Kind found.
         found: String,
-        /// The kind asked for.
+        /// Kind requested.
         wanted: &'static str,
     },
-    /// An ELF structure is damaged or not one this stage reads.
+    /// Damaged or unsupported ELF structure.
     #[error("{place}: ELF: {reason}")]
     Elf {
-        /// Start of the ELF file or of the section.
+        /// Start of the ELF file or section.
         place: Place,
-        /// What is wrong.
+        /// Cause.
         reason: String,
     },
-    /// An archive is damaged.
+    /// Damaged archive.
     #[error("{place}: archive: {reason}")]
     Archive {
         /// Start of the archive.
         place: Place,
-        /// What is wrong.
+        /// Cause.
         reason: String,
     },
-    /// The input is none of fat binary, cubin, host ELF file and PTX text.
+    /// Input that is no fat binary, cubin, host ELF file or PTX text.
     #[error("{place}: neither a fat binary, an ELF file nor PTX text (starts with {first_bytes:02x?})")]
     UnknownImage {
         /// Start of the input.
         place: Place,
-        /// Up to eight bytes from its start.
+        /// Up to eight bytes from the start.
         first_bytes: Vec<u8>,
     },
-    /// The file cannot be read.
+    /// Unreadable file.
     #[error("{}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: Arc<io::Error>,
     },
 }

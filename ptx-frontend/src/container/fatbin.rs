@@ -1,4 +1,4 @@
-//! Fat binaries: wrapper records and containers; [`super::entry`] reads what containers hold.
+//! Fat binaries: wrapper records and containers; [`super::entry`] reads their entries.
 //!
 //! ```text
 //! wrapper (24 bytes, section .nvFatBinSegment)   u32 magic, u32 version 1|2, u64 → container, u64 (version 2) → array
@@ -6,8 +6,8 @@
 //!   entry, entry, …                              header (64 bytes or more), payload padded to 8 bytes
 //! ```
 //!
-//! The vendor documents none of this; the layout was read off what CUDA 11.8 to 13.5 write. All numbers are little
-//! endian.
+//! The vendor documents none of this; the layout was inferred from the output of CUDA 11.8 to 13.5. All
+//! numbers are little endian.
 
 use super::entry::Entry;
 use super::error::{ContainerError, Origin, Place};
@@ -17,29 +17,29 @@ use super::region::Region;
 pub const CONTAINER_MAGIC: u32 = 0xba55_ed50;
 /// Magic number of a wrapper record.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
-/// Length of a wrapper record in bytes.
+/// Bytes of a wrapper record.
 pub const WRAPPER_SIZE: usize = 24;
-/// Length of a container's own header in bytes.
+/// Bytes of a container's header.
 pub const CONTAINER_HEADER_SIZE: usize = 16;
 
 const CONTAINER_VERSION: u16 = 1;
-/// Containers and entries start at multiples of this many bytes.
+/// Alignment of containers and entries in bytes.
 pub(super) const ALIGNMENT: u64 = 8;
 
-/// A wrapper record, which a program passes to `__cudaRegisterFatBinary`. Its addresses are those of the program.
+/// Wrapper record that a program passes to `__cudaRegisterFatBinary`, with addresses of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrapper {
-    /// 1 or 2.
+    /// Version, 1 or 2.
     pub version: u32,
     /// Address of the container.
     pub container: u64,
-    /// Version 2: address of the array, closed by a null pointer, of the containers of relocatable device code
-    /// (`nvcc -rdc=true`). The array is filled in before the wrapper is registered.
+    /// Version 2: address of the null-terminated array of containers with relocatable device code (`nvcc
+    /// -rdc=true`). The array is filled before the wrapper is registered.
     pub relocatable: Option<u64>,
 }
 
 impl Wrapper {
-    /// Reads a wrapper record from the program's memory.
+    /// Parses a wrapper record from the program's memory.
     pub fn parse(record: &[u8; WRAPPER_SIZE], origin: Origin) -> Result<Self, ContainerError> {
         let record = Region::new(record, origin);
         expect_magic(&record, WRAPPER_MAGIC, "fat binary wrapper")?;
@@ -56,8 +56,8 @@ impl Wrapper {
     }
 }
 
-/// Length in bytes, header included, of the container that starts with `header`: so the owner of raw memory can make
-/// the slice that [`Container::parse`] takes.
+/// Length in bytes, including the header, of the container that starts with `header`. Owners of raw memory
+/// need it to make the slice for [`Container::parse`].
 pub fn container_size(header: &[u8; CONTAINER_HEADER_SIZE], origin: Origin) -> Result<u64, ContainerError> {
     let header = Region::new(header, origin);
     let (header_size, entries_size) = container_header(&header)?;
@@ -66,7 +66,7 @@ pub fn container_size(header: &[u8; CONTAINER_HEADER_SIZE], origin: Origin) -> R
         .ok_or_else(|| header.bad_field(8, "container size", entries_size, "the address space is smaller"))
 }
 
-/// Checks a container's header; gives the length of the header and that of the entries in bytes.
+/// Checks a container's header; returns the lengths of header and entries in bytes.
 fn container_header(region: &Region<'_>) -> Result<(u16, u64), ContainerError> {
     expect_magic(region, CONTAINER_MAGIC, "fat binary container")?;
     let version = region.u16(4, "container version")?;
@@ -90,7 +90,7 @@ fn expect_magic(region: &Region<'_>, expected: u32, what: &'static str) -> Resul
     }
 }
 
-/// A container: entries of several kinds and architectures, made from one source file. Often empty.
+/// A container: entries of several kinds and architectures from one source file. Often empty.
 #[derive(Clone, Debug)]
 pub struct Container<'a> {
     whole: Region<'a>,
@@ -98,7 +98,7 @@ pub struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Reads the container at the start of `bytes`; what follows it is ignored.
+    /// Parses the container at the start of `bytes`; later bytes are ignored.
     pub fn parse(bytes: &'a [u8], origin: Origin) -> Result<Self, ContainerError> {
         Self::parse_region(&Region::new(bytes, origin))
     }
@@ -111,25 +111,25 @@ impl<'a> Container<'a> {
         Ok(Self { whole, entries })
     }
 
-    /// Where the container starts.
+    /// Position of the container.
     pub fn place(&self) -> Place {
         self.whole.place(0)
     }
 
-    /// The container's bytes, header included.
+    /// Bytes of the container, including its header.
     pub fn bytes(&self) -> &'a [u8] {
         self.whole.bytes
     }
 
-    /// The entries in their order. A damaged header ends the iteration with an error, since nothing tells where the
-    /// next entry starts.
+    /// Entries in order. A damaged header ends the iteration with an error, because the start of the next
+    /// entry is then unknown.
     pub fn entries(&self) -> Entries<'a> {
         Entries { rest: Some(self.entries.clone()) }
     }
 }
 
-/// Iterator over containers that stand one after the other, with zero bytes between them: the content of a `.fatbin`
-/// file and of the ELF sections `.nv_fatbin` and `__nv_relfatbin`. An error ends the iteration.
+/// Iterator over consecutive containers with zero bytes in between: the content of a `.fatbin` file and of
+/// the ELF sections `.nv_fatbin` and `__nv_relfatbin`. An error ends the iteration.
 #[derive(Clone, Debug)]
 pub struct Containers<'a> {
     rest: Option<Result<Region<'a>, ContainerError>>,
@@ -141,7 +141,7 @@ impl<'a> Containers<'a> {
         Self::in_region(Ok(Region::new(bytes, origin)))
     }
 
-    /// Iterates over the containers in `region`; an error in its place is the only item.
+    /// Iterates over the containers in `region`; an error becomes the only item.
     pub(super) fn in_region(region: Result<Region<'a>, ContainerError>) -> Self {
         Self { rest: Some(region) }
     }
@@ -169,7 +169,7 @@ impl<'a> Iterator for Containers<'a> {
     }
 }
 
-/// The part of `region` from `offset` on.
+/// Part of `region` from `offset` on.
 fn after<'a>(region: &Region<'a>, offset: u64) -> Result<Region<'a>, ContainerError> {
     region.slice(offset, region.len().saturating_sub(offset), "the rest")
 }

@@ -1,4 +1,4 @@
-//! Telling apart the inputs that may hold device code.
+//! Classification of inputs that may contain device code.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -14,25 +14,26 @@ use super::fatbin::{CONTAINER_MAGIC, Containers};
 use super::linked::{LINKED_MAGIC, Linked};
 use super::region::Region;
 
-/// What an input is.
+/// Kind of an input.
 #[derive(Debug)]
 pub enum Image<'a> {
-    /// Containers one after the other: a `.fatbin` file, the argument of `cuModuleLoadFatBinary`.
+    /// Consecutive containers: a `.fatbin` file, or the argument of `cuModuleLoadFatBinary`.
     FatBinary(Containers<'a>),
     /// Machine code for a device.
     Cubin(&'a [u8]),
     /// A host executable, shared library or object file.
     Host(Box<HostFile<'a>>),
-    /// PTX texts that stand for machine code, as Voltsim's linker and assembler make it.
+    /// PTX texts in place of machine code, from Voltsim's linker and assembler.
     Linked(Linked<'a>),
     /// PTX text, up to its first NUL.
     Ptx(Cow<'a, str>),
 }
 
 impl<'a> Image<'a> {
-    /// Tells what `bytes` are and reads the headers. PTX text may be closed by NULs. The caller measures images handed
-    /// over without a length: text up to its NUL, a container with
-    /// [`container_size`](super::fatbin::container_size), a cubin with [`elf_size`](super::cubin::elf_size).
+    /// Classifies `bytes` and parses the headers. PTX text may end with NULs. For images without a length,
+    /// the caller measures: text up to its NUL, a container with
+    /// [`container_size`](super::fatbin::container_size), a cubin with
+    /// [`elf_size`](super::cubin::elf_size).
     pub fn from_bytes(bytes: &'a [u8], origin: Origin) -> Result<Self, ContainerError> {
         let region = Region::new(bytes, origin.clone());
         if bytes.starts_with(&CONTAINER_MAGIC.to_le_bytes()) {
@@ -55,7 +56,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// PTX text starts with `.version`, after white space and comments.
+/// True if the text starts with `.version`, after white space and comments.
 fn is_ptx(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     loop {
@@ -88,7 +89,7 @@ impl ImageFile {
         Ok(Self { bytes, origin: Origin::file(path) })
     }
 
-    /// What the file is.
+    /// Classifies the file.
     pub fn image(&self) -> Result<Image<'_>, ContainerError> {
         Image::from_bytes(&self.bytes, self.origin.clone())
     }

@@ -1,33 +1,33 @@
-//! The image that stands for machine code where none is made: PTX texts that are loaded as one module. `cuLinkComplete`
-//! and the stand-ins for `ptxas` and NVRTC give it out as an opaque "cubin".
+//! Linked images, which replace machine code: PTX texts to load as one module. `cuLinkComplete` and the
+//! stand-ins for `ptxas` and NVRTC return such an image as an opaque "cubin".
 //!
-//! Layout, little endian: magic (8 bytes), length of all (u64), registers a thread may use (u64, 0 for no limit), then each
-//! text behind its length (u64).
+//! Layout, little endian: magic (8 bytes), total length (u64), register limit per thread (u64, 0 for none),
+//! then each text preceded by its length (u64).
 
 use super::error::{ContainerError, Origin};
 use super::region::Region;
 
-/// First bytes.
+/// Magic bytes.
 pub const LINKED_MAGIC: &[u8; 8] = b"VOLTLINK";
-/// Bytes from the start to the end of the length.
+/// Bytes up to the end of the total length.
 pub const LINKED_HEADER_SIZE: usize = 16;
 
-/// PTX texts that are loaded as one module.
+/// PTX texts to load as one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Linked<'a> {
-    /// The texts.
+    /// PTX texts.
     pub texts: Vec<&'a [u8]>,
-    /// Registers a thread may use, where the maker was told.
+    /// Register limit per thread, if given.
     pub max_registers: Option<u32>,
 }
 
-/// Length in bytes that an image's header gives.
+/// Total length in bytes from an image's header.
 pub fn linked_size(header: &[u8; LINKED_HEADER_SIZE]) -> u64 {
     header.last_chunk().map_or(0, |length| u64::from_le_bytes(*length))
 }
 
 impl<'a> Linked<'a> {
-    /// Takes an image apart.
+    /// Parses an image.
     pub fn parse(bytes: &'a [u8], origin: Origin) -> Result<Self, ContainerError> {
         let region = Region::new(bytes, origin);
         let length = region.u64(8, "length of a linked image")?;
@@ -42,13 +42,13 @@ impl<'a> Linked<'a> {
             let size = whole.u64(offset, "length of a linked text")?;
             let start = offset + 8;
             texts.push(whole.slice(start, size, "linked text")?.bytes);
-            // The slice lies in memory, so its end is no overflow.
+            // The slice lies in memory, so its end cannot overflow.
             offset = start.saturating_add(size);
         }
         Ok(Self { texts, max_registers })
     }
 
-    /// The image of these texts.
+    /// Encodes an image of these texts.
     pub fn to_bytes(&self) -> Vec<u8> {
         let length = 24 + self.texts.iter().map(|text| 8 + text.len()).sum::<usize>();
         let mut bytes = LINKED_MAGIC.to_vec();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_bytes_behind_it_are_left_alone() {
+    fn linked_images_round_trip_and_ignore_later_bytes() {
         let mut bytes = image();
         let header = bytes.first_chunk().unwrap();
         assert_eq!(linked_size(header), bytes.len() as u64);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_cut_off_anywhere_is_an_error() {
+    fn truncated_linked_images_are_errors() {
         let bytes = image();
         for length in 0..bytes.len() {
             assert!(Linked::parse(&bytes[..length], Origin::ModuleImage).is_err(), "{length}");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_wraps_around_is_an_error() {
+    fn overflowing_lengths_are_errors() {
         let mut bytes = image();
         bytes[24..32].copy_from_slice(&u64::MAX.to_le_bytes());
         assert!(Linked::parse(&bytes, Origin::ModuleImage).is_err());

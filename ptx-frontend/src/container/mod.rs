@@ -1,9 +1,9 @@
 //! Fat binaries: from a program, a library or a registered image to the PTX text of its kernels.
 //!
-//! [`Image`] tells what an input is, [`elf::HostFile`] finds the fat binaries of a host program, [`fatbin`] and
-//! [`entry`] list containers and entries, [`select`] chooses the entry for a device, and [`Entry::ptx`] gives its text.
-//! Everything works on byte slices; only [`ImageFile::open`] reads a file. Any input is possible: damage of any kind
-//! is a [`ContainerError`] that names the place.
+//! [`Image`] classifies an input, and [`elf::HostFile`] finds the fat binaries of a host program.
+//! [`fatbin`] and [`entry`] list containers and entries, [`select`] chooses the entry for a device, and
+//! [`Entry::ptx`] returns its text. Everything works on byte slices; only [`ImageFile::open`] reads a file.
+//! Input is untrusted: any damage is a [`ContainerError`] with its position.
 
 pub mod archive;
 pub mod cubin;

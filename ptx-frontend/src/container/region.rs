@@ -1,8 +1,8 @@
-//! A stretch of an input that knows where it lies, so that every bounds error can name the place.
+//! Part of an input that knows its position, so that bounds errors can name it.
 
 use super::error::{ContainerError, Origin, Place};
 
-/// Bytes of an input together with their position in it.
+/// Bytes of an input and their position.
 #[derive(Clone, Debug)]
 pub(super) struct Region<'a> {
     pub(super) bytes: &'a [u8],
@@ -20,12 +20,12 @@ impl<'a> Region<'a> {
         self.bytes.len() as u64
     }
 
-    /// Place of the byte at `offset` from the region's start.
+    /// Position of the byte at `offset` in the region.
     pub(super) fn place(&self, offset: u64) -> Place {
         Place { origin: self.origin.clone(), offset: self.base.saturating_add(offset) }
     }
 
-    /// The bytes `offset..offset + length` of the region, which hold a `what`.
+    /// Bytes `offset..offset + length` of the region, which contain a `what`.
     pub(super) fn slice(
         &self,
         offset: u64,
@@ -67,7 +67,7 @@ impl<'a> Region<'a> {
         Ok(array)
     }
 
-    /// The error that the field `what` at `offset` breaks `rule`.
+    /// Error for the field `what` at `offset`, which violates `rule`.
     pub(super) fn bad_field(
         &self,
         offset: u64,

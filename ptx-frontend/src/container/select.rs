@@ -1,4 +1,4 @@
-//! Choosing the code to run from a container's entries.
+//! Selection of the code to run among a container's entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use super::cubin;
 use super::entry::{Architecture, Entry, EntryKind, Portability};
 use super::error::ContainerError;
 
-/// The PTX entry for a device of compute capability `device` (ten times: 70 for 7.0): the highest architecture not
-/// above the device, else the lowest above it. Code above the device is chosen when there is nothing else, because it
-/// may well run: an instruction that is not there is reported when its kernel is launched.
+/// PTX entry for a device of compute capability `device` (times ten: 70 for 7.0): the highest architecture
+/// not above the device, else the lowest above. Newer code is the last resort because it may still run: a
+/// missing instruction is reported when its kernel is launched.
 ///
-/// Code for one architecture only (`sm_90a`) counts as not above the device on exactly that device and is then preferred
-/// to portable code of the same capability; elsewhere it comes after portable code.
+/// Code for a single architecture (`sm_90a`) is preferred to portable code on exactly that device, and
+/// comes after portable code elsewhere.
 pub fn choose_ptx<'e, 'a>(entries: &'e [Entry<'a>], device: u32) -> Option<&'e Entry<'a>> {
     entries.iter().filter(|entry| entry.kind == EntryKind::Ptx).min_by_key(|entry| {
         let Architecture { capability, portability } = entry.architecture;
@@ -27,8 +27,8 @@ pub fn choose_ptx<'e, 'a>(entries: &'e [Entry<'a>], device: u32) -> Option<&'e E
     })
 }
 
-/// Device code made for `architecture` runs on a device of capability `device` according to the PTX manual, section
-/// "PTX Module Directives: .target".
+/// True if a device of capability `device` can run code for `architecture`, according to the PTX manual,
+/// section "PTX Module Directives: .target".
 pub fn meant_for(architecture: Architecture, device: u32) -> bool {
     let Architecture { capability, portability } = architecture;
     match portability {
@@ -38,8 +38,8 @@ pub fn meant_for(architecture: Architecture, device: u32) -> bool {
     }
 }
 
-/// Machine code in `entries`: the architectures each kernel exists for. A launch of a kernel that is in no PTX entry
-/// fails with these.
+/// Machine code in `entries`: architectures of each kernel. A launch of a kernel without PTX fails with
+/// these.
 pub fn sass_kernels(
     entries: &[Entry<'_>],
 ) -> Result<BTreeMap<String, BTreeSet<Architecture>>, ContainerError> {
@@ -53,7 +53,7 @@ pub fn sass_kernels(
 }
 
 impl Entry<'_> {
-    /// Names of the kernels in an entry of kind [`EntryKind::Elf`].
+    /// Kernel names in an entry of kind [`EntryKind::Elf`].
     pub fn sass_kernel_names(&self) -> Result<Vec<String>, ContainerError> {
         self.expect_kind(EntryKind::Elf, "a cubin")?;
         cubin::kernel_names_at(&self.payload()?, self.place())

@@ -1,4 +1,4 @@
-//! Variables, parameter lists and performance directives as text.
+//! Text of variables, parameter lists and performance directives.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::constant;
 use crate::ir::{Function, Initial, Linkage, Parameter, Space, Variable};
 use crate::isa::TypeClass;
 
-/// The directive of a linkage, with a blank behind it.
+/// Directive of a linkage, followed by a blank.
 pub(super) fn linkage(linkage: Linkage) -> &'static str {
     match linkage {
         Linkage::Internal => "",
@@ -36,7 +36,7 @@ pub(super) fn formals(list: &[Parameter]) -> String {
     format!("({})", texts.join(", "))
 }
 
-/// Launch bounds and `.noreturn`, each on a line of its own.
+/// Launch bounds and `.noreturn`, one per line.
 pub(super) fn performance(function: &Function) -> String {
     let mut text = String::new();
     let mut directive = |name: &str, values: Option<&[u32]>| {
@@ -60,7 +60,7 @@ pub(super) fn performance(function: &Function) -> String {
     text
 }
 
-/// The declaration of a variable.
+/// Declaration of a variable.
 pub fn variable(variable: &Variable) -> String {
     let space = match variable.space {
         Space::Global => "global",
@@ -91,7 +91,7 @@ pub fn variable(variable: &Variable) -> String {
     text
 }
 
-/// `name = value` of an opaque variable.
+/// Properties `name = value` of an opaque variable.
 fn properties(variable: &Variable) -> Vec<String> {
     let properties = variable.initial.iter().filter_map(|initial| match initial {
         Initial::Property { name, value } => Some(format!("{name} = {value}")),
@@ -100,7 +100,7 @@ fn properties(variable: &Variable) -> Vec<String> {
     properties.collect()
 }
 
-/// One text per element up to the last that is not left to zero.
+/// One text per element, up to the last nonzero one.
 fn initial_values(variable: &Variable) -> Vec<String> {
     let width = u64::from(variable.ty.bytes()).max(1);
     let mut values: Vec<String> = Vec::new();
@@ -143,7 +143,7 @@ fn initial_values(variable: &Variable) -> Vec<String> {
     values
 }
 
-/// Stored bits as those of a constant: with the sign of signed types.
+/// Stored bits as a constant, sign-extended for signed types.
 fn extend(bits: u64, variable: &Variable) -> u64 {
     let unused = 64u32.saturating_sub(variable.ty.bits());
     if variable.ty.is_signed() { ((bits << unused).cast_signed() >> unused).cast_unsigned() } else { bits }

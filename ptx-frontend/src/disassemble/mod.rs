@@ -1,4 +1,4 @@
-//! From the typed form back to PTX text that reads the same: for logs, graphs and tests.
+//! Disassembly: from the typed form to equivalent PTX text, for logs, graphs and tests.
 
 mod declaration;
 mod names;
@@ -17,7 +17,8 @@ use crate::resolve::{Surroundings, coordinate_type, operand_type};
 use declaration::{formals, linkage};
 use names::Names;
 
-/// A whole module: declarations of all functions, variables, definitions. An error if one of the functions has errors.
+/// Text of a whole module: declarations of all functions, variables, definitions. Fails if a function has
+/// errors.
 pub fn module(module: &Module) -> Result<String, Error> {
     let mut text = String::new();
     let (major, minor) = module.outline().version.unwrap_or((8, 0));
@@ -51,13 +52,14 @@ pub fn module(module: &Module) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A function, without its linkage.
+/// Text of a function, without its linkage.
 pub fn function(function: &Function, surroundings: &dyn Surroundings) -> String {
     let printer = Printer { function, surroundings: Some(surroundings), names: Names::unique(function) };
     printer.function()
 }
 
-/// One instruction, with the names of the source; labels are shown as `$L` and the number of their instruction.
+/// Text of an instruction, with the names of the source. A label is shown as `$L` and its instruction's
+/// number.
 pub fn instruction(function: &Function, index: InstructionIndex) -> String {
     let printer = Printer { function, surroundings: None, names: Names::of_source(function) };
     match function.instructions.get(index.0 as usize) {
@@ -66,7 +68,7 @@ pub fn instruction(function: &Function, index: InstructionIndex) -> String {
     }
 }
 
-/// An instruction's opcode with its modifiers and types: `add.s32`.
+/// Opcode of an instruction with modifiers and types: `add.s32`.
 pub fn opcode(instruction: &Instruction) -> String {
     let mut text = instruction.op.line().parsed().mnemonic.to_owned();
     for token in instruction.tokens.iter().flatten() {
@@ -84,7 +86,7 @@ fn header(kind: &str, name: &str, returns: &[Parameter], parameters: &[Parameter
     format!("{kind} {returns}{name} {}", formals(parameters))
 }
 
-/// A value as text that has these bits in a place of this type.
+/// Text of a value with these bits and this type.
 fn constant(bits: u64, ty: Option<ScalarType>) -> String {
     match ty {
         Some(ScalarType::F32 | ScalarType::Tf32) => format!("0f{bits:08X}"),
@@ -131,7 +133,7 @@ impl Printer<'_> {
         text
     }
 
-    /// Registers in the order of their numbers, variables, prototypes.
+    /// Declares registers in numeric order, variables, prototypes.
     fn declare(&self, text: &mut String) {
         let formals = self.function.parameters.iter().chain(&self.function.returns);
         let of_header = formals.map(|formal| formal.registers().count()).sum();
@@ -233,7 +235,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `[handle, sampler, {x, y}]`; elements that mean nothing repeat the last one.
+    /// Text `[handle, sampler, {x, y}]`; unused elements repeat the last one.
     fn texel(
         &self,
         instruction: &Instruction,
@@ -266,7 +268,7 @@ impl Printer<'_> {
             formals.get(n).map(|formal| formal.ty)
         };
         let value = |(n, operand): (usize, &Operand)| match operand {
-            // A vector register stands in the list by its own name.
+            // The list names a vector register by its own name.
             Operand::Vector(elements) => {
                 let first = elements.first().map_or(String::new(), |first| self.value(first, None));
                 names::of_vector(&first).to_owned()
@@ -319,7 +321,7 @@ impl Printer<'_> {
     }
 }
 
-/// The parameters of a prototype, which have no names.
+/// Parameters of a prototype, without names.
 fn anonymous(list: &[Parameter]) -> String {
     let unnamed: Vec<Parameter> =
         list.iter().map(|parameter| Parameter { name: "_".to_owned(), ..parameter.clone() }).collect();

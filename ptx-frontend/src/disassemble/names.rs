@@ -1,4 +1,4 @@
-//! Names for the disassembly: the source's own, or made unique, since scopes are gone.
+//! Names for the disassembly: the source's own, or made unique because scopes are gone.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use rustc_hash::FxHashSet;
 use crate::ir::{ExternalId, Function, Operand, RegisterId};
 use crate::source::narrow;
 
-/// Names of a function's parts.
+/// Names in a function.
 pub(super) struct Names<'a> {
     function: &'a Function,
-    /// `None`: those of the source.
+    /// Unique names; `None` for the names of the source.
     unique: Option<Unique>,
 }
 
@@ -21,7 +21,7 @@ struct Unique {
     variables: Vec<String>,
 }
 
-/// A name like `name` that is not taken, and is taken from now on.
+/// An unused name like `name`, which is then marked as used.
 fn take(taken: &mut FxHashSet<String>, name: &str) -> String {
     let name = name.replace('.', "$");
     let candidates = (0u64..).map(|n| if n == 0 { name.clone() } else { format!("{name}${n}") });
@@ -30,7 +30,7 @@ fn take(taken: &mut FxHashSet<String>, name: &str) -> String {
     free
 }
 
-/// Vector registers that calls name as a whole, by their first element, with their elements.
+/// Vector registers that calls name as a whole: first element and number of elements.
 pub(super) fn vectors(function: &Function) -> BTreeMap<RegisterId, u32> {
     let operands = function.instructions.iter().flat_map(|instruction| &instruction.operands);
     let lists = operands.filter_map(|operand| match operand {
@@ -49,7 +49,7 @@ pub(super) fn vectors(function: &Function) -> BTreeMap<RegisterId, u32> {
         .collect()
 }
 
-/// A vector register's name, of the name of one of its elements.
+/// Name of a vector register, from the name of an element.
 pub(super) fn of_vector(element: &str) -> &str {
     element.rsplit_once('.').map_or(element, |(vector, _)| vector)
 }
@@ -65,12 +65,12 @@ fn name_elements(registers: &mut [String], first: RegisterId, elements: u32, nam
 }
 
 impl<'a> Names<'a> {
-    /// The names of the source. Different things in different scopes may share one.
+    /// Names of the source. Different things in different scopes may share a name.
     pub(super) fn of_source(function: &'a Function) -> Names<'a> {
         Names { function, unique: None }
     }
 
-    /// Names that nothing else in the function has.
+    /// Names that are unique in the function.
     pub(super) fn unique(function: &'a Function) -> Names<'a> {
         let mut taken: FxHashSet<String> =
             function.externals.iter().map(|external| external.name.clone()).collect();
@@ -105,7 +105,7 @@ impl<'a> Names<'a> {
         names.get(position).cloned().unwrap_or_default()
     }
 
-    /// A parameter, or a result counted after the parameters.
+    /// A parameter, or a result, numbered after the parameters.
     pub(super) fn formal(&self, position: usize) -> String {
         match &self.unique {
             Some(unique) => unique.formals.get(position).cloned().unwrap_or_default(),

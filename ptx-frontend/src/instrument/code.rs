@@ -1,19 +1,19 @@
-//! The PTX that is inserted: a thread finds its part of the log where a function begins, and appends to it behind each
+//! Inserted PTX: a thread finds its part of the log at the start of a function and appends to it after each
 //! write.
 
 use super::log::VARIABLE;
 use crate::isa::ScalarType;
 
-/// What the names of our registers begin with.
+/// Prefix of inserted register names.
 pub(super) const PREFIX: &str = "%voltsim_";
 
-/// Puts the prefix before names written `~name`; no name of PTX has this sign.
+/// Adds the prefix to names written `~name`; PTX names cannot contain this character.
 fn with_names(code: &str) -> String {
     code.replace('~', PREFIX)
 }
 
-/// Declarations, and the thread's part of the log: `slot`, and how many entries it has room for. A thread outside of the
-/// window gets the part behind all others, without room.
+/// Declarations, and the thread's part of the log: `slot`, and its capacity in entries. A thread outside of
+/// the window gets the last part, without capacity.
 pub(super) fn prologue() -> String {
     with_names(
         " .reg .b64 ~slot, ~at, ~x; .reg .b32 ~n, ~i, ~y, ~first, ~capacity; .reg .pred ~p, ~g;
@@ -33,12 +33,12 @@ pub(super) fn prologue() -> String {
     .replace('\n', " ")
 }
 
-/// Keeps an instruction's guard, which the instruction may change.
+/// Saves an instruction's guard, which the instruction may change.
 pub(super) fn keep_guard(predicate: &str, negated: bool) -> String {
     with_names(&format!("{} ~g, {predicate}; ", if negated { "not.pred" } else { "mov.pred" }))
 }
 
-/// Appends a register's value. Of a register with 128 bits it is one half.
+/// Appends a register's value, or one half of a 128-bit register.
 pub(super) fn record(number: usize, register: &str, ty: ScalarType, upper: bool, guarded: bool) -> String {
     let (guard, and_guard) = if guarded { ("@~g ", " and.pred ~p, ~p, ~g;") } else { ("", "") };
     let value = match ty.bits() {

@@ -1,6 +1,6 @@
-//! Products that may become part of an `fma`: `mul` and `add` without a rounding modifier. To store such a product is one
-//! more use of it, and would keep the assembler, or ours, from contracting it; then the instrumented kernel would compute
-//! something else. So they are not recorded; their sums are.
+//! Products that may be contracted to an `fma`: `mul` and `add` without a rounding modifier. Recording such
+//! a product adds a use, which would prevent the contraction and change the kernel's results. Products are
+//! therefore not recorded; their sums are.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::analyse::{reads, writes};
 use crate::ir::{Function, Instruction};
 use crate::isa::Modifier;
 
-/// Positions of the products, and of copies and negations of them, that are not recorded.
+/// Positions of unrecorded products, and of copies and negations of them.
 pub(super) fn unrecorded(function: &Function) -> HashSet<usize> {
     let instructions = &function.instructions;
     let goes_on = |i: &&Instruction| is_float(i, &["add", "sub"]) || hands_on(i);
@@ -27,7 +27,7 @@ pub(super) fn unrecorded(function: &Function) -> HashSet<usize> {
     positions
 }
 
-/// Is it this floating-point operation, with the rounding left open?
+/// True for one of these floating-point operations without a rounding modifier.
 fn is_float(instruction: &Instruction, mnemonics: &[&str]) -> bool {
     let line = instruction.op.line();
     let rounding = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp];

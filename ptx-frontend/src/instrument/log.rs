@@ -1,9 +1,10 @@
-//! The log of an instrumented kernel, as it lies in global memory.
+//! Log of an instrumented kernel in global memory.
 //!
-//! The module has a variable [`VARIABLE`] that the host fills before the launch: address of the log, first thread, how
-//! many threads, first write of each that is kept, and how many are ([`Window`]). A thread's part of the log is the number
-//! of its writes (8 bytes), 8 bytes unused, and its entries: number of the write (4 bytes), 4 bytes unused, the register's
-//! bits (8 bytes). One part more, without entries, takes the numbers of the threads outside of the window.
+//! The host fills the module's variable [`VARIABLE`] before the launch. Its fields are the address of the
+//! log, first thread, number of threads, first recorded write of each thread, and number of writes
+//! ([`Window`]). A thread's part consists of the number of its writes (8 bytes), 8 unused bytes, and
+//! entries. An entry consists of the number of the write (4 bytes), 4 unused bytes, and register bits (8
+//! bytes). A last part without entries takes the counts of threads outside of the window.
 
 /// Name of the variable.
 pub const VARIABLE: &str = "voltsim_log";
@@ -11,28 +12,28 @@ pub const VARIABLE: &str = "voltsim_log";
 /// Bytes of the variable.
 pub const VARIABLE_BYTES: usize = 40;
 
-/// Bytes of an entry, and of what stands before a thread's entries.
+/// Bytes of an entry, and of a part's header.
 const ENTRY: u64 = 16;
 
-/// The part of an execution that a log holds.
+/// Part of an execution that a log records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// First thread of the grid, counted CTA by CTA, x before y before z.
+    /// First thread of the grid, counted CTA by CTA, x fastest.
     pub first_thread: u64,
-    /// Threads from there.
+    /// Number of threads.
     pub threads: u64,
-    /// First write of each thread, counted from 0.
+    /// First write of each thread, from 0.
     pub first: u32,
-    /// Writes from there.
+    /// Number of writes.
     pub capacity: u32,
 }
 
-/// What a log says of a thread.
+/// Logged data of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadLog {
-    /// How many writes the thread has executed.
+    /// Number of writes executed by the thread.
     pub count: u64,
-    /// (number of the write, bits), in the order of execution, as far as they lie in the window.
+    /// (Number of the write, bits) in execution order, within the window.
     pub entries: Vec<(u32, u64)>,
 }
 
@@ -47,7 +48,7 @@ impl Window {
         self.threads.saturating_mul(self.stride()).saturating_add(ENTRY)
     }
 
-    /// Contents of the variable for a log at this address.
+    /// Content of the variable for a log at this address.
     pub fn variable(&self, address: u64) -> [u8; VARIABLE_BYTES] {
         let fields = [address, self.first_thread, self.threads, self.first.into(), self.capacity.into()];
         let mut bytes = [0; VARIABLE_BYTES];
@@ -57,7 +58,7 @@ impl Window {
         bytes
     }
 
-    /// Reads a thread's part (counted from the window's first thread) of a log.
+    /// Reads the part of thread `thread`, counted from the window's first thread.
     pub fn thread(&self, log: &[u8], thread: u64) -> Option<ThreadLog> {
         let start = usize::try_from(thread.checked_mul(self.stride())?).ok()?;
         let part = log.get(start..)?.get(..usize::try_from(self.stride()).ok()?)?;
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_threads_part_holds_the_writes_of_the_window() {
+    fn thread_logs_hold_the_writes_of_the_window() {
         let window = Window { first_thread: 0, threads: 2, first: 10, capacity: 2 };
         let mut log = vec![0; window.bytes() as usize];
         assert_eq!(log.len(), 2 * 48 + 16);
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_too_short_has_no_such_thread() {
+    fn short_logs_lack_threads() {
         let window = Window { first_thread: 0, threads: 2, first: 0, capacity: 2 };
         assert_eq!(window.thread(&[0; 48], 1), None);
     }

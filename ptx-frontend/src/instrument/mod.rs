@@ -1,9 +1,10 @@
-//! Rewrites a kernel so that every value written to a register is stored in global memory too.
+//! Instrumentation: rewrites a kernel so that it records every value written to a register in global
+//! memory.
 //!
-//! The text is changed by insertion alone, and without new lines: line numbers stay what they were. Behind each
-//! instruction that writes a register stand instructions that append (number of the write, value) to the thread's own log
-//! ([`log`]); they touch no register, predicate or flag of the program. Products that may be contracted with their sums
-//! are left out (see `contraction.rs`), and so are the registers of asynchronous products.
+//! The text is changed only by insertions without new lines, so line numbers stay valid. Inserted
+//! instructions follow each register write and append (number of the write, value) to the thread's log
+//! ([`log`]). They change no register, predicate or flag of the program. Products that may be contracted
+//! with their sums are not recorded (see `contraction.rs`), nor are registers of asynchronous products.
 
 mod code;
 mod contraction;
@@ -22,61 +23,61 @@ use crate::parse::{FunctionItem, FunctionKind};
 use crate::resolve::operand_type;
 use crate::source::{Span, narrow};
 
-/// Why a kernel cannot be instrumented.
+/// Reason for which a kernel cannot be instrumented.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InstrumentError {
     /// The kernel, or a function that it may call, has errors.
     #[error(transparent)]
     Function(#[from] Error),
-    /// The shape of a function could not be read again.
+    /// A function cannot be parsed again.
     #[error("`{function}`: {error}")]
     Syntax {
-        /// The function.
+        /// Function name.
         function: String,
-        /// What is wrong.
+        /// Cause.
         error: SyntaxError,
     },
-    /// The text uses our names: it is instrumented already.
-    #[error("{module} is instrumented already: it uses the name `{}`", log::VARIABLE)]
+    /// The text is already instrumented, as its names show.
+    #[error("{module} is already instrumented: it uses the name `{}`", log::VARIABLE)]
     NameTaken {
-        /// The module's name.
+        /// Module name.
         module: String,
     },
-    /// The addresses of the text have 32 bits.
+    /// The text uses 32-bit addresses.
     #[error("{module} has no `.address_size 64`")]
     AddressSize {
-        /// The module's name.
+        /// Module name.
         module: String,
     },
 }
 
-/// A register that an instruction writes. Its place in [`Instrumented::writes`] is the number in the log.
+/// A register write of an instruction. The index in [`Instrumented::writes`] is the number in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
-    /// The function.
+    /// Function name.
     pub function: String,
-    /// Where the instruction stands.
+    /// Position of the instruction.
     pub place: Place,
-    /// The instruction's line of text.
+    /// Text line of the instruction.
     pub line: String,
-    /// The register.
+    /// Register name.
     pub register: String,
-    /// Its bits.
+    /// Bits of the register.
     pub bits: u32,
-    /// How the instruction reads the value, where that is as wide as the register; else bits.
+    /// Type of the written value if it is as wide as the register; else untyped bits.
     pub ty: ScalarType,
-    /// The upper 64 bits of a register of 128 bits.
+    /// True for the upper 64 bits of a 128-bit register.
     pub upper: bool,
-    /// The instruction reads memory: its value may be another thread's fault.
+    /// True if the instruction reads memory, so that another thread may have caused a wrong value.
     pub loads: bool,
 }
 
-/// Rewritten PTX.
+/// Instrumented PTX.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instrumented {
-    /// The text.
+    /// PTX text.
     pub text: String,
-    /// The writes it records, by number.
+    /// Recorded writes, by number.
     pub writes: Vec<Write>,
 }
 
@@ -100,7 +101,8 @@ pub fn instrument(module: &Module, kernel: &str) -> Result<Instrumented, Instrum
     Ok(Instrumented { text: apply(text, edits), writes })
 }
 
-/// The kernel and the functions with a body that it may call. Through a register it may call every device function.
+/// The kernel and the defined functions that it may call. A call through a register may reach every device
+/// function.
 fn reachable(module: &Module, kernel: &str) -> Result<BTreeSet<String>, Error> {
     let has_body = |name: &str| module.function_item(name).is_some_and(|item| item.body.is_some());
     let mut wanted = vec![kernel.to_owned()];
@@ -115,7 +117,7 @@ fn reachable(module: &Module, kernel: &str) -> Result<BTreeSet<String>, Error> {
             let is_device = |name: &&str| {
                 module.function_item(name).is_some_and(|item| item.kind == FunctionKind::Device)
             };
-            // One with errors spoils only the launches that call it.
+            // A function with errors spoils only the launches that call it.
             let sound = |name: &&str| module.function(name).is_ok();
             wanted.extend(module.functions().filter(is_device).filter(sound).map(str::to_owned));
         }
@@ -128,11 +130,11 @@ fn calls_through_register(instruction: &Instruction) -> bool {
         && matches!(instruction.operands.get(1), Some(Operand::Register(_)))
 }
 
-/// Text to be inserted at a byte offset.
+/// Text to insert at a byte offset.
 type Edit = (u32, String);
 
 fn apply(text: &str, mut edits: Vec<Edit>) -> String {
-    // Of two at one place the earlier one comes first.
+    // Insertions at one offset keep their order.
     edits.sort_by_key(|(at, _)| *at);
     let mut result =
         String::with_capacity(text.len() + edits.iter().map(|(_, new)| new.len()).sum::<usize>());
@@ -225,11 +227,11 @@ impl Rewriter<'_> {
     }
 }
 
-/// The registers that an instruction writes, with the types that it gives them.
+/// Registers that an instruction writes, with the types of the written values.
 fn written(instruction: &Instruction) -> Vec<(RegisterId, Option<ScalarType>)> {
     let mut registers = Vec::new();
     let syntax = instruction.op.line().parsed();
-    // The registers of an asynchronous product must not be touched before the wait for it.
+    // Registers of an asynchronous product must not be accessed before the wait for it.
     if syntax.mnemonic == "wgmma" {
         return registers;
     }
@@ -243,7 +245,7 @@ fn written(instruction: &Instruction) -> Vec<(RegisterId, Option<ScalarType>)> {
     registers
 }
 
-/// The type of a result. The parts of a vector that is not one of `.v2 .v4 .v8` (`mov.b64 {a, b}, c`) have their own.
+/// Type of a result. Parts of a vector without `.v2 .v4 .v8` (`mov.b64 {a, b}, c`) have their own types.
 fn type_in(instruction: &Instruction, operand: &Operand, place: &OperandSyntax) -> Option<ScalarType> {
     let ty = operand_type(place, &instruction.tokens);
     match operand {

@@ -1,15 +1,16 @@
-//! Instructions that PTX has and the op table has not: by name, with the reason.
+//! PTX instructions without a line in the op table, by name and reason.
 //!
-//! They are parsed like any other; a kernel that holds one is refused when it is launched.
+//! The parser accepts them; a kernel with such an instruction is refused at launch.
 
 use super::State;
 
-/// Instructions without a line in the op table.
+/// An instruction without a line in the op table.
 #[derive(Debug, Clone, Copy)]
 pub struct Absent {
-    /// The opcode's first word.
+    /// First word of the opcode.
     pub mnemonic: &'static str,
-    /// Modifiers (no dots) that all these instructions have; none if the table has no instruction of this mnemonic.
+    /// Modifiers (no dots) common to all these instructions; empty if the table has no instruction with
+    /// this mnemonic.
     pub modifiers: &'static [&'static str],
     /// [`State::Refused`] or [`State::Missing`], with the reason.
     pub state: State,
@@ -18,14 +19,14 @@ pub struct Absent {
 }
 
 impl Absent {
-    /// The entry for an opcode with these modifiers (no dots), if there is one.
+    /// Entry for an opcode with these modifiers (no dots), if any.
     pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<&'static Absent> {
         ABSENT.iter().find(|absent| {
             absent.mnemonic == mnemonic && absent.modifiers.iter().all(|known| modifiers.contains(known))
         })
     }
 
-    /// The opcode as far as it is given.
+    /// Opcode, as far as it is specified.
     pub fn opcode(&self) -> String {
         self.modifiers.iter().fold(self.mnemonic.to_owned(), |opcode, modifier| opcode + "." + modifier)
     }
@@ -46,7 +47,7 @@ const NEEDS_100A: &str = "needs sm_100a";
 const NEEDS_107A: &str = "needs sm_107a";
 const NEEDS_120A: &str = "needs sm_120a";
 
-/// All of them, in the manual's order.
+/// All entries, in the manual's order.
 pub const ABSENT: &[Absent] = &[
     refused("add", &["sat", "u16x2"], NEEDS_120A, "9.7.1"),
     refused("add", &["sat", "s16x2"], NEEDS_120A, "9.7.1"),
@@ -81,7 +82,7 @@ mod tests {
     use crate::isa::{Token, forms_of};
 
     #[test]
-    fn an_absent_instruction_has_no_line_in_the_op_table() {
+    fn absent_instructions_are_not_in_the_op_table() {
         for absent in ABSENT {
             let forms = forms_of(absent.mnemonic);
             let tokens: Option<Vec<Token>> =
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_instruction_is_known_by_all_its_modifiers() {
+    fn absent_instructions_match_all_their_modifiers() {
         assert!(Absent::of("tcgen05", &["fence"]).is_some());
         assert!(Absent::of("cp", &["async", "bulk", "tensor", "3d", "im2col::w"]).is_some());
         assert!(Absent::of("cp", &["async", "bulk", "tensor", "3d", "im2col"]).is_none());

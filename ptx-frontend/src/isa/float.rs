@@ -1,6 +1,6 @@
 //! Floating-point arithmetic: single, double, half precision, and the approximate functions.
 
-/// The lines of this group: `float_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+/// Lines of this group: `float_ops! { callback … }` expands to `callback! { … [ lines ] }`.
 #[macro_export]
 macro_rules! float_ops {
     ($callback:ident $($before:tt)*) => {
@@ -48,13 +48,14 @@ macro_rules! float_ops {
                 / "fma.rn{.ftz}.relu(.f16|.f16x2)", 7.0, 80
                 / "fma.rn{.relu}(.bf16|.bf16x2)", 7.0, 80,
                 Fp32, Pure, "9.7.4.4";
-            /// d = a * b + c, rounded once; +0 where an operand is the NaN that stands for what is outside of a tensor.
+            /// d = a * b + c, rounded once; +0 if an operand is the NaN for elements outside of a tensor.
             fma_oob: "fma.rn.oob{.relu}(.f16|.f16x2|.bf16|.bf16x2) d, a, b, c", 8.1, 90, Fp32, Pure, "9.7.4.4";
             /// d = a * b + c, rounded once, two values.
             fma_pair: "fma<round>{.ftz}.f32x2 d, a, b, c", 8.6, 100, Fp32, Pure, "9.7.3.6";
             /// d = a * b + c, rounded once, a and b half or bfloat precision.
             fma_mixed: "fma<round>{.sat}.f32(.f16|.bf16) d:T1, a:T2, b:T2, c:T1", 8.6, 100, Fp32, Pure, "9.7.5.3";
-            /// d = a * b + c, rounded once (sm_20 and later), to nearest even where PTX before 3.2 does not say how.
+            /// d = a * b + c, rounded once (sm_20 and later); to nearest even if PTX before 3.2 gives no
+            /// rounding.
             mad: "mad{<round>}{.ftz}{.sat}.f32 d, a, b, c", 2.0, 20 / "mad{.sat}.f32", 1.0, 10, Fp32, Pure, "9.7.3.7";
             /// d = a * b + c, rounded once.
             mad_double: "mad<round>.f64 d, a, b, c", 1.4, 13, Fp64, Pure, "9.7.3.7";

@@ -1,5 +1,6 @@
-//! Fragments: how a matrix is spread over the registers of a warp's lanes (PTX manual 9.7.14). The manual gives the
-//! number and type of the registers by shape, matrix and element type; where they hold what is the engine's matter.
+//! Fragments: distribution of a matrix over the registers of a warp's lanes (PTX manual 9.7.14). The manual
+//! gives number and type of the registers by shape, matrix and element type; the engine defines their
+//! content.
 
 use super::{Modifier, ScalarType, Token};
 
@@ -15,7 +16,7 @@ pub struct MatrixShape {
 }
 
 impl MatrixShape {
-    /// The shape among an instruction's tokens, such as `.m16n8k16`.
+    /// Shape among an instruction's tokens, such as `.m16n8k16`.
     pub fn among(tokens: &[Option<Token>]) -> Option<MatrixShape> {
         modifiers(tokens).find_map(|modifier| {
             let (m, rest) = modifier.name().strip_prefix('m')?.split_once('n')?;
@@ -25,25 +26,25 @@ impl MatrixShape {
     }
 }
 
-/// One of the matrices of a product.
+/// Matrix of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatrixRole {
-    /// The left factor.
+    /// Left factor.
     A,
-    /// The right factor.
+    /// Right factor.
     B,
-    /// The summand, or the result.
+    /// Summand or result.
     Accumulator,
 }
 
-/// The registers of a fragment.
+/// Registers of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Which matrix it belongs to; `None` for those of `ldmatrix` and `stmatrix`.
+    /// Matrix of the fragment; `None` for `ldmatrix` and `stmatrix`.
     pub matrix: Option<MatrixRole>,
-    /// Type of an element.
+    /// Element type.
     pub element: ScalarType,
-    /// Bits that an element takes, with padding.
+    /// Bits per element, including padding.
     pub bits: u32,
     /// Registers per lane.
     pub registers: u32,
@@ -57,7 +58,7 @@ fn modifiers(tokens: &[Option<Token>]) -> impl Iterator<Item = Modifier> + '_ {
 }
 
 impl Fragment {
-    /// The fragment that stands in the place called `place` in the manual (`d`, `a`, `b`, `c`) of an instruction.
+    /// Fragment of the operand called `place` in the manual (`d`, `a`, `b`, `c`).
     pub fn of(mnemonic: &str, place: &str, tokens: &[Option<Token>]) -> Option<Fragment> {
         let types: Vec<ScalarType> = tokens
             .iter()
@@ -81,7 +82,7 @@ impl Fragment {
             return Some(Fragment { matrix: None, element, bits: element.bits(), registers });
         }
         let shape = MatrixShape::among(tokens)?;
-        // Each warp of a warpgroup has a quarter of the rows.
+        // Each warp of a warpgroup holds a quarter of the rows.
         let shape = if shape.m == 64 { MatrixShape { m: 16, ..shape } } else { shape };
         let moved = modifiers(tokens).find_map(|modifier| match modifier {
             Modifier::A => Some(MatrixRole::A),
@@ -105,18 +106,18 @@ impl Fragment {
         };
         let is_sparse = modifiers(tokens).any(|m| matches!(m, Modifier::Sp | Modifier::SpOrdered));
         let shape = match matrix {
-            // Half of its elements are there.
+            // Half of the elements are present.
             MatrixRole::A if is_sparse => MatrixShape { k: shape.k / 2, ..shape },
             _ => shape,
         };
         let is_packed = modifiers(tokens).any(|m| matches!(m, Modifier::KindMxf4 | Modifier::KindMxf4nvf4));
-        // Beside wider floats those of 4 bits take a byte each.
+        // Mixed with wider floats, 4-bit floats take a byte each.
         let bits = if element == ScalarType::E2m1 && !is_packed { 8 } else { element.bits() };
         let registers = registers(mnemonic, shape, matrix, (element, bits));
         Some(Fragment { matrix: Some(matrix), element, bits, registers })
     }
 
-    /// Type of its registers.
+    /// Type of the registers.
     pub fn register_type(&self) -> ScalarType {
         match self.element {
             ScalarType::F16 => ScalarType::F16x2,
@@ -126,7 +127,7 @@ impl Fragment {
     }
 }
 
-/// Registers of a lane.
+/// Registers per lane.
 fn registers(
     mnemonic: &str,
     shape: MatrixShape,
@@ -141,7 +142,7 @@ fn registers(
     };
     let factor_of_halves = element == ScalarType::F16 && matrix != MatrixRole::Accumulator;
     if mnemonic == "wmma" && factor_of_halves {
-        // Whatever the shape; smaller matrices are kept more than once.
+        // Independent of the shape: smaller matrices are stored repeatedly.
         return 8;
     }
     let products = if element != ScalarType::F64 && (m, n, k) == (8, 8, 4) { 4 } else { 1 };
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
     use crate::isa::forms_of;
 
-    /// Registers of d, a, b, c.
+    /// Number of registers of d, a, b, c.
     fn counts(opcode: &str) -> Vec<u32> {
         let mut words = opcode.split('.');
         let mnemonic = words.next().unwrap_or("");
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_per_fragment_are_those_of_the_manual() {
+    fn registers_per_fragment_match_the_manual() {
         assert_eq!(counts("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16"), [8, 8, 8, 4]);
         assert_eq!(counts("wmma.mma.sync.aligned.row.col.m8n32k16.s32.u8.u8.s32"), [8, 1, 4, 8]);
         assert_eq!(counts("wmma.mma.sync.aligned.row.col.m32n8k16.f32.bf16.bf16.f32"), [8, 8, 2, 8]);

@@ -1,22 +1,22 @@
-//! Geometries of textures and surfaces (PTX manual 9.7.10.3): how many coordinates there are and what they mean.
+//! Geometries of textures and surfaces (PTX manual 9.7.10.3): number and meaning of coordinates.
 
 use super::{Modifier, ScalarType, Token};
 
-/// The shape that an instruction takes a texture or surface to have.
+/// Shape of a texture or surface that an instruction assumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// Coordinates of a place in a layer; a direction into a cube has three.
+    /// Number of coordinates in a layer; a direction into a cube has three.
     pub dimensions: usize,
-    /// Is the first element the index of a layer?
+    /// True if the first element is a layer index.
     pub layered: bool,
-    /// Is the place a direction?
+    /// True if the coordinates are a direction into a cube.
     pub cube: bool,
-    /// Does the number of a sample stand before the coordinates?
+    /// True if a sample number precedes the coordinates.
     pub multisample: bool,
 }
 
 impl Geometry {
-    /// The geometry among an instruction's tokens.
+    /// Geometry among an instruction's tokens.
     pub fn among(tokens: &[Option<Token>]) -> Option<Geometry> {
         let geometry =
             |dimensions, layered| Geometry { dimensions, layered, cube: false, multisample: false };
@@ -46,12 +46,12 @@ impl Geometry {
         })
     }
 
-    /// Elements of the coordinate vector that mean something; the vector is as long as the next power of two.
+    /// Number of used elements in the coordinate vector, whose length is the next power of two.
     pub fn elements(self) -> usize {
         usize::from(self.layered) + usize::from(self.multisample) + self.dimensions
     }
 
-    /// Type of each of [`Geometry::elements`], where coordinates are of type `coordinate`.
+    /// Type of each of [`Geometry::elements`], for coordinates of type `coordinate`.
     pub fn types(self, coordinate: ScalarType) -> impl Iterator<Item = ScalarType> {
         let layer = self.layered.then_some(ScalarType::U32);
         let sample = self.multisample.then_some(ScalarType::S32);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layer_comes_first_then_the_sample_then_the_coordinates() {
+    fn layer_precedes_sample_and_coordinates() {
         use ScalarType::{F32, S32, U32};
         assert_eq!(types("2d"), [F32, F32]);
         assert_eq!(types("a1d"), [U32, F32]);

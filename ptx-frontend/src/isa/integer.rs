@@ -1,6 +1,6 @@
 //! Integer and extended-precision arithmetic, bit counting, dot products.
 
-/// The lines of this group: `integer_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+/// Lines of this group: `integer_ops! { callback … }` expands to `callback! { … [ lines ] }`.
 #[macro_export]
 macro_rules! integer_ops {
     ($callback:ident $($before:tt)*) => {
@@ -9,7 +9,7 @@ macro_rules! integer_ops {
             add: "add<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.1";
             /// d = a + b, clamped to the range of s32.
             add_saturating: "add.sat.s32 d, a, b", 1.0, 10, Integer, Pure, "9.7.1.1";
-            /// Two 16-bit sums side by side.
+            /// Two packed 16-bit sums.
             add_packed: "add(.u16x2|.s16x2) d, a, b", 8.0, 90, Integer, Pure, "9.7.1.1";
             /// d = a - b, wrapping.
             sub: "sub<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.2";
@@ -21,7 +21,8 @@ macro_rules! integer_ops {
             mul_hi: "mul.hi<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.3";
             /// d = a * b, twice as wide as its operands.
             mul_wide: "mul.wide(.u16|.u32|.s16|.s32) d:wide, a, b", 1.0, 10, Integer, Pure, "9.7.1.3";
-            /// Half of the product of a and b without carries (polynomials over the field of two elements), xor c.
+            /// Half of the carry-less product of a and b (polynomials over the field of two elements), xor
+            /// c.
             clmad: "clmad(.lo|.hi).u64 d, a, b, c", 9.3, 80, Integer, Pure, "9.7.1.5";
             /// d = low half of a * b, plus c.
             mad_lo: "mad.lo<integer> d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.4";
@@ -53,19 +54,19 @@ macro_rules! integer_ops {
             neg: "neg(.s16|.s32|.s64) d, a", 1.0, 10, Integer, Pure, "9.7.1.11";
             /// d = the smaller of a and b.
             min: "min<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.12";
-            /// Two 16-bit minimums side by side.
+            /// Two packed 16-bit minimums.
             min_packed: "min.u16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.12";
-            /// Two 16-bit minimums side by side, with .relu no less than 0.
+            /// Two packed 16-bit minimums, at least 0 with .relu.
             min_packed_signed: "min{.relu}.s16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.12";
-            /// d = the minimum of a and b, no less than 0.
+            /// d = the minimum of a and b, at least 0.
             min_relu: "min.relu.s32 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.12";
             /// d = the larger of a and b.
             max: "max<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.13";
-            /// Two 16-bit maximums side by side.
+            /// Two packed 16-bit maximums.
             max_packed: "max.u16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.13";
-            /// Two 16-bit maximums side by side, with .relu no less than 0.
+            /// Two packed 16-bit maximums, at least 0 with .relu.
             max_packed_signed: "max{.relu}.s16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.13";
-            /// d = the maximum of a and b, no less than 0.
+            /// d = the maximum of a and b, at least 0.
             max_relu: "max.relu.s32 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.13";
             /// d = number of ones in a.
             popc: "popc(.b32|.b64) d:u32, a", 2.0, 20, Integer, Pure, "9.7.1.14";

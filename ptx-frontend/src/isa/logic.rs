@@ -1,6 +1,6 @@
 //! Logic, shifts, byte permutation.
 
-/// The lines of this group: `logic_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+/// Lines of this group: `logic_ops! { callback … }` expands to `callback! { … [ lines ] }`.
 #[macro_export]
 macro_rules! logic_ops {
     ($callback:ident $($before:tt)*) => {

@@ -1,6 +1,6 @@
 //! Data movement: moves, loads, stores, addresses, prefetches.
 
-/// The lines of this group: `memory_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+/// Lines of this group: `memory_ops! { callback … }` expands to `callback! { … [ lines ] }`.
 #[macro_export]
 macro_rules! memory_ops {
     ($callback:ident $($before:tt)*) => {
@@ -27,7 +27,7 @@ macro_rules! memory_ops {
                 / "ld.global.nc.proxy::readonly{<vector>}<number>", 9.4, 90
                 / "ld.global.nc<l1_evict>{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 3.1, 32,
                 Memory, Load, "9.7.9.9";
-            /// d = value at an address that is the same for all lanes.
+            /// d = value at an address that is equal for all lanes.
             ldu: "ldu{.global}{.v2|.v4}<data> d:vector, [a]", 2.0, 20, Memory, Load, "9.7.9.10";
             /// Value at the address = b.
             st: "st{.weak@6.0:70}{<space>}{<cache_store>}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10
@@ -38,7 +38,8 @@ macro_rules! memory_ops {
                 / "st(.relaxed|.release)<scope>{.global}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<vector>}<data>", 6.0, 70
                 / "st.mmio(.relaxed|.release@9.3:70).sys{.global}<data>", 8.2, 70,
                 Memory, Store, "9.7.9.11";
-            /// Value in shared memory = b, then as many transactions of barrier c as it has bytes.
+            /// Value in shared memory = b; completes as many transactions of barrier c as the value has
+            /// bytes.
             st_async: "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2}(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) [a], b:vector, [c]", 8.1, 90
                 / "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes.v4(.b32|.u32|.s32|.f32)", 8.1, 90
                 / "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes.b128", 9.2, 90,
@@ -49,7 +50,7 @@ macro_rules! memory_ops {
                 Memory, Store, "9.7.9.12";
             /// b bytes of shared memory = zeros.
             st_bulk: "st.bulk{.weak}{.shared::cta} [a], b:u64, c:u32", 8.6, 100, Memory, Store, "9.7.9.13";
-            /// d = the values at a multicast address, one of each device, combined.
+            /// d = combination of the values at a multicast address, one per device.
             multimem_ld_reduce: "multimem.ld_reduce{.weak}{.global}(.and|.or|.xor)(.b32|.b64) d, [a]", 8.1, 90
                 / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.and|.or|.xor)(.b32|.b64)", 8.1, 90
                 / "multimem.ld_reduce{.weak}{.global}(.min|.max)(.u32|.s32|.u64|.s64)", 8.1, 90
@@ -57,7 +58,7 @@ macro_rules! memory_ops {
                 / "multimem.ld_reduce{.weak}{.global}.add(.u32|.s32|.u64)", 8.1, 90
                 / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add(.u32|.s32|.u64)", 8.1, 90,
                 Memory, Load, "9.7.9.14";
-            /// d = the floating-point values at a multicast address, one of each device, combined.
+            /// d = combination of the floating-point values at a multicast address, one per device.
             multimem_ld_reduce_float: "multimem.ld_reduce{.weak}{.global}.add.f64 d:vector, [a]", 8.1, 90
                 / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.f64", 8.1, 90
                 / "multimem.ld_reduce{.weak}{.global}.add{.v2|.v4}.f32", 8.1, 90
@@ -115,19 +116,19 @@ macro_rules! memory_ops {
                 / "multimem.red{.global}(.add|.min|.max)(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90
                 / "multimem.red(.relaxed|.release)<scope>{.global}(.add|.min|.max)(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90,
                 Memory, Atomic, "9.7.9.14";
-            /// Brings a line near; no effect on values.
+            /// Prefetches a line; values are unaffected.
             prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20
                 / "prefetch{.global}.L1::32B.valid_addr", 9.4, 90,
                 Memory, Pure, "9.7.9.15";
-            /// Brings a line near with an eviction priority; no effect on values.
+            /// Prefetches a line with an eviction priority; values are unaffected.
             prefetch_evict: "prefetch{.global}(.L2::evict_last|.L2::evict_normal) [a]", 7.4, 80, Memory, Pure, "9.7.9.15";
-            /// Brings a line near the uniform cache; no effect on values.
+            /// Prefetches a line into the uniform cache; values are unaffected.
             prefetchu: "prefetchu.L1 [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
-            /// Brings a tensor map near; no effect on values.
+            /// Prefetches a tensor map; values are unaffected.
             prefetch_tensormap: "prefetch{.const|.param}.tensormap [a]", 8.0, 90, Memory, Pure, "9.7.9.15";
-            /// Sets the eviction priority of 128 bytes; no effect on values.
+            /// Sets the eviction priority of 128 bytes; values are unaffected.
             applypriority: "applypriority{.global}.L2::evict_normal [a], b:u32", 7.4, 80, Memory, Pure, "9.7.9.16";
-            /// Gives up 128 bytes, which may hold anything then; they keep their values.
+            /// Discards 128 bytes, whose values become undefined; here they are kept.
             discard: "discard{.global}.L2 [a], b:u32", 7.4, 80, Memory, Pure, "9.7.9.17";
             /// d = a cache policy, with a priority for a part of the accesses.
             createpolicy_fractional: "createpolicy.fractional<l2_priority>{<l2_secondary>}.b64 d{, a:f32}", 7.4, 80, Memory, Pure, "9.7.9.18";
@@ -135,11 +136,11 @@ macro_rules! memory_ops {
             createpolicy_range: "createpolicy.range{.global}<l2_priority>{<l2_secondary>}.b64 d, [a], b:u32, c:u32", 7.4, 80, Memory, Pure, "9.7.9.18";
             /// d = the cache policy for an access property.
             createpolicy_cvt: "createpolicy.cvt.L2.b64 d, a", 7.4, 80, Memory, Pure, "9.7.9.18";
-            /// d = the address in CTA b of the cluster that is a in this one.
+            /// d = address in CTA b of the cluster that corresponds to a.
             mapa: "mapa{.shared::cluster}(.u32|.u64|.s32|.s64) d, a, b:u32", 7.8, 90, Integer, Pure, "9.7.9.24";
-            /// d = rank in the cluster of the CTA that the address belongs to.
+            /// d = cluster rank of the CTA that owns the address.
             getctarank: "getctarank{.shared::cluster}(.u32|.u64|.s32|.s64) d:u32, a", 7.8, 90, Integer, Pure, "9.7.9.25";
-            /// Copies c bytes, of which those from the e-th on become 0, from global to shared memory.
+            /// Copies c bytes from global to shared memory; bytes from the e-th on become 0.
             cp_async: "cp.async(.ca|.cg)(.shared|.shared::cta).global{<l2_prefetch>} [a], [b], c:u32{, e:u32}", 7.0, 80, Memory, Store, "9.7.9.26.3";
             /// As cp_async, with a cache policy.
             cp_async_hint: "cp.async(.ca|.cg)(.shared|.shared::cta).global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32{, e:u32}, f:b64", 7.4, 80, Memory, Store, "9.7.9.26.3";
@@ -147,26 +148,26 @@ macro_rules! memory_ops {
             cp_async_ignore: "cp.async(.ca|.cg)(.shared|.shared::cta).global{<l2_prefetch>} [a], [b], c:u32, e:pred", 7.5, 80, Memory, Store, "9.7.9.26.3";
             /// As cp_async_ignore, with a cache policy.
             cp_async_ignore_hint: "cp.async(.ca|.cg)(.shared|.shared::cta).global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32, e:pred, f:b64", 7.5, 80, Memory, Store, "9.7.9.26.3";
-            /// Makes a group of the copies since the last one.
+            /// Forms a group of the copies since the last one.
             cp_async_commit_group: "cp.async.commit_group", 7.0, 80, Memory, Pure, "9.7.9.26.3";
-            /// Waits until at most a groups of copies are under way.
+            /// Waits until at most a groups of copies are outstanding.
             cp_async_wait_group: "cp.async.wait_group a:u32", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// Waits for all copies.
             cp_async_wait_all: "cp.async.wait_all", 7.0, 80, Memory, Pure, "9.7.9.26.3";
-            /// Copies c bytes from global to shared memory; they are transactions of barrier e.
+            /// Copies c bytes from global to shared memory, as transactions of barrier e.
             cp_async_bulk_load: "cp.async.bulk{.weak@9.3:90}(.shared::cluster|.shared::cta@8.6:90).global.mbarrier::complete_tx::bytes{.L2::cache_hint} [a], [b], c:u32, [e]{, f:b64}", 8.0, 90
                 / "cp.async.bulk.relaxed<scope>.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.b128", 9.3, 90
                 / "cp.async.bulk.relaxed<scope>.shared::cluster.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.b128", 9.3, "90a",
                 Memory, Store, "9.7.9.26.4";
-            /// As cp_async_bulk_load; the first e and the last f bytes are left out.
+            /// As cp_async_bulk_load, without the first e and the last f bytes.
             cp_async_bulk_load_inside: "cp.async.bulk{.weak@9.3:90}.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.ignore_oob [a], [b], c:u32, e:u32, f:u32, [g]{, h:b64}", 9.2, 90
                 / "cp.async.bulk.relaxed<scope>.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.ignore_oob.b128", 9.3, 90,
                 Memory, Store, "9.7.9.26.4";
-            /// As cp_async_bulk_load, to the CTAs of the cluster that are named by the bits of f.
+            /// As cp_async_bulk_load, to the CTAs of the cluster set in f.
             cp_async_bulk_multicast: "cp.async.bulk{.weak@9.3:90}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint} [a], [b], c:u32, [e], f:b16{, g:b64}", 8.0, 90
                 / "cp.async.bulk.relaxed<scope>.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint}.b128", 9.3, "90a",
                 Memory, Store, "9.7.9.26.4";
-            /// Copies c bytes within the shared memory of a cluster; they are transactions of barrier e.
+            /// Copies c bytes within the shared memory of a cluster, as transactions of barrier e.
             cp_async_bulk_shared: "cp.async.bulk{.weak@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], c:u32, [e]", 8.0, 90
                 / "cp.async.bulk.relaxed(.cta|.cluster).shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128", 9.3, 90,
                 Memory, Store, "9.7.9.26.4";
@@ -174,7 +175,7 @@ macro_rules! memory_ops {
             cp_async_bulk_store: "cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group{.L2::cache_hint} [a], [b], c:u32{, f:b64}", 8.0, 90
                 / "cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group{.L2::cache_hint}.b128", 9.3, 90,
                 Memory, Store, "9.7.9.26.4";
-            /// As cp_async_bulk_store, of each 16 bytes those that e has a bit for.
+            /// As cp_async_bulk_store, for bytes whose position modulo 16 is set in e.
             cp_async_bulk_store_masked: "cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group.cp_mask [a], [b], c:u32, e:b16", 8.6, 100
                 / "cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.cp_mask.b128", 9.3, 100,
                 Memory, Store, "9.7.9.26.4";
@@ -186,11 +187,12 @@ macro_rules! memory_ops {
             multimem_cp_async_bulk: "multimem.cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group [a], [b], c:u32", 9.1, 90
                 / "multimem.cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.b128", 9.3, 90,
                 Memory, Store, "9.7.9.26.4";
-            /// As multimem_cp_async_bulk, of each 16 bytes those that e has a bit for.
+            /// As multimem_cp_async_bulk, for bytes whose position modulo 16 is set in e.
             multimem_cp_async_bulk_masked: "multimem.cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group.cp_mask [a], [b], c:u32, e:b16", 9.1, 100
                 / "multimem.cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.cp_mask.b128", 9.3, 100,
                 Memory, Store, "9.7.9.26.4";
-            /// Combines c bytes of elements at a multicast address, in each device's memory, with those in shared memory.
+            /// Combines c bytes of elements at a multicast address, in each device's memory, with elements
+            /// in shared memory.
             multimem_cp_reduce_async_bulk: "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32", 9.1, 90
                 / "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add(.u32|.s32|.u64|.f32|.f64)", 9.1, 90
                 / "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group(.inc|.dec).u32", 9.1, 90
@@ -202,33 +204,35 @@ macro_rules! memory_ops {
                 / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 9.3, 90
                 / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.add.noftz(.f16|.bf16|.f32@9.4:90)", 9.3, 90,
                 Memory, Atomic, "9.7.9.26.4";
-            /// Combines c bytes of elements in global memory with those in shared memory.
+            /// Combines c bytes of elements in global memory with elements in shared memory.
             cp_reduce_async_bulk: "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32{, f:b64}", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}.add(.u32|.s32|.u64|.f32|.f64)", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.inc|.dec).u32", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}.add.noftz(.f16|.bf16|.f32@9.4:90)", 8.0, 90,
                 Memory, Atomic, "9.7.9.26.4";
-            /// Combines c bytes of elements within the shared memory of a cluster; they are transactions of barrier e.
+            /// Combines c bytes of elements within the shared memory of a cluster, as transactions of
+            /// barrier e.
             cp_reduce_async_bulk_shared: "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.and|.or|.xor).b32 [a], [b], c:u32, [e]", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add(.u32|.s32|.u64)", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.inc|.dec).u32", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.min|.max)(.u32|.s32)", 8.0, 90,
                 Memory, Atomic, "9.7.9.26.4";
-            /// Brings b bytes near; no effect on values.
+            /// Prefetches b bytes; values are unaffected.
             cp_async_bulk_prefetch: "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], b:u32{, c:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.4";
-            /// Copies the box of a tensor at b to shared memory at a; its bytes are transactions of barrier c.
+            /// Copies the box of a tensor at b to shared memory at a, as transactions of barrier c.
             cp_async_bulk_tensor: "cp.async.bulk.tensor<tensor_geometry>(.shared::cluster|.shared::cta@8.6:90).global{.tile}.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c]{, f:b64}", 8.0, 90
                 / "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint}", 8.6, 100
                 / "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint}", 8.6, "100a",
                 Memory, Store, "9.7.9.26.5";
-            /// As cp_async_bulk_tensor, to the CTAs of the cluster that are named by the bits of e.
+            /// As cp_async_bulk_tensor, to the CTAs of the cluster set in e.
             cp_async_bulk_tensor_multicast: "cp.async.bulk.tensor<tensor_geometry>.shared::cluster.global{.tile}.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:b16{, f:b64}", 8.0, 90
                 / "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint}", 8.6, "100a",
                 Memory, Store, "9.7.9.26.5";
-            /// Copies pixels of a tensor from b on, each shifted by e, to shared memory at a; transactions of barrier c.
+            /// Copies pixels of a tensor from b on, each shifted by e, to shared memory at a, as
+            /// transactions of barrier c.
             cp_async_bulk_tensor_image: "cp.async.bulk.tensor<image_geometry>(.shared::cluster|.shared::cta@8.6:90).global.im2col.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
-            /// As cp_async_bulk_tensor_image, to the CTAs of the cluster that are named by the bits of g.
+            /// As cp_async_bulk_tensor_image, to the CTAs of the cluster set in g.
             cp_async_bulk_tensor_image_multicast: "cp.async.bulk.tensor<image_geometry>.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets, g:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// Copies shared memory at b to the box of a tensor, or to its pixels, at a.
             cp_async_bulk_tensor_store: "cp.async.bulk.tensor<tensor_geometry>.global.shared::cta{.tile}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90
@@ -239,25 +243,25 @@ macro_rules! memory_ops {
             cp_reduce_async_bulk_tensor: "cp.reduce.async.bulk.tensor<tensor_geometry>.global.shared::cta<bulk_operation>{.tile}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90
                 / "cp.reduce.async.bulk.tensor<image_geometry>.global.shared::cta<bulk_operation>.im2col_no_offs.bulk_group{.L2::cache_hint}", 8.0, 90,
                 Memory, Atomic, "9.7.9.26.5";
-            /// Brings the box of a tensor near; no effect on values.
+            /// Prefetches the box of a tensor; values are unaffected.
             cp_async_bulk_prefetch_tensor: "cp.async.bulk.prefetch.tensor<tensor_geometry>.L2.global{.tile}{.L2::cache_hint} [a:tensor]{, f:b64}", 8.0, 90
                 / "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{.L2::cache_hint}", 8.6, "100a",
                 Memory, Pure, "9.7.9.26.5";
-            /// Brings pixels of a tensor near; no effect on values.
+            /// Prefetches pixels of a tensor; values are unaffected.
             cp_async_bulk_prefetch_tensor_image: "cp.async.bulk.prefetch.tensor<image_geometry>.L2.global.im2col{.L2::cache_hint} [a:tensor], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.5";
-            /// The tensor map at a is of a tensor at b.
+            /// Address of the tensor of the map at a = b.
             tensormap_replace_address: "tensormap.replace.tile.global_address{<tensormap_space>}.b1024.b64 [a], b", 8.3, "90a", Memory, Store, "9.7.9.27";
-            /// A dimension's stride of the tensor map at a = c, bytes; b is the dimension's number less 1.
+            /// Stride in bytes of dimension b + 1 of the tensor map at a = c.
             tensormap_replace_stride: "tensormap.replace.tile.global_stride{<tensormap_space>}.b1024.b64 [a], b:u32, c", 8.3, "90a", Memory, Store, "9.7.9.27";
-            /// A dimension's size, box or step of the tensor map at a = c; b is the dimension's number.
+            /// Size, box or step of dimension b of the tensor map at a = c.
             tensormap_replace_dimension: "tensormap.replace.tile(.box_dim|.global_dim|.element_stride){<tensormap_space>}.b1024.b32 [a], b:u32, c", 8.3, "90a", Memory, Store, "9.7.9.27";
-            /// The rank less 1, type, interleave, swizzle or fill of the tensor map at a = b.
+            /// Rank - 1, type, interleave, swizzle or fill of the tensor map at a = b.
             tensormap_replace_property: "tensormap.replace.tile(.rank|.elemtype|.interleave_layout|.swizzle_mode|.fill_mode|.swizzle_atomicity@8.6:100a){<tensormap_space>}.b1024.b32 [a], b", 8.3, "90a", Memory, Store, "9.7.9.27";
             /// Copies the tensor map of c bytes at b to global memory, before copies that use it.
             tensormap_cp_fenceproxy: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release<scope>.sync.aligned [a], [b], c:u32", 8.3, 90, Memory, Store, "9.7.13.4";
-            /// Makes a group of the bulk copies since the last one.
+            /// Forms a group of the bulk copies since the last one.
             cp_async_bulk_commit_group: "cp.async.bulk.commit_group", 8.0, 90, Memory, Pure, "9.7.9.26.4";
-            /// Waits until at most a groups of bulk copies are under way, or still read.
+            /// Waits until at most a groups of bulk copies are outstanding, or still read.
             cp_async_bulk_wait_group: "cp.async.bulk.wait_group{.read} a:u32", 8.0, 90
                 / "cp.async.bulk.wait_group.sync_restrict::proxy::async", 9.5, 90,
                 Memory, Pure, "9.7.9.26.4";
@@ -268,21 +272,21 @@ macro_rules! memory_ops {
                 / "isspacep.param", 7.7, 70
                 / "isspacep.param::entry", 8.3, 70,
                 Integer, Pure, "9.7.9.18";
-            /// d = the generic address of an address in this space.
+            /// d = generic address of an address in this space.
             cvta: "cvta(.const@3.1:20|.global|.local|.shared).u64 d, a", 2.0, 20
                 / "cvta.shared::cta.u64", 7.8, 30
                 / "cvta.shared::cluster.u64", 7.8, 90
                 / "cvta.param.u64", 7.7, 70
                 / "cvta.param::entry.u64", 8.3, 70,
                 Integer, Pure, "9.7.9.19";
-            /// d = the address within this space of a generic address.
+            /// d = address in this space of a generic address.
             cvta_to: "cvta.to(.const@3.1:20|.global|.local|.shared).u64 d, a", 2.0, 20
                 / "cvta.to.shared::cta.u64", 7.8, 30
                 / "cvta.to.shared::cluster.u64", 7.8, 90
                 / "cvta.to.param.u64", 7.7, 70
                 / "cvta.to.param::entry.u64", 8.3, 70,
                 Integer, Pure, "9.7.9.19";
-            /// d = address in local memory of a bytes, aligned to b, that are the function's until it returns.
+            /// d = address in local memory of a bytes, aligned to b, allocated until the function returns.
             alloca: "alloca(.u32|.u64) d, a{, b:u32}", 7.3, 52, Integer, Volatile, "9.7.17.3";
             /// d = the stack pointer.
             stacksave: "stacksave(.u32|.u64) d", 7.3, 52, Integer, Volatile, "9.7.17.1";

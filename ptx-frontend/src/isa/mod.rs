@@ -1,11 +1,11 @@
-//! The op table: the one place that knows which instructions PTX has.
+//! Op table: the single definition of PTX instructions.
 //!
-//! Each group file holds one callback macro whose lines are the instruction forms. A line gives the form's name,
-//! its spellings, the execution unit, its effect beside writing registers, and the section of the PTX manual (ISA 8.x
-//! and 9.x numbering). A spelling is a syntax with the first PTX ISA version and the first target (`sm_NN`) that have it;
-//! further ones, behind a `/`, have the first one's operands. Acceptance, decoding, disassembly, dispatch, timing class
-//! and the printed support table all follow from these lines: `functional` expands the same macros into its dispatch, so
-//! a form without semantics does not compile.
+//! Each group file contains a callback macro whose lines are instruction forms. A line gives the form's
+//! name, spellings, execution unit, effect besides register writes, and section of the PTX manual (ISA 8.x
+//! and 9.x). A spelling is a syntax with the first PTX ISA version and target (`sm_NN`) that support it.
+//! Further spellings, after a `/`, have the operands of the first. Acceptance, decoding, disassembly,
+//! dispatch, timing class and the printed support table all derive from these lines. Crate `functional`
+//! expands the same macros into its dispatch, so a form without semantics does not compile.
 
 mod absent;
 mod fragment;
@@ -35,16 +35,16 @@ use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use warp_stream::Unit;
 
-/// What an instruction does beside writing registers.
+/// Effect of an instruction besides register writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Effect {
-    /// Nothing: its results depend on its operands alone.
+    /// None: results depend on the operands alone.
     Pure,
     /// Reads memory.
     Load,
     /// Writes memory.
     Store,
-    /// Reads and writes memory indivisibly.
+    /// Reads and writes memory atomically.
     Atomic,
     /// Orders memory accesses.
     Fence,
@@ -52,70 +52,71 @@ pub enum Effect {
     Barrier,
     /// Exchanges values between the lanes of a warp.
     Convergent,
-    /// May change the next instruction's address.
+    /// May change the address of the next instruction.
     Branch,
-    /// Enters a function.
+    /// Calls a function.
     Call,
     /// Ends a function or thread.
     Exit,
-    /// Reads a clock or another value that changes by itself.
+    /// Reads a clock or another self-changing value.
     Volatile,
 }
 
-/// How far an instruction is.
+/// Implementation state of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It runs.
+    /// Implemented.
     Done,
-    /// Nobody has written it yet.
+    /// Not implemented yet.
     Missing(&'static str),
-    /// It is known and answered with an error, for this reason.
+    /// Known but refused, for this reason.
     Refused(&'static str),
 }
 
-/// One of the ways to write a form.
+/// A spelling of a form.
 #[derive(Debug, Clone, Copy)]
 pub struct Spelling {
-    /// The syntax, as in the table; operands only in a form's first.
+    /// Syntax as in the table; only a form's first spelling has operands.
     pub syntax: &'static str,
-    /// What a module needs to use it.
+    /// Requirement on a module.
     pub requirement: Requirement,
 }
 
 /// A line of the op table.
 #[derive(Debug, Clone, Copy)]
 pub struct OpLine {
-    /// The form.
+    /// Form.
     pub op: Op,
-    /// The form's name, unique within its group.
+    /// Name of the form, unique in its group.
     pub name: &'static str,
-    /// Group (file) it stands in.
+    /// Group (file) of the form.
     pub group: &'static str,
-    /// What it computes, from the line's doc comment.
+    /// Result of the form, from the line's doc comment.
     pub doc: &'static str,
-    /// How it is written; never empty.
+    /// Spellings; never empty.
     pub spellings: &'static [Spelling],
     /// Execution unit.
     pub unit: Unit,
-    /// Effect beside register writes.
+    /// Effect besides register writes.
     pub effect: Effect,
     /// Section of the PTX manual.
     pub section: &'static str,
 }
 
 impl OpLine {
-    /// The syntax, taken apart once per process.
+    /// Syntax, parsed once per process.
     pub fn parsed(&self) -> &'static Syntax {
         &parsed_table()[self.op.index()]
     }
 
-    /// What a module needs to use the form with these modifiers and types; see [`OpLine::requirements`].
+    /// Requirement on a module to use the form with these modifiers and types; see
+    /// [`OpLine::requirements`].
     pub fn requirement(&self, tokens: &[Option<Token>]) -> Requirement {
         self.requirements(tokens).next().unwrap_or(self.spellings[0].requirement)
     }
 
-    /// What a module needs to use the form with these modifiers and types. Where they fit several spellings, one of
-    /// the requirements is enough.
+    /// Requirements on a module to use the form with these modifiers and types. If several spellings match,
+    /// one requirement suffices.
     pub fn requirements(&self, tokens: &[Option<Token>]) -> impl Iterator<Item = Requirement> {
         let given: Vec<Token> = tokens.iter().flatten().copied().collect();
         self.parsed().spellings.iter().zip(self.spellings).filter_map(move |(slots, spelling)| {
@@ -127,14 +128,14 @@ impl OpLine {
         })
     }
 
-    /// May a module of this architecture use the form whatever its modifiers and types?
+    /// True if a module of this architecture may use the form with any modifiers and types.
     pub fn is_always_in(&self, module: Architecture) -> bool {
         let needs = self.parsed().spellings.iter().flatten().flat_map(|slot| &slot.needs);
         let spellings = self.spellings.iter().map(|spelling| spelling.requirement);
         spellings.chain(needs.map(|(_, needs)| *needs)).all(|needed| module.has(needed))
     }
 
-    /// The syntaxes of all spellings.
+    /// Syntaxes of all spellings.
     pub fn syntaxes(&self) -> impl Iterator<Item = &'static str> {
         self.spellings.iter().map(|spelling| spelling.syntax)
     }
@@ -147,7 +148,7 @@ macro_rules! define_group {
             $unit:ident, $effect:ident, $section:literal;
         )*
     ]) => {
-        /// The forms of one group of the op table; see the line of the same name.
+        /// Forms of one group of the op table; see the line with the group's name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[allow(non_camel_case_types)]
         pub enum $enum_name { $($(#[doc = $doc])+ $name,)* }
@@ -182,7 +183,7 @@ macro_rules! define_groups {
         const GROUPS: &[&[OpLine]] = &[$($enum_name::LINES,)*];
 
         impl Op {
-            /// Position in the whole table.
+            /// Index in the whole table.
             pub fn index(self) -> usize {
                 let mut base = 0;
                 $(
@@ -230,12 +231,12 @@ pub fn table() -> impl Iterator<Item = &'static OpLine> {
 }
 
 impl Op {
-    /// Without a guard, does the form always go elsewhere than to the next instruction?
+    /// True if the unguarded form never continues at the next instruction.
     pub fn leaves(self) -> bool {
         matches!(self.line().effect, Effect::Branch | Effect::Exit)
     }
 
-    /// The form's line.
+    /// Line of the form.
     pub fn line(self) -> &'static OpLine {
         static LINES: OnceLock<Vec<&'static OpLine>> = OnceLock::new();
         LINES.get_or_init(|| table().collect())[self.index()]
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_table_is_well_formed() {
+    fn op_table_lines_are_well_formed() {
         for line in table() {
             if let Err(error) = Syntax::parse(line.spellings) {
                 panic!("{}: {error}", line.name);
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_indices_count_up() {
+    fn op_names_are_unique_and_indices_ascend() {
         let mut seen = std::collections::HashSet::new();
         for (position, line) in table().enumerate() {
             assert_eq!(line.op.index(), position, "{}", line.name);

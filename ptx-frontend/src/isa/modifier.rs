@@ -1,10 +1,10 @@
-//! Every dotted token of PTX that is not a type: `.rn`, `.ftz`, `.global`, `.sync`, …
+//! Dotted tokens of PTX that are not types: `.rn`, `.ftz`, `.global`, `.sync`, …
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! modifiers {
     ($($name:ident = $text:literal,)*) => {
-        /// A dotted modifier of an instruction. The variant is the token in Rust's spelling.
+        /// A dotted modifier of an instruction. Variants are tokens in Rust's spelling.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum Modifier { $($name,)* }
@@ -13,12 +13,12 @@ macro_rules! modifiers {
             /// Every modifier.
             pub const ALL: &'static [Modifier] = &[$(Modifier::$name,)*];
 
-            /// The token without its leading dot.
+            /// Token without its leading dot.
             pub fn name(self) -> &'static str {
                 match self { $(Modifier::$name => $text,)* }
             }
 
-            /// The modifier with this token (no dot).
+            /// Modifier with this token (no dot).
             pub fn from_name(name: &str) -> Option<Modifier> {
                 match name { $($text => Some(Modifier::$name),)* _ => None }
             }

@@ -1,31 +1,31 @@
-//! Parts of words, which the operands of video instructions name (manual section 9.7.18): `a.b2`, `d.h10`, `b.b7654`.
+//! Parts of words as operands of video instructions (PTX manual 9.7.18): `a.b2`, `d.h10`, `b.b7654`.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes or halves of a word, or of two words side by side.
+/// Bytes or halves of a word, or of two concatenated words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Part {
-    /// Halves, not bytes.
+    /// True for halves, false for bytes.
     pub halves: bool,
-    /// Numbers of the pieces; the last written first, as it fills the lowest place.
+    /// Numbers of the pieces in written order, the lowest position last.
     pieces: [u8; 4],
-    /// How many there are.
+    /// Number of pieces.
     count: u8,
 }
 
-/// Which parts may stand in an operand's place.
+/// Parts that an operand may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartSyntax {
-    /// One byte or half of a word; the whole word without.
+    /// One byte or half of a word; the whole word by default.
     Piece,
-    /// The places of a word, of so many, that a result goes to; all without.
+    /// Positions of a word that receive a result, out of this number; all by default.
     Mask(u8),
-    /// For each of so many places a piece of two words side by side.
+    /// A piece of two concatenated words for each of this number of positions.
     Pick(u8),
 }
 
 impl Part {
-    /// The part written `text` (no dot).
+    /// Part with the spelling `text` (no dot).
     pub fn from_name(text: &str) -> Option<Part> {
         let halves = text.starts_with('h');
         let digits = text.strip_prefix(['b', 'h'])?.as_bytes();
@@ -37,18 +37,18 @@ impl Part {
         Some(Part { halves, pieces, count })
     }
 
-    /// The part without its dot.
+    /// Spelling of the part without its dot.
     pub fn name(self) -> String {
         let digits = self.pieces().iter().rev().map(|piece| char::from(b'0' + piece));
         std::iter::once(if self.halves { 'h' } else { 'b' }).chain(digits).collect()
     }
 
-    /// Numbers of the pieces, that of the lowest place first.
+    /// Numbers of the pieces, the lowest position first.
     pub fn pieces(&self) -> &[u8] {
         self.pieces.get(..usize::from(self.count)).unwrap_or(&[])
     }
 
-    /// May it stand there?
+    /// True if the part fits the operand.
     pub fn fits(self, syntax: PartSyntax) -> bool {
         let pieces = self.pieces();
         let below = |limit: u8| pieces.iter().all(|piece| *piece < limit);
@@ -65,7 +65,7 @@ impl Part {
 }
 
 impl PartSyntax {
-    /// The parts that the op table calls so.
+    /// Syntax with this name in the op table.
     pub fn from_name(name: &str) -> Option<PartSyntax> {
         Some(match name {
             "part" => PartSyntax::Piece,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_written_as_it_was_read() {
+    fn part_names_round_trip() {
         for text in ["b0", "b3", "h1", "h32", "b7654"] {
             assert_eq!(Part::from_name(text).map(Part::name).as_deref(), Some(text));
         }
@@ -97,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_digit_is_the_lowest_place() {
+    fn last_digit_is_the_lowest_position() {
         assert_eq!(Part::from_name("b7541").map(|part| part.pieces().to_vec()), Some(vec![1, 4, 5, 7]));
     }
 
     #[test]
-    fn each_place_takes_its_own_parts() {
+    fn operands_accept_only_their_parts() {
         assert!(fits("b3", PartSyntax::Piece) && fits("h1", PartSyntax::Piece));
         assert!(!fits("b4", PartSyntax::Piece) && !fits("h2", PartSyntax::Piece));
         assert!(fits("h10", PartSyntax::Mask(2)) && fits("b31", PartSyntax::Mask(4)));

@@ -1,22 +1,22 @@
-//! Versions of PTX and the targets that each has ("Release Notes" of the manual; where that is
-//! silent, what `ptxas` 11.8, 12.9 and 13.5 take).
+//! PTX versions and the targets of each ("Release Notes" of the manual; where that is silent, the behaviour
+//! of `ptxas` 11.8, 12.9 and 13.5).
 
 use super::Target;
 
-/// Versions of PTX: each major version with its last minor one.
+/// PTX versions: each major version with its last minor version.
 const VERSIONS: [(u32, u32); 9] =
     [(1, 5), (2, 3), (3, 2), (4, 3), (5, 0), (6, 5), (7, 8), (8, 8), NEWEST_VERSION];
 
-/// The newest version of PTX whose instructions the op table has.
+/// Newest PTX version whose instructions are in the op table.
 pub const NEWEST_VERSION: (u32, u32) = (9, 5);
 
-/// First version of the targets with an `a` and with an `f`, where the plain target is older.
+/// First versions of targets with suffix `a` and suffix `f`, if the plain target is older.
 const SPECIFIC: ((u32, u32), (u32, u32)) = ((8, 0), (8, 8));
 
-/// Least target with a letter.
+/// Lowest target with a suffix.
 const FIRST_SPECIFIC: u32 = 90;
 
-/// Targets, with the first version of PTX that has each.
+/// Targets with their first PTX version.
 const TARGETS: [(u32, (u32, u32)); 33] = [
     (10, (1, 0)),
     (11, (1, 0)),
@@ -53,7 +53,7 @@ const TARGETS: [(u32, (u32, u32)); 33] = [
     (121, (8, 8)),
 ];
 
-/// All versions of PTX, the oldest first.
+/// All PTX versions, the oldest first.
 pub fn versions() -> impl Iterator<Item = (u32, u32)> {
     VERSIONS.iter().flat_map(|(major, last)| (0..=*last).map(|minor| (*major, minor)))
 }
@@ -65,12 +65,12 @@ pub fn targets() -> impl Iterator<Item = String> {
     names.filter(|name| first_version(name).is_some())
 }
 
-/// Is there this version of PTX?
+/// True if this PTX version exists.
 pub fn is_version((major, minor): (u32, u32)) -> bool {
     VERSIONS.iter().any(|(known, last)| *known == major && minor <= *last)
 }
 
-/// The first version of PTX that has a target, by what stands behind `sm_`: `70`, `90a`, `100f`.
+/// First PTX version of a target, by its name after `sm_`: `70`, `90a`, `100f`.
 pub fn first_version(name: &str) -> Option<(u32, u32)> {
     let target = Target::from_name(name)?;
     let (_, first) = TARGETS.iter().find(|(number, _)| *number == target.number)?;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_end_where_the_next_major_one_begins() {
+    fn minor_versions_end_at_the_next_major_version() {
         for known in [(1, 0), (2, 3), (3, 2), (5, 0), (6, 5), (7, 8), (8, 8), (9, 0), (9, 5)] {
             assert!(is_version(known), "{known:?}");
         }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_have_the_versions_that_ptxas_takes_them_in() {
+    fn first_target_versions_match_ptxas() {
         for (name, first) in [
             ("10", Some((1, 0))),
             ("32", Some((4, 0))),

@@ -1,25 +1,25 @@
-//! What a module must be to use a spelling of the op table: the PTX ISA version and the target architecture.
+//! Requirements of a spelling on a module: PTX ISA version and target architecture.
 
 use std::fmt;
 
-/// A target architecture: `sm_90`, or `sm_90a` and `sm_100f`, which have features of their own.
+/// A target architecture: `sm_90`, or `sm_90a` and `sm_100f` with special features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    /// The architecture: 90.
+    /// Architecture number: 90.
     pub number: u32,
-    /// It is one with a letter: features that no plain target has, later ones included.
+    /// True for a target with a suffix: it has features of no plain target, not even a later one.
     pub specific: bool,
 }
 
 impl Target {
-    /// Reads what stands behind `sm_`: `90`, `90a`, `100f`.
+    /// Parses a name after `sm_`: `90`, `90a`, `100f`.
     pub fn from_name(name: &str) -> Option<Target> {
         let digits = name.trim_end_matches(['a', 'f']);
         let number = digits.parse().ok()?;
         (name.len() <= digits.len() + 1).then_some(Target { number, specific: digits.len() < name.len() })
     }
 
-    /// May code for this target use what `needed` has?
+    /// True if code for this target may use features of `needed`.
     pub fn has(self, needed: Target) -> bool {
         self.number >= needed.number && (self.specific || !needed.specific)
     }
@@ -31,7 +31,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The first PTX ISA version and target that have something.
+/// First PTX ISA version and target with a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Requirement {
     /// First PTX ISA version, (major, minor).
@@ -41,7 +41,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Reads the literals of a line of the op table: `7.6` and `90`, or `"90a"`.
+    /// Parses the literals of a line of the op table: `7.6` and `90`, or `"90a"`.
     pub(super) const fn written(ptx: &str, target: &str) -> Requirement {
         let ptx = ptx.as_bytes();
         let target = target.as_bytes();
@@ -59,7 +59,7 @@ impl Requirement {
         Requirement { ptx: (ptx[0] - b'0', ptx[2] - b'0'), target: Target { number, specific } }
     }
 
-    /// What two instructions need together.
+    /// Combined requirement of two instructions.
     pub fn and(self, other: Requirement) -> Requirement {
         let target = Target {
             number: self.target.number.max(other.target.number),
@@ -69,7 +69,7 @@ impl Requirement {
     }
 }
 
-/// What a module says of itself: its `.version` and `.target`; `None` where it says nothing.
+/// Architecture of a module: its `.version` and `.target`; `None` if missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Architecture {
     /// PTX ISA version, (major, minor).
@@ -79,18 +79,18 @@ pub struct Architecture {
 }
 
 impl Architecture {
-    /// Is its version recent enough?
+    /// True if the version is recent enough.
     pub fn has_version(self, needed: Requirement) -> bool {
         let (major, minor) = needed.ptx;
         self.ptx.is_none_or(|ptx| ptx >= (major.into(), minor.into()))
     }
 
-    /// May it use it?
+    /// True if the architecture meets the requirement.
     pub fn has(self, needed: Requirement) -> bool {
         self.has_version(needed) && self.has_target(needed)
     }
 
-    /// Is its target one that has it?
+    /// True if the target meets the requirement.
     pub fn has_target(self, needed: Requirement) -> bool {
         self.target.is_none_or(|target| target.has(needed.target))
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_with_a_letter_has_what_the_plain_one_has_and_more() {
+    fn suffixed_targets_extend_plain_ones() {
         let read = |name| Target::from_name(name).unwrap();
         assert!(read("90a").has(read("90")) && read("100").has(read("90")) && read("103f").has(read("100a")));
         assert!(!read("90").has(read("90a")) && !read("100").has(read("90a")) && !read("80").has(read("90")));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_of_the_table_are_read() {
+    fn table_literals_parse() {
         let needed = Requirement::written("8.6", "\"100a\"");
         assert_eq!(needed, Requirement { ptx: (8, 6), target: Target { number: 100, specific: true } });
     }

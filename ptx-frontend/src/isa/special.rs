@@ -15,22 +15,22 @@ macro_rules! special_registers {
             /// Every special register.
             pub const ALL: &'static [SpecialRegister] = &[$(SpecialRegister::$name,)*];
 
-            /// The register with this name (with its `%`).
+            /// Register with this name (including its `%`).
             pub fn from_name(name: &str) -> Option<SpecialRegister> {
                 match name { $($text => Some(SpecialRegister::$name),)* _ => None }
             }
 
-            /// Its name, with the `%`.
+            /// Name, including the `%`.
             pub fn name(self) -> &'static str {
                 match self { $(SpecialRegister::$name => $text,)* }
             }
 
-            /// Its type.
+            /// Type.
             pub fn ty(self) -> ScalarType {
                 match self { $(SpecialRegister::$name => ScalarType::$ty,)* }
             }
 
-            /// What a module needs to read it.
+            /// Requirement on a module to read the register.
             pub fn requirement(self) -> Requirement {
                 match self {
                     $(SpecialRegister::$name => Requirement::written(stringify!($ptx), stringify!($target)),)*
@@ -105,7 +105,7 @@ special_registers! {
     AggrSmemSize = "%aggr_smem_size", U32, 8.1, 90;
     /// Dynamic shared memory of the CTA, bytes.
     DynamicSmemSize = "%dynamic_smem_size", U32, 4.1, 20;
-    /// Is the launch clustered explicitly?
+    /// True if the launch sets a cluster size.
     IsExplicitCluster = "%is_explicit_cluster", Pred, 7.8, 90;
     /// Cluster within the grid.
     ClusteridX = "%clusterid.x", U32, 7.8, 90;
@@ -133,115 +133,116 @@ special_registers! {
     ClusterNctaidZ = "%cluster_nctaid.z", U32, 7.8, 90;
     /// Rank of the CTA in its cluster.
     ClusterCtarank = "%cluster_ctarank", U32, 7.8, 90;
-    /// CTAs of a cluster in all.
+    /// Total CTAs of a cluster.
     ClusterNctarank = "%cluster_nctarank", U32, 7.8, 90;
     /// Low word of the grid workspace pointer (cooperative groups).
     Envreg1 = "%envreg1", B32, 1.3, 10;
     /// High word of the grid workspace pointer (cooperative groups).
     Envreg2 = "%envreg2", B32, 1.3, 10;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm0 = "%pm0", U32, 1.3, 10;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm0Wide = "%pm0_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm1 = "%pm1", U32, 1.3, 10;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm1Wide = "%pm1_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm2 = "%pm2", U32, 1.3, 10;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm2Wide = "%pm2_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm3 = "%pm3", U32, 1.3, 10;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm3Wide = "%pm3_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm4 = "%pm4", U32, 3.0, 20;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm4Wide = "%pm4_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm5 = "%pm5", U32, 3.0, 20;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm5Wide = "%pm5_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm6 = "%pm6", U32, 3.0, 20;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm6Wide = "%pm6_64", U64, 4.0, 50;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm7 = "%pm7", U32, 3.0, 20;
-    /// A counter of events, of which none are counted.
+    /// Performance counter, always 0.
     Pm7Wide = "%pm7_64", U64, 4.0, 50;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg0 = "%envreg0", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg3 = "%envreg3", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg4 = "%envreg4", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg5 = "%envreg5", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg6 = "%envreg6", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg7 = "%envreg7", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg8 = "%envreg8", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg9 = "%envreg9", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg10 = "%envreg10", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg11 = "%envreg11", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg12 = "%envreg12", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg13 = "%envreg13", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg14 = "%envreg14", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg15 = "%envreg15", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg16 = "%envreg16", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg17 = "%envreg17", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg18 = "%envreg18", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg19 = "%envreg19", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg20 = "%envreg20", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg21 = "%envreg21", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg22 = "%envreg22", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg23 = "%envreg23", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg24 = "%envreg24", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg25 = "%envreg25", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg26 = "%envreg26", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg27 = "%envreg27", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg28 = "%envreg28", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg29 = "%envreg29", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg30 = "%envreg30", B32, 1.3, 10;
-    /// A word of the driver's, which is not used.
+    /// Unused word of the driver.
     Envreg31 = "%envreg31", B32, 1.3, 10;
-    /// The graph being executed, if the kernel belongs to one.
+    /// Executing graph, if the kernel belongs to one.
     CurrentGraphExec = "%current_graph_exec", U64, 8.0, 50;
-    /// Where the reserved part of the CTA's shared memory begins.
+    /// Start of the reserved part of the CTA's shared memory.
     ReservedSmemOffsetBegin = "%reserved_smem_offset_begin", B32, 7.6, 80;
-    /// Where the reserved part of the CTA's shared memory ends.
+    /// End of the reserved part of the CTA's shared memory.
     ReservedSmemOffsetEnd = "%reserved_smem_offset_end", B32, 7.6, 80;
     /// Bytes of the reserved part of the CTA's shared memory.
     ReservedSmemOffsetCap = "%reserved_smem_offset_cap", B32, 7.6, 80;
-    /// A place in the reserved part of the CTA's shared memory.
+    /// Offset in the reserved part of the CTA's shared memory.
     ReservedSmemOffset0 = "%reserved_smem_offset_0", B32, 7.6, 80;
-    /// A place in the reserved part of the CTA's shared memory: cooperative groups' large tiles use 288 bytes from here.
+    /// Offset in the reserved part of the CTA's shared memory; large tiles of cooperative groups use 288
+    /// bytes from here.
     ReservedSmemOffset1 = "%reserved_smem_offset_1", B32, 7.6, 80;
     /// Fourth element of the vector, always 0.
     TidW = "%tid.w", U32, 1.0, 10;

@@ -1,23 +1,26 @@
-//! The little language in which the op table writes an instruction's form, close to the manual's own.
+//! Syntax notation of the op table, close to the manual's.
 //!
-//! `add{<round>}{.ftz}{.sat}.f32 d, a, b` reads: mnemonic `add`; optionally one modifier of the named set
-//! `round`; optionally `.ftz`; optionally `.sat`; the type `.f32`; three operands.
+//! `add{<round>}{.ftz}{.sat}.f32 d, a, b` means: mnemonic `add`; an optional modifier of the named set
+//! `round`; optional `.ftz`; optional `.sat`; the type `.f32`; three operands.
 //!
-//! * `.x` — this token must be there; `(.x|.y)` — one of these; `<set>` — one of a named set ([`SETS`]);
-//!   `{…}` around any of them — may be left out. `.x@7.4:80` — it needs PTX 7.4 and `sm_80`.
-//! * `<m64k16>` is the set of the shapes `.m64nNk16` for all N; `<m64k32_integer>` for the N that integers have.
-//! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
-//!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
-//!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
-//!   more elements by `.v2 .v4 .v8`; `quad` four elements of the last type; `results` elements of the first type by
-//!   `.v2 .v4`; `fragment` a lane's registers of a matrix, by shape and types; `label`, `function`, `params`,
-//!   `targets`, `prototype`, `variable`.
-//! * `[a:texture]`, `[a:surface]` and `[a:tensor]` are a handle and coordinates; `offsets` and `gradient` go with a
-//!   texture's, `pixel_offsets` with a tensor's. `scale` and `selector` are those of a matrix's scales.
-//! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
-//! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
-//!   ([`PartSyntax`]); `-a` may be negated.
-//! * `!c:pred` is a predicate that may be negated. `_` may stand for any result.
+//! * `.x`: required token; `(.x|.y)`: one of these; `<set>`: one of a named set ([`SETS`]); `{…}` makes any
+//!   of them optional. `.x@7.4:80`: requires PTX 7.4 and `sm_80`.
+//! * `<m64k16>` is the set of shapes `.m64nNk16` for all N; `<m64k32_integer>` is limited to N valid for
+//!   integers.
+//! * Commas separate operands. Names that start with `d`, `p` or `q` are written, all others are read.
+//!   `name:type` sets the type; the default is the instruction's last type. Types: a scalar type; `T1`,
+//!   `T2` … for the n-th type of the instruction; `wide` for twice the width of the last type; `vector` for
+//!   one or more elements by `.v2 .v4 .v8`; `quad` for four elements of the last type; `results` for
+//!   elements of the first type by `.v2 .v4`; `fragment` for a lane's registers of a matrix, by shape and
+//!   types; `label`, `function`, `params`, `targets`, `prototype`, `variable`.
+//! * `[a:texture]`, `[a:surface]` and `[a:tensor]` are a handle and coordinates. `offsets` and `gradient`
+//!   belong to a texture's, `pixel_offsets` to a tensor's. `scale` and `selector` are those of a matrix's
+//!   scales.
+//! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` is optional, and so is
+//!   `{|p:pred}`.
+//! * `a.part` may select a byte or half of a word; `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` select
+//!   several ([`PartSyntax`]). `-a` may be negated.
+//! * `!c:pred` is a predicate that may be negated. `_` may replace any result.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +29,7 @@ use super::part::PartSyntax;
 use super::types::ScalarType;
 use super::{Requirement, Spelling};
 
-/// Named sets of modifiers and types that several forms share.
+/// Named sets of modifiers and types, shared by several forms.
 pub const SETS: &[(&str, &str)] = &[
     ("round", ".rn|.rz|.rm|.rp"),
     ("to_whole", ".rni|.rzi|.rmi|.rpi"),
@@ -77,7 +80,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("surface_clamp", ".trap|.clamp|.zero"),
 ];
 
-/// One dotted token.
+/// A dotted token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Token {
     /// A type specifier.
@@ -87,7 +90,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// The token written `text` (no dot), if PTX has it.
+    /// Token with the spelling `text` (no dot), if PTX has it.
     pub fn from_name(text: &str) -> Option<Token> {
         ScalarType::from_name(text)
             .map(Token::Type)
@@ -95,18 +98,18 @@ impl Token {
     }
 }
 
-/// One place in the chain of modifiers.
+/// Position in the chain of modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
-    /// The tokens that fit.
+    /// Tokens that fit.
     pub choices: Vec<Token>,
-    /// What some of them need beside what the spelling needs.
+    /// Additional requirements of some tokens, beyond those of the spelling.
     pub needs: Vec<(Token, Requirement)>,
-    /// May be left out.
+    /// True if optional.
     pub optional: bool,
 }
 
-/// How an operand's type follows from the instruction.
+/// Derivation of an operand's type from the instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperandType {
     /// The n-th type modifier as written, from 0.
@@ -115,31 +118,31 @@ pub enum OperandType {
     LastType,
     /// Unsigned or signed of twice the last type's width.
     Wide,
-    /// This type whatever the modifiers.
+    /// This type, independent of modifiers.
     Fixed(ScalarType),
-    /// Elements of the last type, as many as `.v2 .v4 .v8` say, else one.
+    /// Elements of the last type: the number in `.v2 .v4 .v8`, else one.
     Vector,
     /// Four elements of the last type.
     Quad,
-    /// Elements of the first type, as many as `.v2 .v4 .v8` say.
+    /// Elements of the first type: the number in `.v2 .v4 .v8`.
     Results,
-    /// The registers of a fragment ([`super::Fragment`]).
+    /// Registers of a fragment ([`super::Fragment`]).
     Fragment,
-    /// Texture, perhaps sampler, and coordinates of the last type ([`super::Geometry`]).
+    /// Texture, optional sampler, and coordinates of the last type ([`super::Geometry`]).
     Texture,
     /// Surface and integer coordinates.
     Surface,
     /// Tensor map and integer coordinates.
     Tensor,
-    /// Integers to be added to a texture's coordinates.
+    /// Integer offsets of a texture's coordinates.
     Offsets,
-    /// 16-bit integers to be added to a pixel's coordinates, one for each spatial dimension of a tensor.
+    /// 16-bit offsets of a pixel's coordinates, one per spatial dimension of a tensor.
     PixelOffsets,
     /// Derivatives of a texture's coordinates.
     Gradient,
-    /// A register with scales of a matrix, perhaps in braces.
+    /// A register with scales of a matrix, optionally in braces.
     Scale,
-    /// Which bytes of a scale register are meant, and which lanes' registers.
+    /// Selector of a scale register's bytes and lanes.
     Selector,
     /// A label of the function.
     Label,
@@ -154,7 +157,7 @@ pub enum OperandType {
 }
 
 impl OperandType {
-    /// Is it a vector of elements that each have the type of the place?
+    /// True for a vector whose elements each have the operand's type.
     pub fn has_elements(self) -> bool {
         matches!(
             self,
@@ -171,52 +174,52 @@ impl OperandType {
     }
 }
 
-/// One operand of a form.
+/// An operand of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperandSyntax {
-    /// Its letter in the manual.
+    /// Letter of the operand in the manual.
     pub name: &'static str,
-    /// Its type.
+    /// Type.
     pub ty: OperandType,
-    /// Written (or read).
+    /// True if written, false if read.
     pub written: bool,
-    /// In square brackets: an address.
+    /// True for an address in square brackets.
     pub address: bool,
-    /// May be left out.
+    /// True if optional.
     pub optional: bool,
-    /// A predicate that may carry `!`.
+    /// True for a predicate that may carry `!`.
     pub negatable: bool,
-    /// A value that may carry `-`.
+    /// True for a value that may carry `-`.
     pub minus: bool,
-    /// The parts of a word that it may name.
+    /// Selectable parts of a word.
     pub part: Option<PartSyntax>,
-    /// Stands after a bar, not a comma.
+    /// True after a bar, false after a comma.
     pub after_bar: bool,
 }
 
-/// A form's syntax, taken apart.
+/// Parsed syntax of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Syntax {
-    /// The opcode's first word.
+    /// First word of the opcode.
     pub mnemonic: &'static str,
-    /// Modifier slots in the manual's order, of each spelling.
+    /// Modifier slots in the manual's order, per spelling.
     pub spellings: Vec<Vec<Slot>>,
     /// Operands in order.
     pub operands: Vec<OperandSyntax>,
 }
 
-/// Why a line of the op table is not well-formed (found by a test, never by a user).
+/// Malformed line of the op table (found by a test, never by a user).
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("op table: `{line}`: {reason}")]
 pub struct SyntaxError {
-    /// The syntax string.
+    /// Syntax string.
     pub line: &'static str,
-    /// What is wrong.
+    /// Cause.
     pub reason: String,
 }
 
 impl Syntax {
-    /// Takes the spellings of a form apart.
+    /// Parses the spellings of a form.
     pub fn parse(spellings: &[Spelling]) -> Result<Syntax, SyntaxError> {
         let mut syntax = Syntax::default();
         for (position, spelling) in spellings.iter().enumerate() {
@@ -227,20 +230,21 @@ impl Syntax {
                 syntax.mnemonic = &head[..end];
                 syntax.operands = parse_operands(operands).map_err(fail)?;
             } else if syntax.mnemonic != &head[..end] || !operands.is_empty() {
-                return Err(fail("another mnemonic, or operands, than in the first spelling".to_owned()));
+                return Err(fail("mnemonic or operands differ from the first spelling".to_owned()));
             }
             syntax.spellings.push(slots(&head[end..]).map_err(fail)?);
         }
         Ok(syntax)
     }
 
-    /// Fits the dotted tokens of an instruction into the slots of the first spelling that has them, in any order as the
-    /// vendor's assembler allows; types keep their order. The answer has one entry per slot; `None` if they do not fit.
+    /// Fits the dotted tokens of an instruction into the slots of the first matching spelling. Any order is
+    /// allowed, as in the vendor's assembler, but types keep their order. Returns one entry per slot;
+    /// `None` if no spelling matches.
     pub fn fit(&self, tokens: &[Token]) -> Option<Vec<Option<Token>>> {
         self.spelling(tokens).map(|(_, filled)| filled)
     }
 
-    /// As [`Syntax::fit`], with the spelling's position.
+    /// [`Syntax::fit`] with the index of the spelling.
     pub fn spelling(&self, tokens: &[Token]) -> Option<(usize, Vec<Option<Token>>)> {
         let fitting = |(position, slots): (_, &Vec<Slot>)| Some((position, fit(slots, tokens)?));
         self.spellings.iter().enumerate().find_map(fitting)
@@ -292,7 +296,7 @@ fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
             let end = text[1..].find(['.', '{', '(', '<']).map_or(text.len(), |i| i + 1);
             (&text[..end], false, &text[end..])
         }
-        other => return Err(format!("`{}` where a modifier should begin", other as char)),
+        other => return Err(format!("expected a modifier, found `{}`", other as char)),
     };
     let mut slot = Slot { choices: Vec::new(), needs: Vec::new(), optional };
     for part in body.trim_matches(['(', ')']).split('|') {
@@ -326,13 +330,13 @@ fn push_choices(part: &'static str, slot: &mut Slot) -> Result<(), String> {
     Ok(())
 }
 
-/// The shapes of a warpgroup's products for this K; `K_integer` are those of integers.
+/// Shapes of warpgroup products for this K; `K_integer` selects those of integers.
 fn warpgroup_shapes(k: &str) -> impl Iterator<Item = Token> + '_ {
     let (k, is_integer) = k.strip_suffix("_integer").map_or((k, false), |k| (k, true));
     Modifier::ALL.iter().filter_map(move |modifier| {
         let (n, found) = modifier.name().strip_prefix("m64n")?.split_once('k')?;
         let n: u32 = n.parse().ok()?;
-        // Integers have larger steps from 32 on (manual 9.7.15.2).
+        // Integers have larger steps from 32 on (PTX manual 9.7.15.2).
         let fits = found == k && (!is_integer || n <= 32 || n.is_multiple_of(16));
         fits.then_some(Token::Modifier(*modifier))
     })
@@ -422,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_taken_apart_into_mnemonic_slots_and_operands() {
+    fn forms_parse_into_mnemonic_slots_and_operands() {
         let syntax =
             parse(&["setp<compare_float>{.ftz}(.f32|.f64) p:pred{|q:pred}, a, b{, !c:pred}"]).unwrap();
         assert_eq!(syntax.mnemonic, "setp");
@@ -444,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn modifiers_fit_in_any_order_but_types_keep_theirs() {
+    fn modifiers_fit_in_any_order_but_types_do_not() {
         let syntax = parse(&["cvt{<round>}{.sat}(.f32|.s32)(.f32|.s32) d:T1, a:T2"]).unwrap();
         let f32 = Token::Type(ScalarType::F32);
         let s32 = Token::Type(ScalarType::S32);
@@ -460,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_has_the_first_spelling_that_its_tokens_fit() {
+    fn first_matching_spelling_wins() {
         let syntax = parse(&["add{.ftz}.f16 d, a, b", "add.bf16"]).unwrap();
         let (ftz, f16, bf16) =
             (Token::Modifier(Modifier::Ftz), Token::Type(ScalarType::F16), Token::Type(ScalarType::Bf16));
@@ -471,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_may_need_more_than_its_spelling() {
+    fn tokens_may_have_own_requirements() {
         let syntax = parse(&["ld{.mmio@8.2:70}<word> d, [a]"]).unwrap();
         let mmio = Token::Modifier(Modifier::Mmio);
         assert_eq!(syntax.spellings[0][0].choices, [mmio]);

@@ -1,15 +1,16 @@
-//! Textures and surfaces: sampled reads, reads and writes of elements, queries.
+//! Textures and surfaces: sampled reads, element reads and writes, queries.
 
-/// The lines of this group: `texture_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+/// Lines of this group: `texture_ops! { callback … }` expands to `callback! { … [ lines ] }`.
 #[macro_export]
 macro_rules! texture_ops {
     ($callback:ident $($before:tt)*) => {
         $callback! { $($before)* [
-            /// d = the texture at the coordinates, on its finest level; p = it is in memory.
+            /// d = texture at the coordinates, on its finest level; p = resident.
             tex: "tex{.base}<geometry>.v4(.u32|.s32|.f32)(.s32|.f32) d:results{|p:pred}, [a:texture]{, e:offsets}{, f:f32}", 1.0, 10, Texture, Load, "9.7.10.3";
-            /// d = the texture at the coordinates, on a given level.
+            /// d = texture at the coordinates, on a given level.
             tex_level: "tex.level<geometry>.v4(.u32|.s32|.f32)(.s32|.f32) d:results{|p:pred}, [a:texture], l:T2{, e:offsets}{, f:f32}", 3.1, 20, Texture, Load, "9.7.10.3";
-            /// d = the texture at the coordinates, on the level that the coordinates' derivatives call for; the finest for integers.
+            /// d = texture at the coordinates, on the level for the coordinates' derivatives; the finest
+            /// for integers.
             tex_grad: "tex.grad<geometry>.v4(.u32|.s32|.f32)(.s32|.f32) d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 3.1, 20, Texture, Load, "9.7.10.3";
             /// As tex, in half precision.
             tex_f16: "tex{.base}<geometry>.v4.f16(.s32|.f32) d:results{|p:pred}, [a:texture]{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
@@ -39,12 +40,12 @@ macro_rules! texture_ops {
             sust_b: "sust.b<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}(.b8|.b16|.b32|.b64)<surface_clamp> [a:surface], b:vector", 1.5, 11, Texture, Store, "9.7.11.2";
             /// An element of a surface = b, converted to the surface's format.
             sust_p: "sust.p<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}(.b32|.u32|.s32|.f32)<surface_clamp> [a:surface], b:vector", 2.0, 20, Texture, Store, "9.7.11.2";
-            /// Bytes of a surface updated indivisibly.
+            /// Atomic update of bytes of a surface.
             sured_b: "sured.b.add(.1d|.2d|.3d)(.u32|.u64|.s32)<surface_clamp> [a:surface], b", 3.0, 20
                 / "sured.b(.min|.max)(.1d|.2d|.3d)(.u32|.s32|.u64@8.1:50|.s64@8.1:50)<surface_clamp>", 3.0, 20
                 / "sured.b(.and|.or)(.1d|.2d|.3d).b32<surface_clamp>", 3.0, 20,
                 Texture, Atomic, "9.7.11.3";
-            /// An element of a surface updated indivisibly.
+            /// Atomic update of an element of a surface.
             sured_p: "sured.p(.add|.and|.or)(.1d|.2d|.3d).b32<surface_clamp> [a:surface], b", 3.0, 20
                 / "sured.p(.min|.max)(.1d|.2d|.3d)(.b32|.b64@8.1:50)<surface_clamp>", 3.0, 20,
                 Texture, Atomic, "9.7.11.3";

@@ -1,4 +1,4 @@
-//! The fundamental types of PTX (manual section 5.2) and their properties.
+//! Fundamental types of PTX (manual section 5.2) and their properties.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ macro_rules! scalar_types {
                 match self { $(ScalarType::$name => $bits,)* }
             }
 
-            /// How the bits are read.
+            /// Interpretation of the bits.
             pub fn class(self) -> TypeClass {
                 match self { $(ScalarType::$name => TypeClass::$class,)* }
             }
@@ -35,7 +35,7 @@ macro_rules! scalar_types {
     };
 }
 
-/// How the bits of a type are read.
+/// Interpretation of a type's bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TypeClass {
     /// Untyped bits.
@@ -46,7 +46,7 @@ pub enum TypeClass {
     Unsigned,
     /// One floating-point number.
     Float,
-    /// Several numbers side by side.
+    /// Several packed numbers.
     Packed,
     /// One bit in a predicate register.
     Predicate,
@@ -103,7 +103,7 @@ scalar_types! {
     E2m1x2 = "e2m1x2", 8, Packed;
     /// Two powers of 2, 8 exponent bits each.
     Ue8m0x2 = "ue8m0x2", 16, Packed;
-    /// Two signed fixed-point numbers of 8 bits, 6 of them below the point.
+    /// Two signed 8-bit fixed-point numbers with 6 fraction bits.
     S2f6x2 = "s2f6x2", 16, Packed;
     /// Four 8-bit floats, 4 exponent and 3 mantissa bits.
     E4m3x4 = "e4m3x4", 32, Packed;
@@ -160,29 +160,29 @@ scalar_types! {
 }
 
 impl ScalarType {
-    /// Bytes a value takes in memory (predicates cannot be stored; sub-byte types take one).
+    /// Bytes of a value in memory (predicates cannot be stored; sub-byte types take one).
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
-    /// Signed two's complement?
+    /// True for signed two's complement.
     pub fn is_signed(self) -> bool {
         self.class() == TypeClass::Signed
     }
 
-    /// One floating-point number?
+    /// True for a single floating-point number.
     pub fn is_float(self) -> bool {
         self.class() == TypeClass::Float
     }
 
-    /// Signed or unsigned integer?
+    /// True for signed and unsigned integers.
     pub fn is_integer(self) -> bool {
         matches!(self.class(), TypeClass::Signed | TypeClass::Unsigned)
     }
 
-    /// May a register declared `register` stand where an instruction's operand has type `self`?
-    /// Sizes agree, and the classes agree or one of them is untyped (manual section 9.4.1); integer
-    /// types of either sign agree.
+    /// True if a register declared as `register` fits an operand of type `self`. Sizes must be equal, and
+    /// the classes must be equal or one of them untyped (PTX manual 9.4.1). Integer types of either sign
+    /// are interchangeable.
     pub fn accepts_register(self, register: ScalarType) -> bool {
         if self.bits() != register.bits() {
             return false;

@@ -1,14 +1,14 @@
-//! The memory side of an instruction.
+//! Memory access of an instruction.
 
 use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
 
 use crate::ir::{Function, Instruction, Operand};
 use crate::isa::{Effect, Modifier, Op, ScalarType};
 
-/// Bytes that one lane of one machine instruction can move at most, matrices aside.
+/// Maximum bytes per lane of a machine instruction, except matrix accesses.
 const LARGEST: u32 = 32;
 
-/// What a machine instruction of this class does to memory for `i`; `None` if it is none that accesses memory.
+/// Memory access of a machine instruction of this class for `i`; `None` without an access.
 pub(super) fn access(function: &Function, i: &Instruction, class: OperationClass) -> Option<MemoryOperation> {
     let kind = match class {
         OperationClass::Load | OperationClass::LoadConstant | OperationClass::Texture => AccessKind::Load,
@@ -31,7 +31,8 @@ pub(super) fn access(function: &Function, i: &Instruction, class: OperationClass
 }
 
 fn space(i: &Instruction) -> MemorySpace {
-    // Copies from global to shared memory name both; what the memory system sees is the read of global memory.
+    // Copies from global to shared memory name both spaces; the memory system sees the read of global
+    // memory.
     if i.has(Modifier::Global)
         || matches!(i.op, Op::Memory(crate::isa::Memory::ld_nc | crate::isa::Memory::ldu))
     {
@@ -47,7 +48,7 @@ fn space(i: &Instruction) -> MemorySpace {
     i.modifiers().find_map(of).unwrap_or(if is_barrier { MemorySpace::Shared } else { MemorySpace::Generic })
 }
 
-/// Bytes of a lane: those of the value that is loaded or stored.
+/// Bytes per lane of the loaded or stored value.
 fn width(function: &Function, i: &Instruction) -> u8 {
     let of_registers = match i.op {
         Op::Matrix(_) => registers_of_vectors(function, i),
@@ -57,7 +58,7 @@ fn width(function: &Function, i: &Instruction) -> u8 {
     of_registers.clamp(1, LARGEST) as u8
 }
 
-/// Bytes of a lane of a load or store.
+/// Bytes per lane of a load or store.
 pub(super) fn bytes(i: &Instruction) -> u8 {
     let element = i.last_type().map_or(4, ScalarType::bytes);
     (element * i.vector_length() as u32).clamp(1, LARGEST) as u8
@@ -77,7 +78,7 @@ fn registers_of_vectors(function: &Function, i: &Instruction) -> u32 {
     vectors.max().unwrap_or(4)
 }
 
-/// Through which caches it goes.
+/// Caches that the access may use.
 pub(super) fn cache(i: &Instruction) -> CacheOperator {
     let beyond_cta = i.modifiers().any(|m| matches!(m, Modifier::Gpu | Modifier::Sys | Modifier::Cluster));
     let is_volatile = i.has(Modifier::Volatile) || i.has(Modifier::Mmio);

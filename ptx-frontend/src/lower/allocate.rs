@@ -1,4 +1,4 @@
-//! Physical registers: a colouring of the interference graph, in the order in which values come into being.
+//! Register allocation: colouring of the interference graph, in the order in which values are defined.
 
 use warp_stream::Registers;
 
@@ -9,29 +9,30 @@ use super::code::{Code, Words};
 use super::interference::{Groups, Interference, alignment};
 use super::live::{Kind, LiveOut, OfPredicates, OfWords, live_out};
 
-/// Registers that can be addressed, less the one that is always zero.
+/// Addressable registers, except the constant zero register.
 const MOST_REGISTERS: usize = 255;
 /// Register 1 is the stack pointer.
 const STACK_POINTER: usize = 1;
-/// Predicates that a thread has.
+/// Predicates per thread.
 const PREDICATES: usize = 7;
-/// Beside those that the code names, a thread of Volta needs two registers: ptxas counts them.
+/// Registers that ptxas adds on Volta to those that the code names.
 const HIDDEN_REGISTERS: u32 = 2;
 
-/// Registers of a thread with which all warps of an SM are resident; up to here they cost nothing.
+/// Registers per thread up to which all warps of an SM can be resident: registers up to here are free.
 pub(super) const ALL_WARPS: u32 = 32;
-/// Machine instructions within which a source of a memory instruction is not written again, if that costs nothing.
+/// Distance in machine instructions within which a memory instruction's source is not overwritten, if that
+/// is free.
 const DISTANCE: usize = 6;
-/// Registers that a function may use without asking its caller, which a caller therefore needs.
+/// Registers that a callee may use without saving them, which a caller must therefore reserve.
 const REGISTERS_OF_CALLS: u32 = 24;
 
-/// Which physical register each virtual one is.
+/// Physical register of each virtual register.
 #[derive(Debug, Default)]
 pub(super) struct Allocation {
-    /// By virtual register.
+    /// Physical register of each virtual register.
     places: Vec<u16>,
     predicates: Vec<u8>,
-    /// Registers needed.
+    /// Number of registers needed.
     pub(super) registers: u32,
 }
 
@@ -49,7 +50,7 @@ impl Allocation {
         Allocation { places, predicates: colour_predicates(code, &of_predicates), registers }
     }
 
-    /// The physical registers of these.
+    /// Physical registers of `words`.
     pub(super) fn registers_of(&self, words: Words) -> Registers {
         match self.places.get(words.first as usize) {
             Some(first) if words.count > 0 => Registers { first: *first, count: words.count },
@@ -57,7 +58,7 @@ impl Allocation {
         }
     }
 
-    /// The number of a predicate.
+    /// Number of a predicate.
     pub(super) fn predicate(&self, predicate: u32) -> u8 {
         self.predicates.get(predicate as usize).copied().unwrap_or(0)
     }
@@ -74,9 +75,9 @@ fn highest(places: &[u16]) -> u32 {
     u32::from(places.iter().copied().max().unwrap_or(0)).max(STACK_POINTER as u32)
 }
 
-/// How many loops each block lies in, by the branches that go back over it.
+/// Loop depth of each block, from backward branches over it.
 pub(super) fn depths(flow: &ControlFlow) -> Vec<u32> {
-    // By block: loops that begin there, less those that end with the block before it.
+    // For each block, loops that start there minus loops that end with the previous block.
     let mut changes = vec![0_i64; flow.blocks().len() + 1];
     for (block, of) in flow.blocks().iter().enumerate() {
         for target in of.successors.iter().map(|target| target.0 as usize).filter(|target| *target <= block) {
@@ -91,7 +92,7 @@ pub(super) fn depths(flow: &ControlFlow) -> Vec<u32> {
     depths.collect()
 }
 
-/// Groups in the order in which the code writes them first.
+/// Groups in the order of their first definition in the code.
 fn order(code: &Code, interference: &Interference, groups: &Groups) -> Vec<u32> {
     let mut seen = vec![false; code.groups.len()];
     let mut order = Vec::new();
@@ -115,7 +116,7 @@ fn colour(code: &Code, interference: &Interference, groups: &Groups, mut banks: 
         let mut taken = [false; MOST_REGISTERS + 1];
         taken[STACK_POINTER] = true;
         let step = usize::from(alignment(words.count));
-        // For each word of the group, the places that its neighbours have, counted from the group's first.
+        // For each word of the group, the registers of its neighbours, relative to the group's first.
         for (nth, word) in words.iter().enumerate() {
             for neighbour in interference.neighbours(word) {
                 let place = places[interference.root(neighbour) as usize];
@@ -130,7 +131,7 @@ fn colour(code: &Code, interference: &Interference, groups: &Groups, mut banks: 
         let last = MOST_REGISTERS.saturating_sub(usize::from(words.count));
         let mut free = (0..=last).step_by(step).filter(|place| !taken[*place]);
         let lowest = free.next().unwrap_or(last / step * step);
-        // Another bank may cost one register, and no more.
+        // The other bank may cost one register at most.
         let in_bank = |bank: u8| move |place: &usize| place % 2 == usize::from(bank);
         let better = banks.better(words).filter(|bank| !in_bank(*bank)(&lowest));
         let other = better.and_then(|bank| free.find(in_bank(bank)));
@@ -172,7 +173,8 @@ mod tests {
     use super::*;
     use crate::Module;
 
-    /// A value: that of a register where the block begins, or what the n-th node wrote to its m-th register.
+    /// A value: the initial value of a register in the block, or the value that node n wrote to its
+    /// register m.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Value {
         Before(u16),
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stays_in_its_register_as_long_as_it_is_wanted() {
+    fn values_stay_in_their_registers_while_live() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lower/examples");
         for file in std::fs::read_dir(folder).unwrap() {
             let module =

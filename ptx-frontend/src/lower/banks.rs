@@ -1,36 +1,36 @@
-//! Banks of the register file. Volta has two, even registers and odd ones, and each reads two registers a cycle (Jia et
-//! al., "Dissecting the NVIDIA Volta GPU Architecture", section 3.6): an instruction with three sources in one of them takes
-//! a cycle more, which the vendor's assembler avoids.
+//! Banks of the register file. Volta has two, for even and for odd registers. Each reads two registers per
+//! cycle (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture", section 3.6). An instruction with
+//! three sources in one bank takes an extra cycle, which the vendor's assembler avoids.
 
 use super::code::{Code, Kind, Words};
 use super::interference::{Interference, alignment};
 
-/// Registers that a bank reads a cycle.
+/// Registers that a bank reads per cycle.
 const PORTS: u32 = 2;
-/// Loops within each other that make a difference.
+/// Maximum loop depth that counts.
 const DEEPEST: u32 = 8;
 
-/// Which instructions read more registers than one bank has ports.
+/// Instructions that may read more registers of a bank than it has ports.
 #[derive(Debug, Default)]
 pub(super) struct Banks {
     readers: Vec<Reader>,
-    /// For each register that stands for others, its readers.
+    /// Readers of each representative register.
     of_word: Vec<Vec<u32>>,
-    /// Banks that are known: of registers in pairs and quads, and of those that have been placed.
+    /// Known banks: of registers in pairs and quads, and of allocated registers.
     bank: Vec<Option<u8>>,
 }
 
-/// An instruction that may meet itself in a bank.
+/// An instruction that may have a bank conflict.
 #[derive(Debug)]
 struct Reader {
-    /// What stands for the registers that it reads.
+    /// Representatives of the registers that it reads.
     words: Vec<u32>,
-    /// How often it is executed, roughly.
+    /// Approximate execution count.
     weight: u64,
 }
 
 impl Banks {
-    /// Of code whose copies have been made one; `depths` has how many loops each block lies in.
+    /// Analyses code after coalescing; `depths` is the loop depth of each block.
     pub(super) fn of(code: &Code, interference: &Interference, depths: &[u32]) -> Banks {
         let count = code.group_of.len();
         let mut banks = Banks { of_word: vec![Vec::new(); count], ..Banks::default() };
@@ -50,7 +50,7 @@ impl Banks {
         banks
     }
 
-    /// The bank in which a single register costs fewer cycles, if there is one.
+    /// Bank in which a single register costs fewer cycles, if any.
     pub(super) fn better(&self, words: Words) -> Option<u8> {
         if alignment(words.count) > 1 {
             return None;
@@ -59,12 +59,12 @@ impl Banks {
         (even != odd).then_some(u8::from(odd < even))
     }
 
-    /// The register has been placed.
+    /// Records the allocation of a register.
     pub(super) fn place(&mut self, word: u32, place: usize) {
         self.bank[word as usize] = Some((place % 2) as u8);
     }
 
-    /// Cycles that readers of the register wait if it is in this bank.
+    /// Conflict cycles of the register's readers if it is in this bank.
     fn cost(&self, word: u32, bank: u8) -> u64 {
         let readers = self.of_word[word as usize].iter().map(|reader| &self.readers[*reader as usize]);
         readers
@@ -84,7 +84,7 @@ impl Banks {
     }
 }
 
-/// The bank of a register in a group that begins in the first bank wherever it is.
+/// Bank of a register within its group, for groups that start in the first bank.
 fn bank_in_group(code: &Code, word: u32) -> Option<u8> {
     let group = code.groups[code.group_of[word as usize] as usize];
     (alignment(group.count) > 1).then_some(((word - group.first) % 2) as u8)

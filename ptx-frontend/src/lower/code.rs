@@ -1,13 +1,13 @@
-//! What the passes of lowering work on: machine instructions over virtual 32-bit registers and predicates.
+//! Working form of the lowering passes: machine instructions over virtual 32-bit registers and predicates.
 
 use warp_stream::{MemoryOperation, OperationClass};
 
-/// Virtual 32-bit registers that lie next to each other.
+/// Adjacent virtual 32-bit registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Words {
-    /// The first.
+    /// First register.
     pub(super) first: u32,
-    /// How many; 0 for none.
+    /// Number of registers; 0 for none.
     pub(super) count: u8,
 }
 
@@ -18,7 +18,7 @@ impl Words {
         self.first..self.first + u32::from(self.count)
     }
 
-    /// `count` of them, from the `from`-th on.
+    /// Part of `count` registers from register number `from` on.
     pub(super) fn part(self, from: u8, count: u8) -> Words {
         let from = from.min(self.count);
         Words { first: self.first + u32::from(from), count: count.min(self.count - from) }
@@ -29,35 +29,35 @@ impl Words {
     }
 }
 
-/// What becomes of a node.
+/// Kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A machine instruction.
     Machine,
-    /// A copy of its first source, which needs a machine instruction if the two registers cannot be one.
+    /// Copy of its first source; a machine instruction unless both registers coalesce.
     Copy,
-    /// No machine instruction: its effect comes with another's.
+    /// No machine instruction: another node carries its effect.
     Absorbed,
 }
 
-/// A machine instruction to be, or an effect that has none.
+/// A future machine instruction, or an effect without one.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) kind: Kind,
     pub(super) class: OperationClass,
     pub(super) destination: Words,
     pub(super) sources: [Words; 4],
-    /// Virtual predicates read, the guard's among them.
+    /// Virtual predicates read, including the guard.
     pub(super) predicates_read: Vec<u32>,
     pub(super) predicates_written: Vec<u32>,
     pub(super) memory: Option<MemoryOperation>,
-    /// Where the guard does not hold, the destination keeps its value.
+    /// True if the destination keeps its value in lanes without the guard.
     pub(super) guarded: bool,
-    /// What it reads may come later than the machine instruction that it is written by.
+    /// True if a source may arrive after the machine instruction that writes it was issued.
     pub(super) deferred: bool,
-    /// The PTX instruction that takes effect with it.
+    /// PTX instruction that takes effect with the node.
     pub(super) effect: Option<u32>,
-    /// Those whose accesses it makes too, and which take effect after that one, in this order.
+    /// Merged PTX accesses, which take effect after that one, in this order.
     pub(super) joined: Vec<u32>,
     /// Line of the PTX text.
     pub(super) line: u32,
@@ -82,7 +82,7 @@ impl Node {
         }
     }
 
-    /// The PTX instructions that take effect with it.
+    /// PTX instructions that take effect with the node.
     pub(super) fn effects(&self) -> impl Iterator<Item = u32> + '_ {
         self.effect.into_iter().chain(self.joined.iter().copied())
     }
@@ -93,21 +93,21 @@ impl Node {
     }
 }
 
-/// The code of a function while it is lowered.
+/// Code of a function during lowering.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Code {
-    /// Nodes by basic block, in the order of the PTX code's blocks.
+    /// Nodes of each basic block, in PTX block order.
     pub(super) blocks: Vec<Vec<Node>>,
-    /// For each virtual register, the group that it is part of: registers that lie next to each other.
+    /// Group of adjacent registers that contains each virtual register.
     pub(super) group_of: Vec<u32>,
-    /// The groups.
+    /// Groups of adjacent registers.
     pub(super) groups: Vec<Words>,
     /// Number of virtual predicates.
     pub(super) predicates: u32,
 }
 
 impl Code {
-    /// New virtual registers that lie next to each other.
+    /// Creates adjacent virtual registers.
     pub(super) fn group(&mut self, count: u8) -> Words {
         let words = Words { first: self.group_of.len() as u32, count };
         self.group_of.extend((0..count).map(|_| self.groups.len() as u32));
@@ -115,7 +115,7 @@ impl Code {
         words
     }
 
-    /// A new virtual predicate.
+    /// Creates a virtual predicate.
     pub(super) fn predicate(&mut self) -> u32 {
         self.predicates += 1;
         self.predicates - 1

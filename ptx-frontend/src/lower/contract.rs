@@ -1,17 +1,19 @@
-//! Contraction: a product and the sum that uses it become one `fma`, rounded once, as the vendor's assembler does it
-//! unless told otherwise (`ptxas --fmad`).
+//! Contraction: a product and the sum that uses it become one `fma`, rounded once, as in the vendor's
+//! assembler by default (`ptxas --fmad`).
 //!
-//! The rules are those that ptxas 12.9 (sm_70, sm_75) and 13.5 (sm_75 to sm_100) follow, read off the machine code for
-//! small kernels; the files `tests/ptx/float/contract_*.ptx` state them one by one:
+//! The rules are those of ptxas 12.9 (sm_70, sm_75) and 13.5 (sm_75 to sm_100), inferred from the machine
+//! code of small kernels. Files `tests/ptx/float/contract_*.ptx` test them one by one:
 //!
-//! * Neither the `mul` nor the `add` or `sub` names a rounding; type and `.ftz` are the same. The sum may have `.sat`.
+//! * Neither the `mul` nor the `add` or `sub` names a rounding; type and `.ftz` are equal. The sum may have
+//!   `.sat`.
 //! * The `mul` has no guard; the sum may have one.
-//! * Every use of the product is such a sum in the same basic block; then all become `fma` and the `mul` goes. One other
-//!   use, in another block or as anything but one summand, keeps the `mul` and all its sums.
+//! * Every use of the product is such a sum in its basic block; then all become `fma` and the `mul`
+//!   disappears. A single other use keeps the `mul` and all its sums. Uses in another block, or as more
+//!   than one summand, are other uses.
 //! * `mov` and `neg` between them are followed.
-//! * Of two products in one sum one is contracted: that with fewer uses, else the first. The other stays.
+//! * Of two products in one sum, the one with fewer uses is contracted, else the first. The other stays.
 //!
-//! Unlike ptxas, nothing is contracted when a factor is overwritten between the `mul` and the sum.
+//! Unlike ptxas, contraction is omitted when a factor is overwritten between the `mul` and the sum.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,30 +25,30 @@ use crate::analyse::{BlockId, ControlFlow, Liveness, reads, writes};
 use crate::ir::{Function, Instruction, Operand, RegisterId};
 use crate::isa::{Float, Logic, Memory, Modifier, Op, ScalarType, Token};
 
-/// What is executed in the place of an instruction, by its position: nothing for a product, and for a sum its `fma`,
-/// perhaps after operands have been negated.
+/// Replacements of instructions by position: none for a product; for a sum its `fma`, possibly preceded by
+/// negations.
 pub type Replacements = BTreeMap<usize, Vec<Instruction>>;
 
 /// A sum that uses a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Use {
-    /// The sum's position.
+    /// Position of the sum.
     sum: usize,
-    /// Which of its operands the product is, 1 or 2.
+    /// Operand of the sum that is the product, 1 or 2.
     operand: usize,
-    /// The product was negated on the way.
+    /// True if the product was negated in between.
     negated: bool,
 }
 
-/// A product all of whose uses can be contracted.
+/// A product whose uses can all be contracted.
 #[derive(Debug, Clone, Default)]
 struct Product {
     uses: Vec<Use>,
-    /// Copies and negations of it, which are not wanted either.
+    /// Copies and negations of the product, which become unnecessary.
     between: Vec<usize>,
 }
 
-/// By register, the instructions of a block that read or write it, in the order of the code.
+/// For each register, the instructions of a block that read or write it, in code order.
 struct Touches(FxHashMap<RegisterId, Vec<usize>>);
 
 impl Touches {
@@ -64,7 +66,7 @@ impl Touches {
         Touches(touches)
     }
 
-    /// Positions behind `position` that touch the register.
+    /// Positions after `position` that touch the register.
     fn behind(&self, register: RegisterId, position: usize) -> impl Iterator<Item = usize> + '_ {
         let all = self.0.get(&register).map_or(&[][..], Vec::as_slice);
         let first = all.partition_point(|at| *at <= position);
@@ -72,7 +74,7 @@ impl Touches {
     }
 }
 
-/// Contracts what can be in `source`. Sums in it become `fma`; its list of registers may grow.
+/// Contracts products in `source`. Sums become `fma`; the list of registers may grow.
 pub fn contract(source: &mut Arc<Function>, flow: &ControlFlow) -> Replacements {
     let is_candidate = |i: &Instruction| is_product(i) && i.guard.is_none();
     if !source.instructions.iter().any(is_candidate) {
@@ -104,7 +106,7 @@ pub fn contract(source: &mut Arc<Function>, flow: &ControlFlow) -> Replacements 
     replacements
 }
 
-/// The fused form of a product's form.
+/// Fused form of a product's form.
 fn fused(op: Op) -> Option<Op> {
     Some(Op::Float(match op {
         Op::Float(Float::mul) => Float::fma,
@@ -123,7 +125,7 @@ fn is_product(i: &Instruction) -> bool {
     fused(i.op).is_some() && !names_rounding(i) && !i.has(Modifier::Sat)
 }
 
-/// Is it a sum (or difference) that takes a product of this instruction?
+/// True for a sum or difference that can fuse with this product.
 fn is_sum_for(i: &Instruction, product: &Instruction) -> bool {
     let same_kind = matches!(
         (product.op, i.op),
@@ -138,7 +140,7 @@ fn is_sum_for(i: &Instruction, product: &Instruction) -> bool {
         && !names_rounding(i)
 }
 
-/// Does it hand its operand on: a copy (false), or a negation (true)?
+/// True for a negation of its operand, false for a copy, `None` otherwise.
 fn hands_on(i: &Instruction, product: &Instruction) -> Option<bool> {
     let negation = match i.op {
         Op::Memory(Memory::mov) => false,
@@ -171,7 +173,7 @@ fn product_at(
     (!factors.iter().any(is_overwritten)).then_some(product)
 }
 
-/// Adds the uses of the register that the instruction at `position` writes; `None` if one of them is not a sum.
+/// Collects the uses of the register that the instruction at `position` writes; `None` if a use is no sum.
 fn collect(
     function: &Function,
     mul: &Instruction,
@@ -189,7 +191,7 @@ fn collect(
         let i = function.instructions.get(next)?;
         if reads(i).contains(register) {
             let places: Vec<usize> = (1..i.operands.len()).filter(|n| i.operands[*n] == whole).collect();
-            // It stands there once, and nowhere else.
+            // The product must occur as exactly one operand.
             let [operand] = places[..] else { return None };
             if reads(i).iter().filter(|read| *read == register).count() != 1 {
                 return None;
@@ -203,14 +205,14 @@ fn collect(
             }
         }
         if writes(i).contains(register) {
-            // Behind a guarded write the product may still be there.
+            // After a guarded write, the product may still be live.
             return i.guard.is_none().then_some(());
         }
     }
     (!live_out.contains(register)).then_some(())
 }
 
-/// Where two products meet in a sum, one of them stays a product.
+/// Keeps one product of each sum of two products.
 fn drop_one_of_two(products: &mut BTreeMap<usize, Product>) {
     let mut sums: BTreeMap<usize, Vec<(usize, usize, usize)>> = BTreeMap::new();
     for (position, product) in &*products {
@@ -228,7 +230,7 @@ fn drop_one_of_two(products: &mut BTreeMap<usize, Product>) {
     }
 }
 
-/// Notes what becomes of a product and its sums.
+/// Records the replacements of a product and its sums.
 fn replace(function: &mut Function, position: usize, product: &Product, replacements: &mut Replacements) {
     let Some(mul) = function.instructions.get(position).cloned() else { return };
     let mut sums = Vec::with_capacity(product.uses.len());
@@ -238,7 +240,7 @@ fn replace(function: &mut Function, position: usize, product: &Product, replacem
         sums.push((of_product.sum, instructions));
     }
     for (sum, instructions) in sums {
-        // Whoever asks what reads a register sees what the `fma` reads.
+        // Analyses of reads must see the operands of the `fma`.
         if let (Some(place), Some(fma)) = (function.instructions.get_mut(sum), instructions.last()) {
             *place = fma.clone();
         }
@@ -249,7 +251,7 @@ fn replace(function: &mut Function, position: usize, product: &Product, replacem
     }
 }
 
-/// The instructions that do what `mul` and `sum` did, at the place of the sum.
+/// Instructions that replace `mul` and `sum`, at the position of the sum.
 fn fuse(function: &mut Function, mul: &Instruction, sum: &Instruction, how: Use) -> Option<Vec<Instruction>> {
     let [a, b] = [mul.operands.get(1)?, mul.operands.get(2)?];
     let summand = sum.operands.get(3 - how.operand)?;
@@ -278,7 +280,7 @@ fn flag(i: &Instruction, modifier: Modifier) -> Option<Modifier> {
     i.has(modifier).then_some(modifier)
 }
 
-/// The operand, or a new register that gets it with the sign of each of its numbers changed.
+/// The operand, or a new register with each of its numbers negated.
 fn signed(
     function: &mut Function,
     ty: ScalarType,

@@ -1,18 +1,18 @@
-//! Where lanes that part are brought together again: `BSSY` before the branch, `BSYNC` where they meet.
+//! Convergence barriers: `BSSY` before a divergent branch, `BSYNC` at its reconvergence point.
 //!
-//! ptxas leaves both out where lanes part for good, and where nothing behind the meeting place runs faster or right only
-//! with all lanes: outside of loops, with no barrier or exchange between lanes to come.
+//! ptxas omits both for branches without reconvergence. Outside of loops, ptxas also omits them if no
+//! barrier or lane exchange follows, because nothing then depends on all lanes.
 
 use crate::analyse::{BlockId, ControlFlow, reads, writes};
 use crate::ir::{Function, Instruction, Operand, RegisterId};
 use crate::isa::{Control, Effect, Modifier, Op, SpecialRegister};
 
-/// What blocks begin and end with.
+/// Convergence points of blocks.
 #[derive(Debug)]
 pub(super) struct Convergence {
-    /// By block: lanes may part at its end and are brought together again.
+    /// For each block, true if lanes may diverge at its end and reconverge later.
     pub(super) parts: Vec<bool>,
-    /// By block: lanes are brought together at its beginning.
+    /// For each block, true if lanes reconverge at its start.
     pub(super) meets: Vec<bool>,
 }
 
@@ -88,7 +88,7 @@ fn begins_divergence(i: &Instruction) -> bool {
     }
 }
 
-/// By block: may lanes still wait for or exchange values with each other, from its beginning on?
+/// For each block, true if lanes may still wait for or exchange values with each other from its start on.
 fn exchanges_ahead(function: &Function, flow: &ControlFlow) -> Vec<bool> {
     let mut ahead: Vec<bool> = flow
         .blocks()

@@ -1,4 +1,5 @@
-//! Machine instructions whose results nobody reads vanish; the effects that they carry come with others.
+//! Dead code elimination: removes machine instructions with unread results; other nodes carry their
+//! effects.
 
 use warp_stream::OperationClass;
 
@@ -7,7 +8,7 @@ use crate::analyse::ControlFlow;
 use super::code::{Code, Kind as NodeKind, Node, Words};
 use super::live::{Kind as _, Live, OfWords, live_out};
 
-/// Takes them out, block by block from the end, so that what only they read vanishes with them.
+/// Removes dead nodes, block by block from the end, so that their sources die too.
 pub(super) fn drop_dead(code: &mut Code, flow: &ControlFlow) {
     let live_out = live_out::<OfWords>(code, flow);
     let mut live = Live::new(OfWords::count(code));

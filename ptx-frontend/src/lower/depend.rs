@@ -1,4 +1,4 @@
-//! What has to come before what within a basic block.
+//! Dependences between the nodes of a basic block.
 
 use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
 
@@ -11,31 +11,30 @@ use super::code::{Kind, Node};
 use super::fold::Folds;
 use super::values::Values;
 
-/// For each node of a block, the later ones that wait for it.
+/// For each node of a block, the later nodes that depend on it.
 #[derive(Debug)]
 pub(super) struct Dependences {
     pub(super) after: Vec<Vec<u32>>,
-    /// How many each waits for.
+    /// Number of nodes that each node depends on.
     pub(super) before: Vec<u32>,
-    /// Where the accesses to memory lie, as far as the code tells: what the address counts from, and how far it is from
-    /// there.
+    /// Address of each memory access, as far as the code tells: origin and distance.
     pub(super) places: Vec<Option<(Origin, i64)>>,
 }
 
-/// Who has written a value and who has read it since.
+/// Last writer and later readers of a value.
 #[derive(Debug, Default, Clone)]
 struct Trail {
     writer: Option<u32>,
     readers: Vec<u32>,
 }
 
-/// What an address counts from: a base, which of its values in the block, and the variable that is added.
+/// Origin of an address: base, number of its definition in the block, and added variable.
 pub(super) type Origin = (AddressBase, u32, Option<u32>);
 
-/// The carry flag, among the registers.
+/// Carry flag, as a pseudo-register.
 const CARRY: u32 = u32::MAX;
 
-/// An access to memory, as far as the code tells its place.
+/// A memory access, with its address as far as the code tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     node: u32,
@@ -44,7 +43,7 @@ struct Place {
     from: i64,
     to: i64,
     writes: bool,
-    /// Keeps its order with every other access.
+    /// True if the access keeps its order with every other access.
     ordered: bool,
 }
 
@@ -56,14 +55,14 @@ struct Builder<'a> {
     predicates: rustc_hash::FxHashMap<u32, Trail>,
     registers: rustc_hash::FxHashMap<u32, Trail>,
     accesses: Vec<Place>,
-    /// What nothing passes.
+    /// Last node that no node may pass.
     wall: Option<u32>,
-    /// What no access to memory passes.
+    /// Last node that no memory access may pass.
     fence: Option<u32>,
-    /// The last instruction at which lanes or threads meet; such instructions keep their order, since lanes elsewhere
-    /// come to theirs in the same one.
+    /// Last instruction at which lanes or threads meet. Such instructions keep their order, because other
+    /// lanes reach theirs in that order.
     meeting: Option<u32>,
-    /// How often each register has been written in this block.
+    /// Number of writes of each register in this block.
     versions: rustc_hash::FxHashMap<u32, u32>,
 }
 
@@ -107,7 +106,7 @@ impl Builder<'_> {
             self.edge(wall, at);
         }
         if at == 0 && node.class == OperationClass::Branch {
-            // Lanes meet before anything else.
+            // Reconvergence precedes everything else.
             self.wall = Some(at);
         }
         let guarded = node.guarded && node.kind == Kind::Machine;
@@ -151,7 +150,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The order in which PTX instructions take effect.
+    /// Adds the order in which PTX instructions take effect.
     fn effect(&mut self, at: u32, node: &Node, effect: u32) {
         if self.values.is_gone(effect) {
             return;
@@ -221,7 +220,7 @@ impl Builder<'_> {
         }
         let (base, offset) = self.address(effect);
         self.dependences.places[at as usize] = base.map(|base| (base, offset));
-        // One that was joined moves bytes of others too.
+        // A merged access also moves bytes of others.
         let own = self.values.instruction(effect).filter(|_| !node.joined.is_empty()).map(bytes);
         let place = Place {
             node: at,
@@ -248,7 +247,7 @@ impl Builder<'_> {
         self.accesses.push(place);
     }
 
-    /// What the address of an instruction counts from, and how far it is from there.
+    /// Origin and distance of an instruction's address.
     fn address(&self, effect: u32) -> (Option<Origin>, i64) {
         let address = self.values.instruction(effect).and_then(|i| {
             i.operands.iter().find_map(|operand| match operand {
@@ -270,7 +269,7 @@ impl Builder<'_> {
     }
 }
 
-/// May the two touch the same byte, so that their order tells?
+/// True if two accesses may touch the same byte, so that their order matters.
 fn conflict(a: &Place, b: &Place) -> bool {
     if a.ordered && b.ordered {
         return true;
@@ -286,7 +285,7 @@ fn conflict(a: &Place, b: &Place) -> bool {
     !apart || a.ordered || b.ordered
 }
 
-/// Does it access memory in two places, or a barrier that lies in memory, which others wait at?
+/// True for accesses to two locations, or to a barrier in memory at which others wait.
 fn accesses_more_than_a_place(op: Op) -> bool {
     let accesses = matches!(op.line().effect, Effect::Load | Effect::Store | Effect::Atomic);
     match op {
@@ -296,19 +295,19 @@ fn accesses_more_than_a_place(op: Op) -> bool {
     }
 }
 
-/// Does it read or write the carry flag?
+/// True if the op reads or writes the carry flag.
 fn uses_carry(op: Op) -> bool {
     use Integer as I;
     matches!(op, Op::Integer(I::add_cc | I::addc | I::sub_cc | I::subc | I::mad_cc | I::madc))
 }
 
-/// Does it order other accesses to memory?
+/// True if the instruction orders other memory accesses.
 fn orders_accesses(i: &Instruction) -> bool {
     let is_barrier = matches!(i.op, Op::Parallel(_)) && i.op.line().effect == Effect::Atomic;
     is_barrier || i.modifiers().any(|m| matches!(m, Modifier::Acquire | Modifier::Release | Modifier::AcqRel))
 }
 
-/// Does it read a value that changes by itself?
+/// True for a special register that changes by itself.
 fn changes(special: SpecialRegister) -> bool {
     use SpecialRegister as S;
     matches!(

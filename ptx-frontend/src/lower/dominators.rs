@@ -1,13 +1,14 @@
-//! Which blocks are on every way to a block, as intervals of the dominator tree.
+//! Dominators of basic blocks, as intervals of the dominator tree.
 
 use crate::analyse::{Block, ControlFlow};
 
-/// Marks blocks that no way leads to.
+/// Marks unreachable blocks.
 const NOWHERE: usize = usize::MAX;
 
 /// Dominator tree of a function's blocks.
 pub(super) struct Dominators {
-    /// By block: its number in the tree, parents first, and the last number below it; `None` where no way leads.
+    /// For each block, its number in the tree (parents first) and the last number below it; `None` if
+    /// unreachable.
     intervals: Vec<Option<(u32, u32)>>,
 }
 
@@ -43,7 +44,7 @@ impl Dominators {
         Dominators { intervals }
     }
 
-    /// Is `block` on every way to `of`?
+    /// True if `block` is on every path to `of`.
     pub(super) fn dominates(&self, block: u32, of: u32) -> bool {
         let interval = |block: u32| self.intervals.get(block as usize).copied().flatten();
         match (interval(block), interval(of)) {
@@ -54,7 +55,7 @@ impl Dominators {
     }
 }
 
-/// Blocks that a way leads to from the first one, each before those that follow it, loops aside.
+/// Reachable blocks in reverse post-order.
 fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
     let mut order = Vec::with_capacity(blocks.len());
     let mut seen = vec![false; blocks.len()];
@@ -102,7 +103,7 @@ fn parents(blocks: &[Block], order: &[usize]) -> Vec<usize> {
     parents
 }
 
-/// The nearest block that is on every way to `a` and to `b`.
+/// Nearest common dominator of `a` and `b`.
 fn common(parents: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {
     while a != b {
         while rank[a] > rank[b] {
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
     use crate::Module;
 
-    /// Which blocks dominate each block, by the definition: without the block no way leads there.
+    /// Dominance by definition: without `block`, no path leads to `of`.
     fn by_definition(flow: &ControlFlow, block: usize, of: usize) -> bool {
         let blocks = flow.blocks();
         let reached = |without: Option<usize>| {
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_say_what_the_definition_says() {
+    fn intervals_match_the_definition_of_dominance() {
         let bodies = [
             "@%p1 bra B; mov.u32 %r1, 1; bra C; B: mov.u32 %r1, 2; C: ret;",
             "A: @%p1 bra C; B: @%p2 bra A; @%p1 bra B; bra A; C: @%p2 bra B; ret;",

@@ -1,4 +1,4 @@
-//! From nodes in their final order to the lowered function.
+//! Emission: from scheduled nodes to the lowered function.
 
 use warp_stream::{MachineInstruction, OperationClass, Registers};
 
@@ -9,13 +9,13 @@ use super::LoweredFunction;
 use super::allocate::Allocation;
 use super::code::{Code, Kind, Node, Words};
 
-/// Register 1.
+/// Register of the stack pointer.
 const STACK_POINTER: Registers = Registers { first: 1, count: 1 };
 
-/// Bytes of a machine instruction from Volta on.
+/// Bytes per machine instruction from Volta on.
 const INSTRUCTION_BYTES: u32 = 16;
 
-/// Lays the nodes out.
+/// Lays out the nodes.
 pub(super) fn emit(
     function: &Function,
     flow: &ControlFlow,
@@ -47,16 +47,16 @@ pub(super) fn emit(
 struct Output<'a> {
     allocation: &'a Allocation,
     lowered: LoweredFunction,
-    /// Effects that come with the next machine instruction.
+    /// Effects of the next machine instruction.
     pending: Vec<u32>,
-    /// What these effects read and must not read too early.
+    /// Sources of these effects, which may arrive late.
     awaited: Vec<Words>,
-    /// Where the current block begins.
+    /// Start of the current block.
     first: u32,
 }
 
 impl Output<'_> {
-    /// Every kernel sets the stack pointer, and on Volta has a `SHFL` that no lane executes.
+    /// Every kernel sets the stack pointer, and on Volta contains a `SHFL` that no lane executes.
     fn prologue(&mut self, function: &Function) {
         let line = function.instructions.first().map_or(0, |i| i.place.line);
         self.push(&Node::new(OperationClass::Move, line));
@@ -79,11 +79,12 @@ impl Output<'_> {
         }
         let last = self.lowered.instructions.len() as u32;
         if last == self.first {
-            // A block without instructions is a place that others jump to.
+            // An empty block is only a branch target.
             let line = nodes.first().map_or(0, |node| node.line);
             self.push(&Node::new(OperationClass::Nothing, line));
         } else if !self.pending.is_empty() {
-            // Nothing in this block waits for them: they come with its last instruction, before what that does itself.
+            // Nothing in this block depends on them: they take effect with its last instruction, before
+            // that instruction's own effect.
             if let Some(last) = self.lowered.instructions.last_mut() {
                 for awaited in self.awaited.drain(..) {
                     wait_for(&mut last.sources, self.allocation.registers_of(awaited));
@@ -132,7 +133,7 @@ impl Output<'_> {
         self.join_last();
     }
 
-    /// What is pending takes effect with the last machine instruction.
+    /// Attaches pending effects to the last machine instruction.
     fn join_last(&mut self) {
         let LoweredFunction { instructions, effects, order, position, .. } = &mut self.lowered;
         let at = instructions.len() as u32 - 1;
@@ -149,7 +150,7 @@ impl Output<'_> {
     }
 }
 
-/// Reads these registers, too, if there is room; whoever issues the instruction waits for them.
+/// Adds these registers to the sources, if there is room, so that the issue waits for them.
 fn wait_for(sources: &mut [Registers; 4], awaited: Registers) {
     let reads = |source: &Registers| awaited.iter().all(|register| source.iter().any(|of| of == register));
     if !sources.iter().any(reads)

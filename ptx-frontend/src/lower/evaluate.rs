@@ -1,12 +1,12 @@
-//! Results that are known when the code is assembled, because all that they are computed from is.
+//! Constant folding at assembly time.
 //!
-//! Compilers leave little of that: conversions of constants, and what is computed from them.
+//! Compilers leave little to fold: conversions of constants, and values computed from them.
 
 use crate::ir::Instruction;
 use crate::isa::{Convert, Integer, Logic, Modifier, Op, ScalarType};
 
-/// The result of an instruction whose operands, but for the first, have these bits; none where an assembler computes it,
-/// or where it is not worth knowing. Bits above the type's are those of its sign.
+/// Result of an instruction whose sources have these bits; `None` if the assembler does not fold it. Bits
+/// above the type copy its sign.
 pub(super) fn evaluate(i: &Instruction, operands: &[u64]) -> Option<u64> {
     let ty = i.last_type()?;
     let bits = ty.bits();
@@ -36,7 +36,7 @@ pub(super) fn evaluate(i: &Instruction, operands: &[u64]) -> Option<u64> {
     Some(extended(result, bits, true))
 }
 
-/// A single that is converted to 32 bits, where it fits.
+/// A single converted to 32 bits, if it fits.
 fn truncated(i: &Instruction, operand: u64) -> Option<u64> {
     let value = f32::from_bits(operand as u32);
     let fits = i.ty(0).is_some_and(|ty| ty.bits() == 32) && value.abs() < 2_147_483_648.0;
@@ -44,7 +44,7 @@ fn truncated(i: &Instruction, operand: u64) -> Option<u64> {
     (i.ty(1) == Some(ScalarType::F32) && fits && is_exact).then_some(value as i64 as u64)
 }
 
-/// The lowest `bits` of a value with copies of their sign, or of zero, above.
+/// Lowest `bits` of a value, extended by their sign or by zeros.
 fn extended(value: u64, bits: u32, is_signed: bool) -> u64 {
     let above = 64 - bits.clamp(1, 64);
     if is_signed { ((value << above) as i64 >> above) as u64 } else { value << above >> above }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sign_of_the_lowest_bits_is_copied_upwards() {
+    fn low_bits_are_sign_extended() {
         assert_eq!(extended(0x1_8000_0000, 32, true), 0xffff_ffff_8000_0000);
         assert_eq!(extended(0x1_8000_0000, 32, false), 0x8000_0000);
     }

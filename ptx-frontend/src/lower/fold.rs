@@ -1,7 +1,7 @@
-//! Which instructions become part of others: sums of products, sums of addresses, changes of sign.
+//! Combining of instructions: sums of products, sums of addresses, changes of sign.
 //!
-//! An instruction can be part of others if all that read its result can take it in, and if what it reads is still there
-//! when they run.
+//! An instruction combines with its readers if all of them can absorb it and its sources are still
+//! available there.
 
 use warp_stream::OperationClass;
 
@@ -12,58 +12,58 @@ use crate::isa::{Compare, Effect, Float, Integer, Logic, Modifier, Op, ScalarTyp
 use super::recipe::{Recipe, recipe};
 use super::values::{Constant, Values};
 
-/// An instruction that another takes in.
+/// An absorbed instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fold {
-    /// The one that is taken in.
+    /// Position of the absorbed instruction.
     pub(super) inner: u32,
-    /// Which operand of the other its result is.
+    /// Operand of the reader that is its result.
     pub(super) operand: u8,
-    /// What both are together.
+    /// Class of the combined instruction.
     pub(super) class: OperationClass,
     pub(super) shape: Shape,
 }
 
-/// How many machine instructions two are together.
+/// Number of machine instructions of a combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     One,
     /// One for each half of 64 bits.
     Pair,
-    /// As many as the first of them alone: a product of 64 bits that a sum takes in.
+    /// As many as for the product alone: a 64-bit product with an absorbed sum.
     Product,
 }
 
-/// What an address counts from.
+/// Base of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Base {
-    /// A register.
+    /// Base register.
     pub(super) register: RegisterId,
-    /// The one that the machine instruction names: the same, or the one that it is a multiple of.
+    /// Register named by the machine instruction: the base, or the register that the base is a multiple of.
     pub(super) named: RegisterId,
-    /// The variable whose address is added.
+    /// Variable whose address is added.
     pub(super) place: Option<u32>,
-    /// Bytes that are added.
+    /// Bytes added.
     pub(super) offset: i64,
 }
 
-/// All of a function.
+/// Combined instructions of a function.
 #[derive(Debug, Default)]
 pub(super) struct Folds {
     absorbed: Vec<bool>,
     taken: Vec<Option<Fold>>,
 }
 
-/// Ways to be part of whatever reads a value.
+/// Absorbable part of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// A constant is added to an address.
+    /// Constant added to an address.
     Offset,
-    /// An address of shared memory is scaled by 4, 8 or 16.
+    /// Shared address scaled by 4, 8 or 16.
     Scale,
-    /// A sign is changed.
+    /// Change of sign.
     Sign,
-    /// A predicate is negated.
+    /// Negation of a predicate.
     Not,
 }
 
@@ -88,17 +88,17 @@ impl Folds {
         folds
     }
 
-    /// Is it part of others?
+    /// True if other instructions absorb this one.
     pub(super) fn is_absorbed(&self, position: u32) -> bool {
         self.absorbed.get(position as usize).copied().unwrap_or(false)
     }
 
-    /// What the instruction takes in.
+    /// Instruction absorbed by the one at `position`.
     pub(super) fn taken_by(&self, position: u32) -> Option<Fold> {
         self.taken.get(position as usize).copied().flatten()
     }
 
-    /// The predicate of which `register` is the negation, if that needs no instruction.
+    /// Predicate whose negation is `register`, if the negation needs no instruction.
     pub(super) fn behind_not(&self, values: &Values<'_>, register: RegisterId) -> RegisterId {
         let mut register = register;
         while let Some(i) = self.absorbed_definition(values, register)
@@ -110,7 +110,7 @@ impl Folds {
         register
     }
 
-    /// The operand of which this is the negative or absolute value, if that needs no instruction.
+    /// Operand whose negative or absolute value this is, if that needs no instruction.
     pub(super) fn behind_sign<'o>(&self, values: &'o Values<'_>, operand: &'o Operand) -> &'o Operand {
         let mut operand = values.behind_negative(operand);
         while let Operand::Register(register) = operand
@@ -123,7 +123,7 @@ impl Folds {
         operand
     }
 
-    /// What an address counts from.
+    /// Base of an address.
     pub(super) fn base(&self, values: &Values<'_>, register: RegisterId) -> Base {
         let mut base = Base { register, named: register, place: None, offset: 0 };
         while let Some(i) = self.absorbed_definition(values, base.register)
@@ -138,7 +138,7 @@ impl Folds {
             match known {
                 Constant::Bits(bits) => base.offset = base.offset.wrapping_add(bits as i64),
                 Constant::Place(place) if base.place.is_none() => base.place = Some(place),
-                // Two variables' addresses in one: who knows where that is.
+                // The sum of two variables' addresses is unknown.
                 _ => base.place = Some(u32::MAX),
             }
         }
@@ -150,7 +150,7 @@ impl Folds {
         self.is_absorbed(position).then(|| values.instruction(position)).flatten()
     }
 
-    /// Can all that read the result do without the instruction?
+    /// True if all readers of the result can absorb the instruction.
     fn is_part(&self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) -> bool {
         let Some(part) = part_of(values, i) else { return false };
         let fits = |user: &u32| {
@@ -172,7 +172,7 @@ impl Folds {
             && values.instruction(position).and_then(|i| part_of(values, i)) == Some(part)
     }
 
-    /// Is what `i` reads still there at all that will read it in its place?
+    /// True if the sources of `i` are unchanged at all readers of its result.
     fn is_stable(&self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) -> bool {
         let inputs = values.reads(i);
         let mut readers: Vec<u32> = values.uses(result).to_vec();
@@ -191,7 +191,7 @@ impl Folds {
         true
     }
 
-    /// Makes the instruction part of the ones that use its result, if each can take it.
+    /// Makes the readers of the result absorb the instruction, if all can.
     fn give_away(&mut self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) {
         let users = values.uses(result);
         let mut taken = Vec::with_capacity(users.len());
@@ -214,14 +214,14 @@ impl Folds {
     }
 }
 
-/// An instruction that has no effect but its one result, which all readers see.
+/// An instruction without effects besides one result, which all readers see.
 fn candidate<'f>(values: &Values<'f>, position: u32) -> Option<(&'f Instruction, RegisterId)> {
     let i = values.instruction(position)?;
     if values.is_gone(position) || i.op.line().effect != Effect::Pure {
         return None;
     }
     let [result] = writes(i)[..] else { return None };
-    // Reading a clock cannot be left out or done later.
+    // A clock read can be neither omitted nor delayed.
     let reads_special = i.operands.iter().any(|operand| matches!(operand, Operand::Special(_)));
     (values.single_definition(result) == Some(position) && !reads_special).then_some((i, result))
 }
@@ -244,7 +244,7 @@ fn part_of(values: &Values<'_>, i: &Instruction) -> Option<Part> {
     }
 }
 
-/// The register of an instruction whose other operand is part of the instruction's code, and that other operand.
+/// Register operand of an instruction whose other operand is an immediate, and that operand.
 fn variable_part(values: &Values<'_>, i: &Instruction) -> Option<(RegisterId, Constant)> {
     let [_, a, b] = &i.operands[..] else { return None };
     let known = |operand: &Operand| values.constant(operand).filter(|constant| *constant != Constant::Bank);
@@ -255,7 +255,7 @@ fn variable_part(values: &Values<'_>, i: &Instruction) -> Option<(RegisterId, Co
     }
 }
 
-/// Does the instruction use the register as the base of an address, and for nothing else?
+/// True if the instruction uses the register only as the base of an address.
 fn is_base_only(i: &Instruction, register: RegisterId) -> bool {
     let is_base = |operand: &&Operand| matches!(operand, Operand::Address { base: AddressBase::Register(base), .. } if *base == register);
     let bases = i.operands.iter().filter(is_base).count();
@@ -273,7 +273,7 @@ fn takes_sign(sign: &Instruction, reader: &Instruction) -> bool {
             Op::Float(Float::add | Float::sub | Float::mul | Float::min | Float::max)
             | Op::Compare(Compare::setp_float),
         ) => true,
-        // FFMA takes negatives, no absolute values.
+        // FFMA supports negated sources, but no absolute values.
         (Op::Float(Float::neg), Op::Float(Float::fma | Float::mad)) => true,
         (
             Op::Float(Float::neg_double | Float::abs_double),
@@ -289,7 +289,7 @@ fn takes_sign(sign: &Instruction, reader: &Instruction) -> bool {
     }
 }
 
-/// Which of the instruction's operands the register is, if it is one and only once.
+/// Operand that is the register, if there is exactly one.
 fn only_operand(i: &Instruction, register: RegisterId) -> Option<u8> {
     let whole = |operand: &Operand| match operand {
         Operand::Register(of) | Operand::NegatedPredicate(of) => *of == register,
@@ -301,7 +301,7 @@ fn only_operand(i: &Instruction, register: RegisterId) -> Option<u8> {
     (reads == 1).then_some(place as u8)
 }
 
-/// What `i` and the instruction that uses its result are together.
+/// Combination of `i` with the instruction that uses its result.
 fn joined(
     values: &Values<'_>,
     i: &Instruction,

@@ -1,14 +1,14 @@
-//! Which virtual registers cannot be one, and which copies vanish because their two registers can.
+//! Interference of virtual registers, and coalescing of copies.
 
 use super::code::{Code, Kind as NodeKind, Node, Words};
 use super::live::{Kind, Live, LiveOut};
 use super::neighbours::Neighbours;
 
-/// Pairs of virtual registers (or predicates) that hold different values at one time.
+/// Pairs of virtual registers (or predicates) that are live at the same time with different values.
 #[derive(Debug, Default)]
 pub(super) struct Interference {
     neighbours: Vec<Neighbours>,
-    /// The one that stands for each.
+    /// Representative of each register.
     stands_for: Vec<u32>,
 }
 
@@ -45,8 +45,8 @@ impl Interference {
         interference
     }
 
-    /// Keeps what is written from the sources of memory instructions so close before it that they may not have been read
-    /// yet: whoever writes there would have to wait.
+    /// Keeps results apart from the sources of memory instructions shortly before, which may not have been
+    /// read yet. A write to such a source would have to wait.
     fn keep_sources<K: Kind>(&mut self, nodes: &[Node], distance: usize) {
         let mut recent: std::collections::VecDeque<Vec<u32>> = std::collections::VecDeque::new();
         for node in nodes.iter().filter(|node| node.kind == NodeKind::Machine) {
@@ -66,14 +66,14 @@ impl Interference {
         }
     }
 
-    /// Two registers cannot be one.
+    /// Marks two registers as interfering.
     fn part(&mut self, a: u32, b: u32) {
         let count = self.neighbours.len();
         self.neighbours[a as usize].insert(b, count);
         self.neighbours[b as usize].insert(a, count);
     }
 
-    /// The register that stands for this one.
+    /// Representative of a register.
     pub(super) fn root(&self, mut of: u32) -> u32 {
         while self.stands_for[of as usize] != of {
             of = self.stands_for[of as usize];
@@ -81,7 +81,7 @@ impl Interference {
         of
     }
 
-    /// Those that the register cannot be one with.
+    /// Registers that interfere with this one.
     pub(super) fn neighbours(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
         self.neighbours[root as usize].iter()
     }
@@ -90,7 +90,7 @@ impl Interference {
         self.neighbours[a as usize].has(b)
     }
 
-    /// `a` becomes `b`.
+    /// Merges `a` into `b`.
     fn join(&mut self, a: u32, b: u32) {
         self.stands_for[a as usize] = b;
         for neighbour in std::mem::take(&mut self.neighbours[a as usize]).iter() {
@@ -100,14 +100,14 @@ impl Interference {
     }
 }
 
-/// Registers that lie next to each other, some of them within others.
+/// Groups of adjacent registers, some nested in others.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// The group that each is part of, and from which register on.
+    /// Containing group and offset of each group.
     within: Vec<(u32, u8)>,
 }
 
-/// Alignment of a group of so many registers.
+/// Alignment of a group of `count` registers.
 pub(super) fn alignment(count: u8) -> u8 {
     match count {
         0 | 1 => 1,
@@ -117,7 +117,7 @@ pub(super) fn alignment(count: u8) -> u8 {
 }
 
 impl Groups {
-    /// Makes the two sides of copies one where that is possible; those in inner loops first.
+    /// Coalesces the two sides of copies where possible, in inner loops first.
     pub(super) fn coalesce(code: &Code, interference: &mut Interference, depth: &[u32]) -> Groups {
         let mut groups = Groups { within: (0..code.groups.len() as u32).map(|group| (group, 0)).collect() };
         let mut copies: Vec<(u32, Words, Words)> = Vec::new();
@@ -144,12 +144,12 @@ impl Groups {
         (group, offset)
     }
 
-    /// Is the group not part of another?
+    /// True if the group is not part of another.
     pub(super) fn is_root(&self, group: u32) -> bool {
         self.within[group as usize].0 == group
     }
 
-    /// Puts the group of `inner` into that of `outer` so that the two are the same registers.
+    /// Overlays the group of `inner` on that of `outer`, so that both use the same registers.
     fn join(&mut self, code: &Code, interference: &mut Interference, inner: Words, outer: Words) -> bool {
         let group_of = |words: Words| code.group_of[words.first as usize];
         let start = |words: Words| (words.first - code.groups[group_of(words) as usize].first) as u8;

@@ -1,14 +1,16 @@
-//! Joining: accesses to shared memory at constant distances of one address become one machine instruction, as ptxas 12.9
-//! (`sm_70`) does it, read off the machine code for small kernels:
+//! Merging: accesses to shared memory at constant distances become one machine instruction, as in ptxas
+//! 12.9 (`sm_70`). The rules are inferred from the machine code of small kernels:
 //!
-//! * They are in one basic block, neither volatile nor atomic, of elements of 32 or of 64 bits, perhaps vectors of them.
-//! * In 16 bytes that are known to begin at a multiple of 16, loads of three words or more become one of 128 bits, whether
-//!   somebody wants the fourth or not. Stores have to give all four.
-//! * In 8 bytes that are known to begin at a multiple of 8, both words become one of 64 bits.
-//! * They have the same guard, if they have one. Between loads is no store to shared memory, barrier or fence, and between
-//!   stores no other access to shared memory.
+//! * Accesses are in one basic block, neither volatile nor atomic, with elements of 32 or 64 bits, possibly
+//!   vectors.
+//! * In 16 bytes aligned to 16, loads of three or more words become one of 128 bits, even if the fourth
+//!   word is unused. Stores must cover all four words.
+//! * In 8 bytes aligned to 8, both words become one access of 64 bits.
+//! * Guards are equal. Between loads there is no store to shared memory, barrier or fence; between stores
+//!   there is no other access to shared memory.
 //!
-//! Unlike ptxas, guarded stores are joined whatever they are guarded for: it does so before it guards short stretches.
+//! Unlike ptxas, guarded stores merge regardless of their guard: ptxas merges before it converts short
+//! branches to guards.
 
 use rustc_hash::FxHashMap;
 use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
@@ -24,43 +26,43 @@ use super::values::{Constant, Values};
 
 const WORD: u64 = 4;
 
-/// What accesses have in common that one machine instruction can make.
+/// Common properties of accesses that one machine instruction can make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Piece {
     origin: Origin,
-    /// Where the piece begins, counted from there.
+    /// Start of the piece, relative to the origin.
     start: i64,
     /// Bytes.
     size: u64,
     guard: Option<Guard>,
-    /// Bytes of an element.
+    /// Bytes per element.
     element: u32,
-    /// Elements of a store; 0 for loads, which may have different ones.
+    /// Elements of a store; 0 for loads, whose elements may differ.
     stored: usize,
-    /// How often something has come before, in the block, that accesses are not joined across.
+    /// Number of preceding nodes in the block across which accesses do not merge.
     stretch: u32,
 }
 
-/// An access that could be joined with others.
+/// A candidate for merging.
 #[derive(Debug, Clone, Copy)]
 struct Member {
     node: u32,
-    /// Its first word in the piece, and how many it accesses.
+    /// First word in the piece, and number of words.
     words: (u8, u8),
-    /// Which of a store's sources is stored; zero if that is none.
+    /// Source that a store writes; zero if none.
     source: u8,
 }
 
-/// Accesses that become one.
+/// Accesses that merge.
 #[derive(Debug)]
 struct Joined {
-    /// Words of the whole.
+    /// Total words.
     words: u8,
-    /// The first word of each is counted from the first of the whole.
+    /// Members, with first words relative to the first of the whole.
     members: Vec<Member>,
 }
 
-/// Joins what can be joined.
+/// Merges accesses where possible.
 pub(super) fn join(
     function: &Function,
     code: &mut Code,
@@ -111,17 +113,17 @@ fn can_be_joined(node: &Node) -> bool {
         && !node.deferred
 }
 
-/// Finds accesses of a block that could be joined.
+/// Search for merge candidates in a block.
 struct Finder<'a> {
     values: &'a Values<'a>,
     folds: &'a Folds,
     low_bits: &'a AllLowBits<'a>,
-    /// In the order of their first accesses, whose order is that of the code.
+    /// Candidates in the order of their first access in the code.
     pieces: Vec<(Piece, Vec<Member>)>,
     numbers: FxHashMap<Piece, usize>,
-    /// What loads are not joined across, and stores.
+    /// Numbers of the current stretch for loads and for stores.
     stretches: (u32, u32),
-    /// The piece of the access to shared memory before, if that was a store.
+    /// Piece of the preceding access to shared memory, if that was a store.
     stored: Option<Piece>,
 }
 
@@ -142,7 +144,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Notes whether accesses after this node are not joined with those before it.
+    /// Starts a new stretch if accesses after this node cannot merge with earlier ones.
     fn part(&mut self, node: &Node, piece: Option<Piece>) {
         use OperationClass::{Barrier, Branch, Fence, WarpBarrier};
         let orders = matches!(node.class, Barrier | Branch | Fence | WarpBarrier);
@@ -160,7 +162,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What an access is part of, stretches aside.
+    /// Piece of an access, without its stretch.
     fn piece(&self, node: &Node, (origin, offset): (Origin, i64)) -> Option<(Piece, Member)> {
         let i = self.values.instruction(node.effect?)?;
         let (stores, address) = match i.op {
@@ -188,7 +190,7 @@ impl Finder<'_> {
         Some((piece, Member { node: 0, words, source }))
     }
 
-    /// Does the machine instruction read its address from registers?
+    /// True if the machine instruction reads its address from registers.
     fn has_address(&self, base: AddressBase) -> bool {
         let AddressBase::Register(register) = base else { return false };
         let named = Operand::Register(self.folds.base(self.values, register).named);
@@ -196,7 +198,7 @@ impl Finder<'_> {
     }
 }
 
-/// The words of a piece that one machine instruction accesses for these; none if it is not worth one.
+/// Words of a piece that one machine instruction accesses for the wanted ones; `None` if not worthwhile.
 fn accessed(piece: &Piece, wanted: u8) -> Option<std::ops::Range<u8>> {
     let stores = piece.stored > 0;
     match wanted {
@@ -208,7 +210,7 @@ fn accessed(piece: &Piece, wanted: u8) -> Option<std::ops::Range<u8>> {
     }
 }
 
-/// The members that become one of those that could, none of which has a word of another, and the words of the whole.
+/// Members to merge, with disjoint words, and the words of the whole.
 fn chosen(piece: &Piece, members: &[Member]) -> Option<(Vec<Member>, std::ops::Range<u8>)> {
     let mask = |member: &Member| ((1_u8 << member.words.1) - 1) << member.words.0;
     let mut wanted = 0;
@@ -223,14 +225,14 @@ fn chosen(piece: &Piece, members: &[Member]) -> Option<(Vec<Member>, std::ops::R
     (apart.len() > 1).then_some((apart, words))
 }
 
-/// The nodes of a block in an order in which each comes after those that it waits for.
+/// Nodes of a block in an order that respects their dependences.
 struct Sequence {
-    /// What each waits for.
+    /// Dependences of each node.
     before: Vec<Vec<u32>>,
-    /// The node that each has become part of, or itself.
+    /// Node into which each node merged, or the node itself.
     part_of: Vec<u32>,
     order: Vec<u32>,
-    /// Where each stands in the order.
+    /// Rank of each node in the order.
     rank: Vec<u32>,
 }
 
@@ -247,7 +249,7 @@ impl Sequence {
         Sequence { before, part_of: all.clone(), order: all.clone(), rank: all }
     }
 
-    /// Joins as many accesses of a piece as one machine instruction can make; then those that are left.
+    /// Merges as many accesses of a piece as one machine instruction can make, repeatedly.
     fn join(&mut self, piece: &Piece, mut members: Vec<Member>, joined: &mut FxHashMap<u32, Joined>) {
         while let [first, ..] = members[..] {
             let can_go =
@@ -267,8 +269,8 @@ impl Sequence {
         }
     }
 
-    /// What nodes wait for that stands behind the first of them; none if one of them waits for another, so that they cannot
-    /// be one.
+    /// Dependences of the nodes on nodes after the first of them; `None` if they depend on each other and
+    /// cannot merge.
     fn waits(&self, nodes: &[u32]) -> Option<Vec<u32>> {
         let from = self.rank[*nodes.first()? as usize];
         let mut found = nodes.to_vec();
@@ -289,7 +291,8 @@ impl Sequence {
         Some(found)
     }
 
-    /// The accesses become part of the first one, behind all that they wait for. False if one waits for another.
+    /// Merges the accesses into the first one, after all their dependences. Returns false if one depends on
+    /// another.
     fn put_together(&mut self, members: &[Member]) -> bool {
         let nodes: Vec<u32> = members.iter().map(|member| member.node).collect();
         let (Some(waits), [leader, others @ ..]) = (self.waits(&nodes), &nodes[..]) else { return false };
@@ -297,7 +300,7 @@ impl Sequence {
         let range = self.rank[*leader as usize] as usize..last as usize + 1;
         let stretch = self.order[range.clone()].iter().copied().filter(|node| !nodes.contains(node));
         let (first, rest): (Vec<u32>, Vec<u32>) = stretch.partition(|node| waits.contains(node));
-        // The others keep places, of which nothing is made.
+        // The others keep their positions, from which nothing is made.
         let order = first.into_iter().chain(nodes.iter().copied()).chain(rest);
         for (place, node) in range.zip(order) {
             self.order[place] = node;
@@ -312,7 +315,7 @@ impl Sequence {
     }
 }
 
-/// The nodes in their new order, each joined one with what puts its data together or takes them apart.
+/// Nodes in their new order, each merged one with the nodes that assemble or split its data.
 fn rebuilt(
     code: &mut Code,
     nodes: Vec<Node>,
@@ -365,7 +368,7 @@ fn whole(code: &mut Code, joined: &Joined, nodes: Vec<Node>, all: &mut Vec<Node>
     }
 }
 
-/// What puts a value elsewhere for an access: a copy, or a `MOV` of zero for each word.
+/// Nodes that move a value for an access: a copy, or a `MOV` of zero for each word.
 fn moved(access: &Node, to: Words, from: Words) -> Vec<Node> {
     let mut node = Node::new(OperationClass::Move, access.line);
     node.predicates_read.clone_from(&access.predicates_read);

@@ -1,4 +1,4 @@
-//! Lowered code as text, for people and tests.
+//! Listing of lowered code, for people and tests.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,8 +9,8 @@ use super::LoweredFunction;
 use crate::analyse::ControlFlow;
 use crate::ir::Function;
 
-/// One line for each machine instruction, with the forms of the PTX instructions that take effect with it; `block`
-/// before each basic block.
+/// One line per machine instruction, with the forms of its PTX instructions; a `block` line before each
+/// basic block.
 pub fn listing(function: &Function, flow: &ControlFlow, lowered: &LoweredFunction) -> String {
     let start = |block: &crate::analyse::Block| lowered.position.get(block.start.0 as usize).copied();
     let starts: BTreeSet<u32> = flow.blocks().iter().filter_map(start).collect();

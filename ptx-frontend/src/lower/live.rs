@@ -1,4 +1,4 @@
-//! Which virtual registers and predicates are wanted where blocks end.
+//! Liveness of virtual registers and predicates at block ends.
 
 use crate::analyse::ControlFlow;
 
@@ -29,7 +29,7 @@ impl Bits {
         }
     }
 
-    /// The numbers, in ascending order.
+    /// Numbers in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().enumerate().flat_map(|(at, word)| {
             let mut rest = *word;
@@ -41,7 +41,7 @@ impl Bits {
         })
     }
 
-    /// Adds those of `other` that are not in `without`; true if some were new.
+    /// Adds the numbers of `other` that are not in `without`; returns true if some were new.
     fn merge(&mut self, other: &Bits, without: Option<&Bits>) -> bool {
         let mut changed = false;
         for (at, word) in self.0.iter_mut().enumerate() {
@@ -53,13 +53,13 @@ impl Bits {
     }
 }
 
-/// What a node reads and writes, of one kind.
+/// Registers of one kind that nodes read and write.
 pub(super) trait Kind {
-    /// How many there are.
+    /// Number of registers.
     fn count(code: &Code) -> usize;
-    /// Those read; a destination that keeps its value where the guard does not hold is read, too.
+    /// Registers read, including a destination that keeps its value in lanes without the guard.
     fn reads(node: &Node, each: impl FnMut(u32));
-    /// Those written.
+    /// Registers written.
     fn writes(node: &Node, each: impl FnMut(u32));
 }
 
@@ -103,28 +103,28 @@ impl Kind for OfPredicates {
     }
 }
 
-/// By block, what is wanted behind it.
+/// Live registers at the end of each block.
 #[derive(Debug)]
 pub(super) struct LiveOut {
-    /// Values that some block wants from another; no others are wanted behind a block.
+    /// Values live across blocks; no others are live at a block's end.
     passed: Vec<u32>,
-    /// By block: numbers among `passed`.
+    /// For each block, indices into `passed`.
     rows: Vec<Bits>,
 }
 
 impl LiveOut {
-    /// Values that are wanted behind a block.
+    /// Values live at the end of a block.
     pub(super) fn of_block(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
         let numbers = self.rows.get(block).into_iter().flat_map(Bits::iter);
         numbers.filter_map(|number| self.passed.get(number as usize).copied())
     }
 }
 
-/// A set of small numbers whose members are at hand.
+/// A set of small numbers with fast iteration.
 #[derive(Debug)]
 pub(super) struct Live {
     members: Vec<u32>,
-    /// By number: its place among the members.
+    /// Index of each number among the members.
     places: Vec<u32>,
 }
 
@@ -134,7 +134,7 @@ impl Live {
         Live { members: Vec::new(), places: vec![u32::MAX; count] }
     }
 
-    /// Makes these the only members.
+    /// Replaces the members.
     pub(super) fn reset(&mut self, members: impl Iterator<Item = u32>) {
         for member in self.members.drain(..) {
             self.places[member as usize] = u32::MAX;
@@ -163,20 +163,20 @@ impl Live {
         }
     }
 
-    /// The members, in no order.
+    /// Members, unordered.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().copied()
     }
 }
 
-/// Marks what no block wants from another.
+/// Marks values that live within one block.
 const LOCAL: u32 = u32::MAX;
 
-/// Values that blocks want from others, and the number of each of these by its own.
+/// Values live across blocks, and the index of each value among these.
 fn passed<K: Kind>(code: &Code) -> (Vec<u32>, Vec<u32>) {
     let mut passed = Vec::new();
     let mut numbers = vec![LOCAL; K::count(code)];
-    // By number: the last block that wrote it, from 1.
+    // For each number, the last block that wrote it, from 1.
     let mut written_in = vec![0; K::count(code)];
     for (block, nodes) in (1..).zip(&code.blocks) {
         for node in nodes {
@@ -193,7 +193,7 @@ fn passed<K: Kind>(code: &Code) -> (Vec<u32>, Vec<u32>) {
     (passed, numbers)
 }
 
-/// For each block, what is wanted behind it.
+/// Live values at the end of each block.
 pub(super) fn live_out<K: Kind>(code: &Code, flow: &ControlFlow) -> LiveOut {
     let (passed, numbers) = passed::<K>(code);
     let blocks = code.blocks.len();

@@ -1,6 +1,6 @@
-//! What the lowest bits of registers are, as far as the code tells: how addresses are aligned.
+//! Known low bits of registers, from which the alignment of addresses follows.
 //!
-//! A register is what all instructions that write it agree on, whichever came last.
+//! A register's known bits are those on which all its definitions agree.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,17 @@ use crate::analyse::writes;
 use crate::ir::{AddressBase, Function, Instruction, Operand, Parameter, RegisterId, Space};
 use crate::isa::{Convert, Integer, Logic, Memory, Modifier, Op, ScalarType};
 
-/// The addresses of a function's variables in shared memory, as whoever lowers it knows them.
+/// Addresses of a function's shared variables, as known to the caller of the lowering.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SharedAddresses {
-    /// By variable of the function; none for those that lie elsewhere.
+    /// Address of each variable of the function; `None` for variables in other spaces.
     pub variables: Vec<Option<u64>>,
-    /// By name that the function uses and does not define.
+    /// Address of each external name of the function.
     pub externals: Vec<Option<u64>>,
 }
 
 impl SharedAddresses {
-    /// Those of a kernel whose own variables are all there are.
+    /// Addresses for a kernel whose own variables are the only ones.
     pub fn declared(function: &Function) -> SharedAddresses {
         let mut end: u64 = 0;
         let variables = function.variables.iter().map(|variable| {
@@ -41,7 +41,7 @@ impl SharedAddresses {
     }
 }
 
-/// A value of which the lowest `known` bits are those of `bits`, which has no others.
+/// A value whose lowest `known` bits are `bits`; all other bits of `bits` are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LowBits {
     bits: u64,
@@ -61,18 +61,18 @@ impl LowBits {
         LowBits { bits, known: u64::BITS }
     }
 
-    /// The value modulo `modulus`, a power of two, if that much is known.
+    /// Value modulo `modulus`, a power of two, if known.
     pub(super) fn modulo(self, modulus: u64) -> Option<u64> {
         (modulus.trailing_zeros() <= self.known).then_some(self.bits & (modulus - 1))
     }
 
-    /// Of one value or the other.
+    /// Bits common to both values.
     fn either(self, other: LowBits) -> LowBits {
         let same = (self.bits ^ other.bits).trailing_zeros();
         LowBits::new(self.bits, self.known.min(other.known).min(same))
     }
 
-    /// What of it survives in so many bits.
+    /// Bits that remain in a width of `bits`.
     fn within(self, bits: u32) -> LowBits {
         LowBits::new(self.bits, self.known.min(bits))
     }
@@ -81,7 +81,7 @@ impl LowBits {
         LowBits::new(self.bits.wrapping_add(other.bits), self.known.min(other.known))
     }
 
-    /// The sum with a number.
+    /// Sum with a number.
     pub(super) fn plus_number(self, number: i64) -> LowBits {
         self.plus(LowBits::constant(number as u64))
     }
@@ -110,7 +110,8 @@ impl LowBits {
         }
     }
 
-    /// The lowest bits of `and`, or of `or` if `deciding` is set: a bit that is `deciding` settles the result's.
+    /// Low bits of `and`, or of `or` if `deciding` is set: an operand bit equal to `deciding` determines
+    /// the result's.
     fn combined(self, other: LowBits, deciding: bool) -> LowBits {
         let bit = |of: LowBits, n: u32| (n < of.known).then_some(of.bits >> n & 1 == 1);
         let settled = |n: &u32| {
@@ -123,17 +124,17 @@ impl LowBits {
     }
 }
 
-/// Those of all registers of a function.
+/// Known low bits of all registers of a function.
 #[derive(Debug)]
 pub(super) struct AllLowBits<'f> {
     addresses: &'f SharedAddresses,
-    /// By register; none before an instruction that writes it has been looked at.
+    /// Known low bits of each register; `None` before a definition was seen.
     registers: Vec<Option<LowBits>>,
 }
 
 impl<'f> AllLowBits<'f> {
     pub(super) fn of(function: &Function, addresses: &'f SharedAddresses) -> AllLowBits<'f> {
-        // What nothing writes, or a caller does, can be anything.
+        // Values of undefined registers and of callers are unknown.
         let mut registers = vec![Some(LowBits::UNKNOWN); function.registers.len()];
         let given: HashSet<RegisterId> = function.parameters.iter().flat_map(Parameter::registers).collect();
         let written = function.instructions.iter().flat_map(writes);
@@ -143,12 +144,12 @@ impl<'f> AllLowBits<'f> {
             }
         }
         let mut all = AllLowBits { addresses, registers };
-        // What is known of a register only ever becomes less.
+        // Knowledge about a register only decreases.
         while function.instructions.iter().fold(false, |changed, i| all.see(function, i) | changed) {}
         all
     }
 
-    /// The address that counts from `base`, `offset` aside.
+    /// Address relative to `base`, without its offset.
     pub(super) fn address(&self, base: AddressBase) -> LowBits {
         match base {
             AddressBase::Register(register) => self.register(register),
@@ -160,7 +161,7 @@ impl<'f> AllLowBits<'f> {
         self.registers.get(register.0 as usize).copied().flatten().unwrap_or(LowBits::UNKNOWN)
     }
 
-    /// Takes in what an instruction writes; true if less is known than before.
+    /// Merges the result of an instruction; returns true if knowledge decreased.
     fn see(&mut self, function: &Function, i: &Instruction) -> bool {
         let mut changed = false;
         let written = writes(i);
@@ -170,7 +171,7 @@ impl<'f> AllLowBits<'f> {
                 Some(ScalarType::Pred) | None => continue,
                 Some(ty) => ty.bits(),
             };
-            // Of parts of a value nothing is known.
+            // Parts of a value are unknown.
             let result = if is_one { self.result(i) } else { Some(LowBits::UNKNOWN) };
             let Some(value) = result.map(|value| value.within(bits)) else { continue };
             if let Some(slot) = self.registers.get_mut(register.0 as usize) {
@@ -182,7 +183,7 @@ impl<'f> AllLowBits<'f> {
         changed
     }
 
-    /// What an instruction computes; none if what it reads has not been looked at.
+    /// Result of an instruction; `None` if a source was not seen yet.
     fn result(&self, i: &Instruction) -> Option<LowBits> {
         let bits = i.last_type().map_or(u64::BITS, ScalarType::bits);
         let value = |n: usize| match i.operands.get(n) {
@@ -236,7 +237,7 @@ impl<'f> AllLowBits<'f> {
 mod tests {
     use super::*;
 
-    /// All values of eight bits that are so.
+    /// All 8-bit values with these low bits.
     fn values(of: LowBits) -> impl Iterator<Item = u64> {
         (0..256).filter(move |value| value & ((1 << of.known) - 1) == of.bits)
     }
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_result_holds_for_all_values_of_which_its_operands_are_known() {
+    fn known_result_bits_hold_for_all_operand_values() {
         let all: Vec<LowBits> =
             (0..4).flat_map(|known| (0..1 << known).map(move |bits| LowBits { bits, known })).collect();
         for a in &all {
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_multiple_of_a_multiple_is_one_of_both() {
+    fn products_keep_the_alignment_of_both_factors() {
         let of_four = LowBits { bits: 0, known: 2 };
         assert_eq!(of_four.times(LowBits::constant(12)).modulo(16), Some(0));
         assert_eq!(of_four.plus_number(8).modulo(4), Some(0));

@@ -1,13 +1,13 @@
-//! Lowering: from the typed form of a function to code like that of the machine, as the vendor's assembler makes it for
-//! `sm_70`, as far as timing can tell.
+//! Lowering: from the typed form of a function to code like that of the vendor's assembler for `sm_70`, as
+//! far as timing is concerned.
 //!
 //! ```text
 //! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes
 //! over virtual registers) ──► dead ──► join (several accesses become one) ──► schedule ──► allocate ──► emit
 //! ```
 //!
-//! Every instruction of PTX takes effect with exactly one machine instruction; those that need none of their own take
-//! effect with one that needs their result. Nothing moves from one basic block to another.
+//! Every PTX instruction takes effect with exactly one machine instruction. A PTX instruction without its
+//! own takes effect with one that needs its result. Nothing moves between basic blocks.
 
 mod access;
 mod allocate;
@@ -46,39 +46,39 @@ pub use listing::listing;
 pub use low_bits::SharedAddresses;
 pub use rewrite::{rewrite, rewrite_contracted};
 
-/// Registers that values may take before the order of the code spares them: as many as leave an SM all its warps, less
-/// those that no value has; then fewer, where that was not enough.
+/// Register budgets of the scheduler, tried in order: first as many as allow full occupancy, without
+/// reserved registers, then fewer.
 const ROOMS: [usize; 4] = [29, 25, 21, 17];
 
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LoweredFunction {
-    /// By address; the first has address 0. `line` is that of the PTX text.
+    /// Machine instructions by address, from 0. Field `line` refers to the PTX text.
     pub instructions: Vec<MachineInstruction>,
-    /// For each machine instruction, which PTX instructions take effect when it is issued, in this order: a range of
-    /// [`LoweredFunction::order`].
+    /// For each machine instruction, the PTX instructions that take effect at its issue, in order: a range
+    /// of [`LoweredFunction::order`].
     pub effects: Vec<Range<u32>>,
-    /// The PTX instructions in the order in which they take effect.
+    /// PTX instructions in the order in which they take effect.
     pub order: Vec<InstructionIndex>,
-    /// For each PTX instruction, the machine instruction with which it takes effect; for one that begins a basic block,
-    /// where the block begins.
+    /// For each PTX instruction, the machine instruction with which it takes effect; for the first of a
+    /// basic block, the start of the block.
     pub position: Vec<u32>,
-    /// Of each machine instruction that makes the accesses of several PTX instructions, the first of these, in ascending
-    /// order. Together they lie in as many bytes as the machine instruction accesses, at a multiple of that.
+    /// First PTX instruction of each merged access, ascending. Merged accesses together cover the bytes of
+    /// their machine instruction, aligned to their number.
     pub joined: Vec<InstructionIndex>,
-    /// 32-bit registers of a thread, as an assembler would allot them.
+    /// 32-bit registers per thread, as an assembler would allocate them.
     pub registers: u32,
 }
 
 impl LoweredFunction {
-    /// Instructions of PTX that it has been made of.
+    /// Number of PTX instructions.
     pub fn ptx_instructions(&self) -> usize {
         self.order.len()
     }
 }
 
-/// Lowers a function that [`contract`] and [`rewrite_contracted`] have been over; `replacements` are what they gave, and
-/// `flow` is of what they left.
+/// Lowers a function after [`contract`] and [`rewrite_contracted`], with their `replacements`. `flow`
+/// describes the function after these passes.
 pub fn lower(
     function: &Function,
     flow: &ControlFlow,

@@ -1,11 +1,11 @@
-//! The neighbours of a register in the interference graph: where they are many, as in long blocks whose values are all live at once, they
-//! are bits, which take less memory than a table and are at hand.
+//! Neighbours of a register in the interference graph. Large sets, as in long blocks with many live values,
+//! are bit sets, which take less memory than a table and are faster.
 
 use rustc_hash::FxHashSet;
 
 use super::live::Bits;
 
-/// Registers for each neighbour that is in a table: with fewer, bits take less memory.
+/// Registers per table entry: with fewer, bits take less memory.
 const SPARSE: usize = 64;
 
 /// A set of registers.
@@ -22,7 +22,7 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
-    /// Adds a register, of `count` there are.
+    /// Adds a register, out of `count`.
     pub(super) fn insert(&mut self, register: u32, count: usize) {
         match self {
             Neighbours::Many(bits) => bits.set(register),
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_that_has_become_bits_has_what_it_had() {
+    fn conversion_to_bits_keeps_the_members() {
         let mut neighbours = Neighbours::default();
         let count = 10 * SPARSE;
         for register in (0..30).rev() {

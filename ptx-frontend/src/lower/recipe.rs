@@ -1,8 +1,8 @@
-//! Which machine instructions an instruction of PTX becomes, where its operands do not matter.
+//! Expansion of PTX instructions into machine instructions, as far as it is independent of operands.
 //!
-//! Lengths and kinds are those of ptxas 12.9 for `sm_70`, counted in the machine code of kernels with a single
-//! instruction. Where the machine code has a fast path and a slow one, they are those of the fast path. Forms that
-//! `sm_70` has not get what later machines have.
+//! Numbers and classes are those of ptxas 12.9 for `sm_70`, counted in the machine code of kernels with a
+//! single instruction. If the machine code has a fast and a slow path, the fast path counts. Forms that
+//! `sm_70` lacks use the expansion of later GPUs.
 
 use warp_stream::OperationClass;
 use warp_stream::OperationClass::*;
@@ -13,25 +13,26 @@ use crate::isa::{
     Memory as MemoryForm, Modifier, Op, Parallel, ScalarType, Texture as TextureForm, Video,
 };
 
-/// How an instruction is made of machine instructions.
+/// Expansion of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recipe {
-    /// One.
+    /// One machine instruction.
     One(OperationClass),
     /// One for each 32-bit half of the result.
     Halves(OperationClass),
-    /// One for each half, the upper of which takes a carry from the lower.
+    /// One for each half, with a carry from the lower to the upper half.
     Carried(OperationClass),
-    /// So many of these classes, each of which uses what the one before gave; the last gives the result.
+    /// A chain of machine instructions of these classes and numbers. Each uses the result of the previous
+    /// one, and the last gives the result.
     Chain(&'static [(OperationClass, u8)]),
-    /// A copy, perhaps of a part, that an assembler avoids where it can.
+    /// A copy, possibly of a part, that an assembler avoids where possible.
     Same,
 }
 
 use Recipe::{Carried, Chain, Halves, One, Same};
 
-/// A division of 32 bits: absolute values if it is signed, the reciprocal, two products and as many corrections, of which
-/// each is a comparison and a guarded sum; a divisor that may be zero is asked for at the end.
+/// 32-bit division: absolute values if signed, the reciprocal, two products, and two corrections by a
+/// comparison and a guarded sum. A possibly zero divisor is tested at the end.
 macro_rules! division_32 {
     ($absolutes:literal, $corrections:literal) => {
         Chain(&[
@@ -56,15 +57,16 @@ const DIVISION_64: &[(OperationClass, u8)] = &[
     (Branch, 1),
     (Integer, 1),
 ];
-/// Of a single-precision result that may be subnormal: scaled before and after.
+/// Scaling before and after, for a single-precision result that may be subnormal.
 const SCALED: &[(OperationClass, u8)] = &[(Fp32Compare, 1), (Fp32, 1), (SpecialFunction, 1), (Fp32, 1)];
 
-/// Of a product of 64 bits: a wide one of the lower halves, which takes in a summand, and those of a lower and an upper half.
+/// 64-bit product: a wide product of the lower halves that absorbs a summand, and two products of a lower
+/// and an upper half.
 const PRODUCT_64: &[(OperationClass, u8)] = &[(IntegerMultiply, 3), (Integer, 1)];
-/// The same where one factor has no upper half.
+/// 64-bit product with a 32-bit factor.
 const PRODUCT_64_BY_32: &[(OperationClass, u8)] = &[(IntegerMultiply, 2), (Integer, 1)];
 
-/// How an instruction is made whose second source is known, if that makes a difference.
+/// Expansion for a known second source, if that matters.
 pub(super) fn recipe_with_constant(i: &Instruction, constant: u64) -> Option<Recipe> {
     let ty = i.last_type()?;
     let is_short = i32::try_from(constant as i64).is_ok();
@@ -80,7 +82,7 @@ pub(super) fn recipe_with_constant(i: &Instruction, constant: u64) -> Option<Rec
     }
 }
 
-/// How this instruction is made.
+/// Expansion of an instruction.
 pub(super) fn recipe(i: &Instruction) -> Recipe {
     let wide = i.last_type().is_some_and(|ty| ty.bits() == 64);
     match i.op {
@@ -150,7 +152,7 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
             true => Chain(&[(Integer, 5)]),
             false => One(IntegerExtremum),
         },
-        // Volta has no instruction for it: ISETP and SEL.
+        // Volta has no instruction for it and uses ISETP and SEL.
         F::min | F::max => match wide {
             true => Chain(&[(Integer, 4)]),
             false => Chain(&[(Integer, 2)]),
@@ -426,7 +428,7 @@ fn control(form: Control) -> Recipe {
 fn parallel(form: Parallel, i: &Instruction) -> Recipe {
     use Parallel as F;
     match form {
-        // On Volta a `NOP` comes before each of them.
+        // On Volta a `NOP` precedes each of them.
         F::bar_sync | F::bar_arrive | F::barrier_sync | F::barrier_arrive => {
             Chain(&[(Nothing, 1), (Barrier, 1)])
         }
@@ -484,7 +486,7 @@ fn parallel(form: Parallel, i: &Instruction) -> Recipe {
 fn atomic(form: AtomicForm, i: &Instruction) -> Recipe {
     use AtomicForm as F;
     match form {
-        // A loop around a comparison and exchange, once through.
+        // One iteration of a loop around a compare-and-swap.
         F::atom_float if i.has(Modifier::Shared) => {
             Chain(&[(Fp32, 1), (Atomic, 1), (Branch, 1), (Integer, 1)])
         }

@@ -1,9 +1,10 @@
-//! What an assembler does to the code before it chooses machine instructions, as a change of the PTX code itself, so that
-//! whoever executes it does the same:
+//! Assembler transformations that precede the choice of machine instructions. They change the PTX code
+//! itself, so that execution follows them:
 //!
-//! * A branch to a return is a return.
-//! * A short stretch that a branch jumps over is guarded by the branch's condition instead; the branch goes. ptxas 12.9 and
-//!   11.8 do so, for `sm_70`, with eight machine instructions at most, and with twenty if one of them loads from global memory.
+//! * A branch to a return becomes a return.
+//! * A short stretch that a branch skips is guarded by the branch's condition, and the branch disappears.
+//!   ptxas 12.9 and 11.8 do so for `sm_70` with up to eight machine instructions, or twenty if one of them
+//!   loads from global memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,18 +19,18 @@ use super::code::{Kind, Node};
 use super::contract::Replacements;
 use super::{fold, select, values};
 
-/// Machine instructions that are guarded rather than jumped over, at most.
+/// Maximum machine instructions that are guarded instead of skipped.
 const LONGEST: usize = 8;
-/// The same where one of them waits long for memory.
+/// Maximum if one of them waits long for memory.
 const LONGEST_WITH_LOAD: usize = 20;
 
-/// Rewrites a function, if there is anything to rewrite.
+/// Rewrites a function where possible.
 pub fn rewrite(source: &mut Arc<Function>) {
     rewrite_with(source, &Replacements::default());
 }
 
-/// Rewrites a function whose products have been contracted, and what stands in the place of its instructions. In this
-/// order, since an assembler contracts within the blocks that the code has at first.
+/// Rewrites a contracted function and its replacements. Contraction comes first, because an assembler
+/// contracts within the original blocks.
 pub fn rewrite_contracted(source: &mut Arc<Function>, replacements: &mut Replacements) {
     let gone = rewrite_with(source, replacements);
     for (position, mut instructions) in std::mem::take(replacements) {
@@ -40,10 +41,10 @@ pub fn rewrite_contracted(source: &mut Arc<Function>, replacements: &mut Replace
     }
 }
 
-/// Instructions that a function has lost.
+/// Removed instructions of a function.
 #[derive(Debug, Default)]
 struct Gone {
-    /// By position before the loss: lost instructions ahead of it. Empty if none is lost.
+    /// For each original position, the number of removed instructions before it. Empty if none is removed.
     before: Vec<u32>,
 }
 
@@ -59,13 +60,13 @@ impl Gone {
         Gone { before: if lost > 0 { before } else { Vec::new() } }
     }
 
-    /// Lost instructions ahead of a position.
+    /// Number of removed instructions before a position.
     fn before(&self, position: usize) -> usize {
         self.before.get(position).map_or(0, |before| *before as usize)
     }
 }
 
-/// The answer is which instructions the function has no more.
+/// Rewrites the function and returns the removed instructions.
 fn rewrite_with(source: &mut Arc<Function>, replacements: &Replacements) -> Gone {
     if !source.instructions.iter().any(|i| i.op == Op::Control(Control::bra)) {
         return Gone::default();
@@ -75,7 +76,7 @@ fn rewrite_with(source: &mut Arc<Function>, replacements: &Replacements) -> Gone
     guard_short_stretches(function, replacements)
 }
 
-/// The target of a branch to one place.
+/// Target of a branch with a single target.
 fn target(i: &Instruction) -> Option<usize> {
     match (i.op, i.operands.first()) {
         (Op::Control(Control::bra), Some(Operand::Label(target))) => Some(target.0 as usize),
@@ -126,7 +127,7 @@ fn guard_short_stretches(function: &mut Function, replacements: &Replacements) -
     lost
 }
 
-/// By position: how many branches of the function lead there.
+/// For each position, the number of branches to it.
 fn entries(function: &Function) -> Vec<u32> {
     let mut entries = vec![0; function.instructions.len() + 1];
     for label in function.instructions.iter().flat_map(labels) {
@@ -154,7 +155,7 @@ fn is_short(function: &Function, stretch: &Range<usize>, lengths: &Lengths) -> b
     lengths.of_block(stretch.start) <= if waits_long { LONGEST_WITH_LOAD } else { LONGEST }
 }
 
-/// Does an access stay within the SM?
+/// True if an access stays within the SM.
 fn is_near(i: &Instruction) -> bool {
     i.modifiers().any(|of| {
         matches!(
@@ -164,7 +165,7 @@ fn is_near(i: &Instruction) -> bool {
     })
 }
 
-/// How many machine instructions the basic blocks become before any is rewritten.
+/// Machine instructions of the basic blocks before rewriting.
 struct Lengths {
     flow: ControlFlow,
     by_block: Vec<usize>,
@@ -186,8 +187,8 @@ impl Lengths {
     }
 }
 
-/// Machine instructions of a stretch; nothing guards one that may go to a slow path. Constants are not counted that are put into
-/// registers first.
+/// Machine instructions of a stretch. Instructions with a slow path cannot be guarded. Constants that are
+/// first put into registers are not counted.
 fn length(nodes: &[Node]) -> usize {
     let reads = |node: &Node| node.reads().next().is_some();
     if nodes.iter().any(|node| node.class == OperationClass::Branch && reads(node)) {
@@ -204,7 +205,7 @@ fn labels(i: &Instruction) -> impl Iterator<Item = InstructionIndex> + '_ {
     })
 }
 
-/// Takes instructions out; labels move along.
+/// Removes instructions and adjusts labels.
 fn remove(function: &mut Function, is_gone: &[bool], gone: &Gone) {
     if gone.before.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The order of the nodes within each basic block: long waits early, as long as there are registers.
+//! Instruction scheduling within basic blocks: long latencies first, as long as registers last.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,8 @@ use super::fold::Folds;
 use super::live::{Kind as _, Live, OfWords, live_out};
 use super::values::Values;
 
-/// Orders the nodes of all blocks. With `room` registers in use, what ends values comes before what makes new ones.
+/// Orders the nodes of all blocks. From `room` live registers on, nodes that end values precede nodes that
+/// define values.
 pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds, room: usize) {
     let live_out = live_out::<OfWords>(code, flow);
     let mut wanted = Live::new(OfWords::count(code));
@@ -25,7 +26,7 @@ pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>,
     }
 }
 
-/// Cycles until a result can be used, roughly: measured ones for arithmetic, a first guess for memory.
+/// Approximate latency in cycles: measured for arithmetic, a first guess for memory.
 fn latency(node: &Node) -> u32 {
     use OperationClass as C;
     match node.kind {
@@ -51,17 +52,17 @@ fn latency(node: &Node) -> u32 {
 struct Scheduler<'n> {
     nodes: &'n [Node],
     dependences: Dependences,
-    /// Cycles from the start of a node to the end of the block, at least.
+    /// Minimum cycles from the start of each node to the end of the block.
     height: Vec<u32>,
-    /// Cycle in which each can be issued.
+    /// Cycle in which each node can issue.
     ready_at: Vec<u32>,
-    /// What waits for nothing more.
+    /// Nodes without outstanding dependences.
     ready: Vec<u32>,
-    /// Without a machine instruction of their own and not placed: they come with what waits for them.
+    /// Unplaced nodes without a machine instruction, which are placed with a node that depends on them.
     idle: Vec<bool>,
     earlier: Vec<Vec<u32>>,
     order: Vec<u32>,
-    /// Reads of each register that are still to come in the block.
+    /// Remaining reads of each register in the block.
     reads_left: rustc_hash::FxHashMap<u32, u32>,
     live: rustc_hash::FxHashSet<u32>,
     live_out: &'n Live,
@@ -133,7 +134,7 @@ impl<'n> Scheduler<'n> {
             self.finish(chosen, cycle + latency(&self.nodes[chosen as usize]));
             cycle += 1;
         }
-        // What nothing in the block waits for comes before the end.
+        // Nodes on which nothing in the block depends precede its end.
         let terminator = self.order.pop_if(|at| Some(*at) == last);
         for at in 0..self.nodes.len() as u32 {
             if self.idle[at as usize] {
@@ -144,14 +145,14 @@ impl<'n> Scheduler<'n> {
         self.order
     }
 
-    /// The node that ends the block.
+    /// Node that ends the block.
     fn terminator(&self) -> Option<u32> {
         let last = self.nodes.len().checked_sub(1)?;
         let ends = matches!(self.nodes[last].class, OperationClass::Branch | OperationClass::Exit);
         (ends && self.nodes[last].effect.is_some()).then_some(last as u32)
     }
 
-    /// Nothing keeps the node any longer.
+    /// Marks a node as ready.
     fn release(&mut self, at: u32) {
         if self.nodes[at as usize].kind == Kind::Machine {
             self.ready.push(at);
@@ -174,7 +175,7 @@ impl<'n> Scheduler<'n> {
         }
     }
 
-    /// Puts a node at the end of the order, behind those that come with it.
+    /// Appends a node to the order, after the nodes that must accompany it.
     fn place(&mut self, at: u32) {
         let mut first: Vec<u32> = std::mem::take(&mut self.earlier[at as usize]);
         first.sort_unstable();
@@ -196,7 +197,7 @@ impl<'n> Scheduler<'n> {
         self.live.extend(node.destination.iter());
     }
 
-    /// Registers that the node takes, less those that it frees.
+    /// Registers that the node defines, minus those that it frees.
     fn growth(&self, at: u32) -> i32 {
         let node = &self.nodes[at as usize];
         let ends = |word: &u32| self.reads_left.get(word) == Some(&1) && !self.live_out.has(*word);

@@ -1,5 +1,4 @@
-//! Where the registers of a function are written and read, and which values an instruction may take in the place of
-//! a register.
+//! Definitions and uses of a function's registers, and values that can replace registers.
 
 use warp_stream::CacheOperator;
 
@@ -18,30 +17,30 @@ const MODULE_LEVEL: u32 = 1 << 31;
 /// A value that needs no register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constant {
-    /// These bits.
+    /// Bits.
     Bits(u64),
-    /// The address of a variable in shared or local memory, which is known when the code is assembled.
+    /// Address of a variable in shared or local memory, known at assembly.
     Place(u32),
-    /// A place in a constant bank: a parameter of the kernel, an address that is known when the kernel is loaded.
+    /// Location in a constant bank: a kernel parameter, or an address known at load time.
     Bank,
 }
 
-/// Writes and reads of the registers.
+/// Definitions and uses of registers.
 #[derive(Debug)]
 pub(super) struct Values<'f> {
     function: &'f Function,
     block_of: Vec<u32>,
     /// Instructions that write each register.
     definitions: Vec<Vec<u32>>,
-    /// Instructions that read each register, each once.
+    /// Instructions that read each register, without duplicates.
     uses: Vec<Vec<u32>>,
-    /// Written once, without a guard, before all that read it.
+    /// True for a register with one unguarded definition that precedes all reads.
     single: Vec<bool>,
     constants: Vec<Option<Constant>>,
-    /// What a register stands for that only contraction has made: an operand whose sign is changed.
+    /// Operands whose negation contraction has put into a register.
     negatives: Vec<(RegisterId, Operand)>,
     gone: Vec<bool>,
-    /// By register: its value may come when the access to memory is performed, not when it is issued.
+    /// True for registers whose value may arrive when a memory access is performed, instead of at issue.
     deferred: Vec<bool>,
 }
 
@@ -94,7 +93,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// Registers that an instruction reads, where contraction has been.
+    /// Registers that an instruction reads, with contraction applied.
     pub(super) fn reads(&self, i: &Instruction) -> Vec<RegisterId> {
         let mut registers = reads(i);
         for register in &mut registers {
@@ -116,7 +115,7 @@ impl<'f> Values<'f> {
             })
     }
 
-    /// Is the register read by instructions of the same block only that have the same guard as the one that writes it?
+    /// True if only instructions of the same block and guard as the definition read the register.
     fn is_within_guard(&self, register: usize, definition: u32, guard: Guard) -> bool {
         let block = self.block(definition);
         let mut last = definition;
@@ -129,7 +128,7 @@ impl<'f> Values<'f> {
     }
 
     fn find_constants(&mut self) {
-        // In the order of the code a definition comes before what copies it, loops aside.
+        // In code order, a definition precedes its copies, except in loops.
         for (position, i) in self.function.instructions.iter().enumerate() {
             for register in writes(i) {
                 if self.single.get(register.0 as usize) == Some(&true) && !self.gone[position] {
@@ -140,8 +139,8 @@ impl<'f> Values<'f> {
     }
 
     fn find_deferred(&mut self) {
-        // Whatever is made of such a value without a machine instruction of its own is one, too. A second pass finds
-        // those that come around a loop.
+        // Values derived without a machine instruction are deferred too. A second pass finds those of
+        // loops.
         for i in self.function.instructions.iter().chain(&self.function.instructions) {
             let is_ordered = i.op.line().effect == Effect::Load && cache(i) == CacheOperator::Coherent;
             let reads_deferred = || reads(i).iter().any(|register| self.is_deferred(*register));
@@ -153,7 +152,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// May its value come later than the machine instruction that writes it is issued?
+    /// True if the value may arrive after the issue of the machine instruction that writes it.
     pub(super) fn is_deferred(&self, register: RegisterId) -> bool {
         self.deferred.get(register.0 as usize).copied().unwrap_or(false)
     }
@@ -162,7 +161,7 @@ impl<'f> Values<'f> {
         match i.op {
             Op::Memory(Memory::mov) => match i.operands.get(1)? {
                 Operand::Special(special) => is_in_bank(*special).then_some(Constant::Bank),
-                // Of a module's variables only those in shared memory have addresses of 32 bits.
+                // Among a module's variables, only those in shared memory have 32-bit addresses.
                 Operand::Address { base: AddressBase::External(of), .. }
                     if i.last_type().is_some_and(|ty| ty.bits() == 32) =>
                 {
@@ -189,7 +188,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// What an instruction computes from constants alone.
+    /// Result of an instruction with only constant sources.
     fn computed(&self, i: &Instruction) -> Option<Constant> {
         let known = |operand: &Operand| match self.constant(operand) {
             Some(Constant::Bits(bits)) => Some(bits),
@@ -199,7 +198,7 @@ impl<'f> Values<'f> {
         evaluate(i, &operands?).map(Constant::Bits)
     }
 
-    /// The constant that an operand is.
+    /// Constant value of an operand.
     pub(super) fn constant(&self, operand: &Operand) -> Option<Constant> {
         match self.behind_negative(operand) {
             Operand::Immediate(bits) => Some(Constant::Bits(*bits)),
@@ -216,7 +215,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The operand whose negative this register is, if contraction made it; else the operand itself.
+    /// Operand whose negation contraction has put into this register; else the operand itself.
     pub(super) fn behind_negative<'o>(&'o self, operand: &'o Operand) -> &'o Operand {
         let Operand::Register(register) = operand else { return operand };
         let made = self.negatives.binary_search_by_key(register, |(register, _)| *register);
@@ -236,12 +235,12 @@ impl<'f> Values<'f> {
         self.block_of.get(position as usize).copied().unwrap_or(0)
     }
 
-    /// Contraction has taken it out.
+    /// True if contraction has removed the instruction.
     pub(super) fn is_gone(&self, position: u32) -> bool {
         self.gone.get(position as usize).copied().unwrap_or(false)
     }
 
-    /// The one instruction that writes a register, where all reads see it.
+    /// Single definition of a register that all reads see.
     pub(super) fn single_definition(&self, register: RegisterId) -> Option<u32> {
         let register = register.0 as usize;
         (*self.single.get(register)?).then(|| self.definitions[register].first().copied()).flatten()
@@ -251,7 +250,7 @@ impl<'f> Values<'f> {
         self.uses.get(register.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Does this register hold at `reader` what it held at `from`, which dominates it?
+    /// True if the register has the same value at `reader` as at `from`, which dominates it.
     pub(super) fn is_stable(&self, register: RegisterId, from: u32, reader: u32) -> bool {
         if self.single_definition(register).is_some() {
             return true;
@@ -282,7 +281,7 @@ fn block_numbers(flow: &ControlFlow, instructions: usize) -> Vec<u32> {
     (0..instructions).map(number).collect()
 }
 
-/// Sizes of grid and CTA lie with the parameters; everything else is read from a register of its own.
+/// True for sizes of grid and CTA, which lie with the parameters; others are read from special registers.
 fn is_in_bank(special: SpecialRegister) -> bool {
     use SpecialRegister as S;
     matches!(special, S::NtidX | S::NtidY | S::NtidZ | S::NctaidX | S::NctaidY | S::NctaidZ)

@@ -1,4 +1,4 @@
-//! Comments become blanks before the grammar sees the text, so that it need not look for them between any two words.
+//! Blanking of comments, so that the grammar need not allow them between any two words.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 pub fn blank_comments(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut blanked = String::new();
-    // Everything before this offset is in `blanked`.
+    // Bytes before this offset are in `blanked`.
     let mut copied = 0;
     let mut at = 0;
     while let Some(found) =
@@ -34,7 +34,7 @@ pub fn blank_comments(text: &str) -> Cow<'_, str> {
     Cow::Owned(blanked)
 }
 
-/// Bytes of the string that `text` begins with, quotes and all.
+/// Bytes of the string at the start of `text`, including quotes.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn slashes_in_strings_and_divisions_stay() {
+    fn slashes_in_strings_and_divisions_are_kept() {
         let text = r#".pragma "a // \" /* b"; 4 / 2"#;
         assert_eq!(blank_comments(text), text);
     }

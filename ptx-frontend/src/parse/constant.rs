@@ -1,6 +1,6 @@
-//! Literals and constant expressions (manual section 4.5).
+//! Literals and constant expressions (PTX manual 4.5).
 
-/// A constant's value.
+/// Value of a constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Constant {
     /// `.s64`.
@@ -9,12 +9,12 @@ pub enum Constant {
     Unsigned(u64),
     /// `.f64`.
     Double(f64),
-    /// `0f…`: the exact bits of a single-precision number, outside of expressions only.
+    /// `0f…`: exact bits of a single, only outside of expressions.
     Single(u32),
 }
 
 impl Constant {
-    /// The 64 bits of an integer constant.
+    /// 64 bits of an integer constant.
     pub fn integer_bits(self) -> Option<u64> {
         match self {
             Constant::Signed(value) => Some(value.cast_unsigned()),
@@ -23,7 +23,7 @@ impl Constant {
         }
     }
 
-    /// The value of a floating-point constant.
+    /// Value of a floating-point constant.
     pub fn float(self) -> Option<f64> {
         match self {
             Constant::Double(value) => Some(value),
@@ -32,7 +32,7 @@ impl Constant {
         }
     }
 
-    /// Does the constant count as true?
+    /// True if the constant counts as true.
     fn holds(self) -> bool {
         match self {
             Constant::Double(value) => value != 0.0,
@@ -42,41 +42,41 @@ impl Constant {
     }
 }
 
-/// Why a constant has no value.
+/// Reason for which a constant has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConstantError {
-    /// Not a number as PTX writes them.
+    /// Malformed number.
     #[error("malformed number (integers: 12, 0x1F, 0b101, 017; floats: 1.5, 0f3F800000, 0d3FF0000000000000)")]
     BadLiteral,
-    /// An integer that needs more than 64 bits.
+    /// Integer beyond 64 bits.
     #[error("the number does not fit into 64 bits")]
     TooLarge,
     /// `/` or `%` by zero.
     #[error("division by zero in a constant expression")]
     DivisionByZero,
-    /// An integer operator on a floating-point number.
+    /// Integer operator on a floating-point number.
     #[error("the operator does not apply to floating-point constants")]
     NotForFloats,
-    /// The terms and operators do not make an expression.
+    /// Terms and operators that form no expression.
     #[error("malformed constant expression")]
     Malformed,
-    /// Too many `?` inside each other.
+    /// Too deeply nested `?` operators.
     #[error("constant expression nested too deeply")]
     TooDeep,
 }
 
-/// An operator or term of an expression, in the order of the text.
+/// Operator or term of an expression, in text order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Item<'a> {
     /// A prefix operator, as written.
     Unary(&'a str),
     /// An infix operator, as written.
     Operator(&'a str),
-    /// A number or the value of a part in parentheses.
+    /// Number, or value of a parenthesised part.
     Value(Constant),
 }
 
-/// The value of a literal.
+/// Value of a literal.
 pub fn literal(text: &str) -> Result<Constant, ConstantError> {
     let prefix = text.get(..2).unwrap_or("");
     let rest = text.get(2..).unwrap_or("");
@@ -112,7 +112,7 @@ fn integer(digits: &str, radix: u32) -> Result<Constant, ConstantError> {
     })
 }
 
-/// The value of an expression.
+/// Value of an expression.
 pub fn evaluate(items: &[Item<'_>]) -> Result<Constant, ConstantError> {
     let mut evaluation = Evaluation { items, at: 0, depth: 0 };
     let value = evaluation.expression(TERNARY)?;
@@ -122,7 +122,7 @@ pub fn evaluate(items: &[Item<'_>]) -> Result<Constant, ConstantError> {
 const TERNARY: u8 = 1;
 const DEEPEST: u32 = 64;
 
-/// How tightly an infix operator binds.
+/// Precedence of an infix operator.
 fn precedence(operator: &str) -> Option<u8> {
     Some(match operator {
         "?" => TERNARY,
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn division_by_zero_and_endless_choices_are_errors() {
+    fn division_by_zero_and_deep_choices_are_errors() {
         assert_eq!(
             evaluate(&[number("1"), Item::Operator("%"), number("0")]),
             Err(ConstantError::DivisionByZero)

@@ -1,4 +1,4 @@
-//! The pest grammar and the tree made from its answers.
+//! Pest grammar, and conversion of its output to a syntax tree.
 
 use pest::Parser;
 use pest::error::{ErrorVariant, InputLocation};
@@ -11,48 +11,48 @@ use super::tree::{
 };
 use crate::source::narrow;
 
-// The derive makes a public enum without documentation of its variants.
+// The derive macro generates a public enum without documentation of its variants.
 #[allow(missing_docs)]
 mod generated {
-    /// The parser that pest makes from the grammar file.
+    /// Parser that pest generates from the grammar file.
     #[derive(pest_derive::Parser)]
     #[grammar = "parse/ptx.pest"]
     pub(super) struct Ptx;
 }
 use generated::{Ptx, Rule};
 
-/// Parentheses, brackets and braces within each other; deeper text is refused.
+/// Maximum nesting of parentheses, brackets and braces.
 pub const DEEPEST: u32 = 64;
 
-/// Text that has not the shape of PTX.
+/// Syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
-    /// Something else should stand here.
+    /// Unexpected text.
     #[error("expected {expected}")]
     Unexpected {
-        /// Where.
+        /// Position.
         at: u32,
-        /// What the grammar would take.
+        /// Text that the grammar would accept.
         expected: String,
     },
     /// Nesting beyond [`DEEPEST`].
     #[error("braces, brackets and parentheses nested more than {DEEPEST} deep")]
     TooDeep {
-        /// Where the limit is passed.
+        /// Position at which the limit is exceeded.
         at: u32,
     },
-    /// A constant without a value.
+    /// Constant without a value.
     #[error("{error}")]
     Constant {
-        /// Where it begins.
+        /// Position of the constant.
         at: u32,
-        /// Why.
+        /// Cause.
         error: ConstantError,
     },
 }
 
 impl SyntaxError {
-    /// Byte offset of the place.
+    /// Byte offset of the error.
     pub fn at(&self) -> u32 {
         match self {
             SyntaxError::Unexpected { at, .. }
@@ -64,8 +64,8 @@ impl SyntaxError {
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
-/// Parses a function's body: the text between its braces, without comments ([`super::comment`]), which begins at
-/// byte `base` of the module.
+/// Parses a function's body: the text between its braces, without comments ([`super::comment`]), from byte
+/// `base` of the module.
 pub fn body(text: &str, base: u32) -> Result<Vec<Statement<'_>>> {
     let reader = Reader { base };
     let pair = reader.parse(Rule::body, text)?;
@@ -76,7 +76,7 @@ pub fn body(text: &str, base: u32) -> Result<Vec<Statement<'_>>> {
     Ok(statements)
 }
 
-/// Parses a function up to its body.
+/// Parses a function header up to its body.
 pub fn header(text: &str, base: u32) -> Result<Header<'_>> {
     let reader = Reader { base };
     reader.header(reader.parse(Rule::header, text)?)
@@ -94,32 +94,32 @@ pub fn variable_next(text: &str, base: u32) -> Result<Vec<Declarator<'_>>> {
     Ok(reader.declaration(reader.parse(Rule::variable_next, text)?)?.declarators)
 }
 
-/// One value of an initialiser.
+/// A value of an initialiser.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Initial<'a> {
     /// A number.
     Constant(Constant),
     /// An address, or some bytes of one.
     Address {
-        /// `0xFF00(…)`: the bytes meant.
+        /// Mask of the bytes in `0xFF00(…)`.
         mask: Option<u64>,
-        /// The variable or function.
+        /// Variable or function.
         name: Word<'a>,
-        /// `generic(name)`.
+        /// True for `generic(name)`.
         generic: bool,
         /// Bytes added.
         offset: i64,
     },
 }
 
-/// Parses one value of an initialiser.
+/// Parses a value of an initialiser.
 pub fn initial(text: &str, base: u32) -> Result<Initial<'_>> {
     let reader = Reader { base };
     reader.initial(reader.parse(Rule::initial, text)?)
 }
 
 struct Reader {
-    /// Offset of the parsed text within the module.
+    /// Offset of the parsed text in the module.
     base: u32,
 }
 
@@ -130,7 +130,7 @@ impl Reader {
         pairs.next().ok_or_else(|| SyntaxError::Unexpected { at: self.base, expected: "text".to_owned() })
     }
 
-    /// The parser's stack grows with nesting, so nesting is limited before it runs.
+    /// Limits the nesting before the parser runs, because its stack grows with nesting.
     fn check_depth(&self, text: &str) -> Result<()> {
         let mut depth = 0u32;
         for (at, byte) in text.bytes().enumerate() {
@@ -186,7 +186,7 @@ impl Reader {
             Rule::call_targets => {
                 Statement::CallTargets(pair.into_inner().map(|name| self.word(&name)).collect())
             }
-            // `.file`, `.pragma`, `.section`, the end: nothing that runs.
+            // `.file`, `.pragma`, `.section`, and the end produce no code.
             _ => return Ok(None),
         }))
     }
@@ -258,7 +258,7 @@ impl Reader {
         Ok(reference)
     }
 
-    /// `+ a - b`: the value with a zero before it.
+    /// `+ a - b`: value of the expression with a preceding zero.
     fn offset(&self, pair: Pair<'_, Rule>) -> Result<i64> {
         let at = self.at(&pair);
         let mut items = vec![Item::Value(Constant::Signed(0))];
@@ -443,7 +443,7 @@ fn integer(at: u32, value: Constant) -> Result<i64> {
     bits.ok_or(SyntaxError::Constant { at, error: ConstantError::NotForFloats })
 }
 
-/// What the grammar would take, in the manual's words, each named once.
+/// Text that the grammar would accept, in the manual's words, without duplicates.
 fn expectation(rules: &[Rule]) -> String {
     let mut words: Vec<&str> = rules.iter().map(|rule| rule_name(*rule)).collect();
     words.sort_unstable();
@@ -490,7 +490,7 @@ fn rule_name(rule: Rule) -> &'static str {
         _ => "something else",
     }
 }
-/// The three numbers at the start of a directive: file, line and column.
+/// The first three numbers of a directive: file, line and column.
 fn source_place(pair: Pair<'_, Rule>) -> SourcePlace {
     let mut numbers = pair.into_inner().map(|number| number.as_str().parse().unwrap_or(0));
     let mut next = || numbers.next().unwrap_or(0);

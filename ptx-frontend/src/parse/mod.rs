@@ -1,4 +1,4 @@
-//! From PTX text to a syntax tree: a fast outline of the module, then the pest grammar on single functions.
+//! Parsing: a fast outline of the module, then the pest grammar on single functions.
 
 pub mod comment;
 pub mod constant;

@@ -1,8 +1,8 @@
-//! A fast scan of a module into its top-level items: nothing inside a function is parsed.
+//! Fast scan of a module into its top-level items, without parsing functions.
 //!
-//! The scan is one pass over the bytes, so that a module of megabytes with thousands of kernels opens in milliseconds.
-//! It knows comments, strings and nested braces, and ends each item where the manual's module-scope syntax does
-//! (manual sections 4.3 and 11).
+//! The scan is one pass over the bytes, so a module of megabytes with thousands of kernels opens in
+//! milliseconds. The scanner knows comments, strings and nested braces, and ends each item according to the
+//! manual's module-scope syntax (PTX manual 4.3 and 11).
 
 use crate::ir::Linkage;
 use crate::source::Span;
@@ -14,11 +14,11 @@ pub struct FunctionItem {
     pub kind: FunctionKind,
     /// Linkage.
     pub linkage: Linkage,
-    /// The name.
+    /// Name.
     pub name: Span,
-    /// From the first directive up to the body or the closing semicolon.
+    /// Header, from the first directive up to the body or the closing semicolon.
     pub header: Span,
-    /// Between the braces, without them; `None` for a declaration.
+    /// Body between the braces, without them; `None` for a declaration.
     pub body: Option<Span>,
 }
 
@@ -31,62 +31,62 @@ pub enum FunctionKind {
     Device,
 }
 
-/// What a module holds, in the order of the text.
+/// Top-level items of a module, in text order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outline {
     /// `.version`: major and minor.
     pub version: Option<(u32, u32)>,
-    /// `.target`: the list after it, such as `sm_70, debug`.
+    /// List after `.target`, such as `sm_70, debug`.
     pub target: Option<Span>,
     /// `.address_size`.
     pub address_size: Option<u32>,
-    /// Functions, declared or defined.
+    /// Declared and defined functions.
     pub functions: Vec<FunctionItem>,
-    /// Declarations of variables, with their closing semicolon left out.
+    /// Variable declarations, without the closing semicolon.
     pub variables: Vec<Span>,
     /// `.file` directives.
     pub files: Vec<Span>,
-    /// `.alias a, b` directives, semicolon left out.
+    /// `.alias a, b` directives, without the semicolon.
     pub aliases: Vec<Span>,
-    /// `.pragma` directives, semicolon left out.
+    /// `.pragma` directives, without the semicolon.
     pub pragmas: Vec<Span>,
 }
 
-/// The text cannot be taken apart into top-level items.
+/// Reason for which a text cannot be split into top-level items.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OutlineError {
-    /// A comment, string, parenthesis or brace is not closed.
+    /// Unclosed comment, string, parenthesis or brace.
     #[error("{what} is not closed")]
     NotClosed {
-        /// Where it opens.
+        /// Position of the opening.
         at: u32,
-        /// What it is.
+        /// Kind of the construct.
         what: &'static str,
     },
-    /// Something that cannot begin a directive.
-    #[error("`{text}` where a directive (`.version`, `.entry`, `.global` …) should begin")]
+    /// Text that cannot begin a directive.
+    #[error("expected a directive (`.version`, `.entry`, `.global` …), found `{text}`")]
     NotADirective {
-        /// Where.
+        /// Position.
         at: u32,
-        /// The word found.
+        /// Word found.
         text: String,
     },
-    /// A function header without a name.
-    #[error("a function without a name")]
+    /// Function header without a name.
+    #[error("the function has no name")]
     NoName {
-        /// Where the header begins.
+        /// Position of the header.
         at: u32,
     },
     /// `.version` without a number.
-    #[error("`.version` needs a number such as 7.0")]
+    #[error("`.version` requires a number such as 7.0")]
     BadVersion {
-        /// Where.
+        /// Position.
         at: u32,
     },
 }
 
 impl OutlineError {
-    /// Byte offset of the place.
+    /// Byte offset of the error.
     pub fn at(&self) -> u32 {
         match self {
             OutlineError::NotClosed { at, .. }
@@ -98,7 +98,7 @@ impl OutlineError {
 }
 
 impl Outline {
-    /// Scans a module's text.
+    /// Scans the text of a module.
     pub fn of(text: &str) -> Result<Outline, OutlineError> {
         let mut scanner = Scanner { bytes: text.as_bytes(), at: 0 };
         let mut outline = Outline::default();
@@ -122,7 +122,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
 }
 
-/// Directives that begin an item of their own. Compilers of CUDA 2 to 4 put no semicolon behind a function's prototype.
+/// Directives that begin an item. Compilers of CUDA 2 to 4 write no semicolon after a function's prototype.
 const BEGINS_ITEM: [&[u8]; 18] = [
     b".version",
     b".target",
@@ -144,7 +144,7 @@ const BEGINS_ITEM: [&[u8]; 18] = [
     b".tex",
 ];
 
-/// Bytes at which the scan over a body or initialiser must look closer.
+/// Bytes at which the scan of a body or initialiser must look closer.
 const NOTABLE: [bool; 256] = {
     let mut table = [false; 256];
     let mut i = 0;
@@ -223,7 +223,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Stands on `{`; skips to behind the matching `}`.
+    /// Skips from `{` past the matching `}`.
     fn skip_braces(&mut self) -> Result<(), OutlineError> {
         let start = self.at;
         let mut depth = 0usize;
@@ -249,7 +249,7 @@ impl Scanner<'_> {
         Err(self.not_closed(start, "`{`"))
     }
 
-    /// Stands on `(`; skips to behind the matching `)`.
+    /// Skips from `(` past the matching `)`.
     fn skip_parentheses(&mut self) -> Result<(), OutlineError> {
         let start = self.at;
         let mut depth = 0usize;
@@ -279,7 +279,7 @@ impl Scanner<'_> {
         self.peek()
     }
 
-    /// Skips to the `;` outside of braces, which is left standing. The end of the text serves too.
+    /// Skips up to the `;` outside of braces, or to the end of the text.
     fn skip_to_semicolon(&mut self) -> Result<(), OutlineError> {
         while let Some(byte) = self.next_notable() {
             match byte {
@@ -350,7 +350,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// From `start` up to the semicolon, which is skipped.
+    /// Text from `start` up to the semicolon, which is skipped.
     fn statement(&mut self, start: usize) -> Result<Span, OutlineError> {
         self.skip_to_semicolon()?;
         let span = Span::new(start, self.at);
@@ -372,7 +372,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `a, b, c` without a closing mark.
+    /// Text of `a, b, c` without a closing mark.
     fn list(&mut self) -> Result<Span, OutlineError> {
         self.skip_blank()?;
         let start = self.at;
@@ -388,7 +388,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Behind `.file`: a number, a string, perhaps `, number, number`.
+    /// Skips the rest of `.file`: a number, a string, optionally `, number, number`.
     fn file(&mut self) -> Result<(), OutlineError> {
         self.skip_blank()?;
         self.word();
@@ -409,7 +409,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// A function or variable, linkage first.
+    /// Scans a function or variable, after its linkage.
     fn declaration(&mut self, text: &str, outline: &mut Outline) -> Result<(), OutlineError> {
         let start = self.at;
         let mut linkage = Linkage::Internal;
@@ -439,7 +439,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Behind `.entry` or `.func`: attributes, results, name, parameters, performance directives, body.
+    /// Scans the rest of `.entry` or `.func`: attributes, results, name, parameters, performance
+    /// directives, body.
     fn function(
         &mut self,
         start: usize,
@@ -540,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_module_without_items() {
+    fn empty_text_is_an_empty_module() {
         assert_eq!(Outline::of(" \n// only a comment"), Ok(Outline::default()));
         assert_eq!(Outline::of(".version 7.0\n\0\0\0").unwrap().version, Some((7, 0)));
     }

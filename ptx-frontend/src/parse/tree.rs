@@ -1,43 +1,43 @@
-//! The syntax tree of a function: the shape of the text with nothing looked up yet.
+//! Syntax tree of a function, before any lookup of names.
 //!
-//! Everything borrows from the module's text; `at` is a byte offset into it.
+//! All text is borrowed from the module; `at` is a byte offset in it.
 
 use super::constant::Constant;
 
-/// A piece of text and where it begins.
+/// A piece of text and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
-    /// The characters.
+    /// Characters.
     pub text: &'a str,
-    /// Byte offset into the module.
+    /// Byte offset in the module.
     pub at: u32,
 }
 
-/// A name in operand position, with what hangs on it: `%r1`, `%tid.x`, `table+8`, `table[3]`.
+/// A name in operand position, with its suffixes: `%r1`, `%tid.x`, `table+8`, `table[3]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference<'a> {
-    /// The name.
+    /// Name.
     pub name: Word<'a>,
     /// `x` of `%v.x`, without the dot.
     pub selector: Option<&'a str>,
-    /// `[n]`: elements from the start.
+    /// `[n]`: index of an element.
     pub index: Option<i64>,
-    /// `+n` or `-n`: bytes.
+    /// `+n` or `-n`: offset in bytes.
     pub offset: Option<i64>,
 }
 
 /// An operand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operand<'a> {
-    /// What it is.
+    /// Kind.
     pub kind: OperandKind<'a>,
-    /// Where it begins.
+    /// Position.
     pub at: u32,
-    /// It stands after a bar (`d|p`).
+    /// True after a bar (`d|p`).
     pub after_bar: bool,
 }
 
-/// The shapes an operand can have.
+/// Kind of an operand.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OperandKind<'a> {
     /// A name.
@@ -59,20 +59,20 @@ pub enum OperandKind<'a> {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction<'a> {
-    /// Guard: the predicate and whether it is negated.
+    /// Guard: predicate, and whether it is negated.
     pub guard: Option<(Word<'a>, bool)>,
-    /// Opcode with its modifiers, dots and all.
+    /// Opcode with its modifiers, including dots.
     pub opcode: Word<'a>,
     /// Operands in order.
     pub operands: Vec<Operand<'a>>,
 }
 
-/// One declared name.
+/// A declared name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declarator<'a> {
-    /// The name.
+    /// Name.
     pub name: Word<'a>,
-    /// `<n>`: stands for `name0` … `name(n-1)`.
+    /// `<n>`: declares `name0` … `name(n-1)`.
     pub count: Option<u64>,
     /// `[n]` or `[]`, outermost first.
     pub dimensions: Vec<Option<u64>>,
@@ -80,7 +80,7 @@ pub struct Declarator<'a> {
     pub initialiser: Option<Word<'a>>,
 }
 
-/// What stands before the names of a declaration.
+/// Specifiers before the names of a declaration.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Specifiers<'a> {
     /// Dotted words in order: linkage, space, vector length, type, `.ptr` and its space.
@@ -94,13 +94,13 @@ pub struct Specifiers<'a> {
 /// A declaration of registers or variables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration<'a> {
-    /// What comes first.
+    /// Specifiers.
     pub specifiers: Specifiers<'a>,
-    /// The names.
+    /// Declared names.
     pub declarators: Vec<Declarator<'a>>,
 }
 
-/// A parameter of a function or prototype; its name may be missing.
+/// Parameter of a function or prototype, possibly unnamed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formal<'a> {
     /// Space and type.
@@ -114,24 +114,24 @@ pub struct Formal<'a> {
 pub struct Performance<'a> {
     /// The directive, with its dot.
     pub name: Word<'a>,
-    /// Its numbers.
+    /// Numbers.
     pub values: Vec<u64>,
 }
 
-/// Results, parameters and properties: of a function, or of a `.callprototype`.
+/// Results, parameters and properties of a function or of a `.callprototype`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header<'a> {
-    /// The name; `_` in prototypes.
+    /// Name; `_` in prototypes.
     pub name: Word<'a>,
     /// Results.
     pub returns: Vec<Formal<'a>>,
     /// Parameters.
     pub parameters: Vec<Formal<'a>>,
-    /// Performance directives, `.noreturn` among them.
+    /// Performance directives, including `.noreturn`.
     pub performance: Vec<Performance<'a>>,
 }
 
-/// A place of the program's source, as `.loc` gives it.
+/// A position in the program's source, from `.loc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SourcePlace {
     /// Number of the `.file` directive.
@@ -155,17 +155,17 @@ pub enum Statement<'a> {
     Instruction(Instruction<'a>),
     /// A declaration.
     Declaration(Declaration<'a>),
-    /// `.loc`: a place of the source.
+    /// `.loc`: a position in the source.
     Location {
-        /// The place.
+        /// Position.
         at: SourcePlace,
-        /// The call that was replaced by the function that the place is in, for inlined functions.
+        /// For inlined functions, the replaced call that contains the position.
         inlined_at: Option<SourcePlace>,
     },
-    /// `.callprototype`, named by the label before it.
+    /// `.callprototype`, named by the preceding label.
     Prototype(Header<'a>),
-    /// `.branchtargets`, named by the label before it.
+    /// `.branchtargets`, named by the preceding label.
     BranchTargets(Vec<Word<'a>>),
-    /// `.calltargets`, named by the label before it.
+    /// `.calltargets`, named by the preceding label.
     CallTargets(Vec<Word<'a>>),
 }

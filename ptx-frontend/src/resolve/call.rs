@@ -1,4 +1,4 @@
-//! Operands of calls: the values passed and the places of results.
+//! Operands of calls: passed values and results.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::isa::{OperandSyntax, OperandType, ScalarType};
 use crate::parse::tree::{self, OperandKind, Reference, Statement};
 
 impl<'a> Resolver<'a> {
-    /// Parameters and results of the function that a call names, or of the prototype it calls a register by.
+    /// Prototype of the called function, or of a call through a register.
     pub(super) fn prototype_of_call(
         &mut self,
         places: &[OperandSyntax],
@@ -42,7 +42,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `(a, b)` of a call. A constant takes the type of the called function's parameter.
+    /// List `(a, b)` of a call. A constant takes the type of the callee's parameter.
     pub(super) fn call_list(
         &mut self,
         written: bool,
@@ -95,7 +95,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Operands that a call's list takes.
+/// Operands that a call's list accepts.
 fn expected(written: bool) -> &'static str {
     if written {
         "a register or .param variable for the result"

@@ -6,26 +6,26 @@ use crate::ir::{LaunchBounds, Linkage, Parameter, Space, Variable};
 use crate::isa::{ScalarType, TypeClass};
 use crate::parse::tree::{Declarator, Formal, Performance, Specifiers};
 
-/// Where a declared thing lives.
+/// Storage of a declared name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Storage {
     Register,
     Memory(Space),
 }
 
-/// Specifiers, understood.
+/// Meaning of the specifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) storage: Option<Storage>,
     pub(super) linkage: Linkage,
     pub(super) ty: Option<ScalarType>,
-    /// Elements of a vector; 1 without `.v2 .v4 .v8`.
+    /// Number of vector elements; 1 without `.v2 .v4 .v8`.
     pub(super) lanes: u32,
     pub(super) align: Option<u64>,
     pub(super) managed: bool,
 }
 
-/// Reads the dotted words of a declaration; answers the word that is not known.
+/// Interprets the dotted words of a declaration; the error is an unknown word.
 pub(super) fn meaning(specifiers: &Specifiers<'_>) -> Result<Meaning, (u32, ResolveError)> {
     let mut meaning = Meaning {
         storage: None,
@@ -54,7 +54,7 @@ pub(super) fn meaning(specifiers: &Specifiers<'_>) -> Result<Meaning, (u32, Reso
             ".v2" => meaning.lanes = 2,
             ".v4" => meaning.lanes = 4,
             ".v8" => meaning.lanes = 8,
-            // What follows describes the memory pointed to: its space and alignment.
+            // The following words describe the target of the pointer: its space and alignment.
             ".ptr" => {
                 meaning.align = None;
                 break;
@@ -73,7 +73,7 @@ impl Meaning {
         self.ty.ok_or_else(|| ResolveError::Incomplete { name: name.to_owned(), missing: "type" })
     }
 
-    /// Predicates are scalar registers, and parameters in memory are no vectors.
+    /// Checks that predicates are scalar registers and that memory parameters are no vectors.
     pub(super) fn check_space(&self, name: &str) -> Result<(), ResolveError> {
         let is_predicate = self.ty == Some(ScalarType::Pred);
         Err(forbidden(
@@ -89,7 +89,7 @@ impl Meaning {
         ))
     }
 
-    /// Alignment in bytes: as written, or the size of an element.
+    /// Alignment in bytes: explicit, or the size of an element.
     fn alignment(&self, name: &str, ty: ScalarType) -> Result<u32, ResolveError> {
         match self.align {
             Some(align) => u32::try_from(align)
@@ -101,31 +101,32 @@ impl Meaning {
     }
 }
 
-/// Bytes of a variable, at most: more than any device has.
+/// Maximum bytes of a variable, more than any device has.
 const MAXIMUM_VARIABLE: u64 = 1 << 40;
-/// Bytes of a kernel's parameters, at most (manual, `.entry`).
+/// Maximum bytes of a kernel's parameters (PTX manual, `.entry`).
 const MAXIMUM_KERNEL_PARAMETERS: u32 = 32_764;
-/// Bytes of a device function's parameters and results, at most: they lie in a thread's local memory.
+/// Maximum bytes of a device function's parameters and results, which lie in local memory.
 const MAXIMUM_PARAMETERS: u32 = 512 << 10;
 
-/// Elements of an array; `None` if the product of the dimensions passes 64 bits. A size left open counts as 0.
+/// Elements of an array; `None` if the product of the dimensions exceeds 64 bits. An open dimension counts
+/// as 0.
 fn elements(dimensions: &[Option<u64>]) -> Option<u64> {
     dimensions.iter().try_fold(1u64, |product, size| product.checked_mul(size.unwrap_or(0)))
 }
 
-/// Rule about initial values.
+/// Rule on initial values.
 pub(super) const UNINITIALISED_SPACE: &str =
-    "has an initial value; variables in .global and .const space alone have one";
+    "has an initial value, which only .global and .const variables may have";
 
-/// Rule about arrays in `.reg` space.
+/// Rule on arrays in `.reg` space.
 pub(super) const ARRAY_OF_REGISTERS: &str = "is an array and cannot be in .reg space";
 
-/// The error of a declaration that breaks `rule`.
+/// Error of a declaration that violates `rule`.
 pub(super) fn forbidden(name: &str, rule: &'static str) -> ResolveError {
     ResolveError::Declaration { name: name.to_owned(), rule }
 }
 
-/// Several results of a function are all in `.reg` space.
+/// Checks that several results of a function are all in `.reg` space.
 pub(super) fn check_results(returns: &[Parameter]) -> Result<(), ResolveError> {
     match returns.iter().find(|result| !result.in_register) {
         Some(result) if returns.len() > 1 => {
@@ -135,7 +136,7 @@ pub(super) fn check_results(returns: &[Parameter]) -> Result<(), ResolveError> {
     }
 }
 
-/// A module's or function's variable.
+/// Variable of a module or function.
 pub(super) fn variable(
     meaning: &Meaning,
     space: Space,
@@ -177,7 +178,7 @@ pub(super) fn variable(
     })
 }
 
-/// Bytes of the parameters laid out so far, and how many there may be.
+/// Bytes of the parameters so far, and their limit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParameterArea {
     pub(super) bytes: u32,
@@ -193,8 +194,8 @@ impl ParameterArea {
         Self { bytes: 0, limit: MAXIMUM_PARAMETERS }
     }
 
-    /// Gives a parameter the next place that its alignment allows (the parameter block of a kernel is laid out as a
-    /// C struct of its parameters).
+    /// Allocates a parameter at the next aligned offset. A kernel's parameter block has the layout of a C
+    /// struct.
     pub(super) fn place(&mut self, formal: &Formal<'_>) -> Result<(Parameter, Meaning), (u32, ResolveError)> {
         let first = formal.specifiers.words.first().map_or(0, |word| word.at);
         let at = formal.declarator.as_ref().map_or(first, |declarator| declarator.name.at);
@@ -223,7 +224,7 @@ impl ParameterArea {
     }
 }
 
-/// Launch bounds and `.noreturn` among the performance directives; the others change nothing here.
+/// Launch bounds and `.noreturn` among the performance directives; others have no effect.
 pub(super) fn performance(directives: &[Performance<'_>]) -> (LaunchBounds, bool) {
     let mut bounds = LaunchBounds::default();
     let mut no_return = false;

@@ -1,185 +1,185 @@
-//! What can be wrong with a function whose shape is right: names, forms, operands, sizes.
+//! Resolution errors of a syntactically correct function: names, forms, operands, sizes.
 
 use crate::isa::ScalarType;
 use crate::parse::grammar::SyntaxError;
 
-/// An error and the byte offset of what causes it.
+/// An error and the byte offset of its cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At<E> {
-    /// Offset into the module's text.
+    /// Offset in the module's text.
     pub at: u32,
-    /// What is wrong there.
+    /// Error.
     pub error: E,
 }
 
-/// Why a function or variable has no typed form.
+/// Reason for which a function or variable has no typed form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// The op table has no such opcode.
+    /// Opcode that is not in the op table.
     #[error("unknown instruction `{opcode}`")]
     UnknownInstruction {
-        /// As written, with its modifiers.
+        /// Opcode with its modifiers, as written.
         opcode: String,
     },
-    /// PTX has the instruction, and it does not run here.
+    /// Existing PTX instruction that Voltsim does not support.
     #[error("instruction `{opcode}` is not supported: {reason}")]
     Unsupported {
-        /// As written, with its modifiers.
+        /// Opcode with its modifiers, as written.
         opcode: String,
-        /// Why not.
+        /// Cause.
         reason: &'static str,
     },
-    /// PTX has no such modifier, or none that is known here.
+    /// Modifier that PTX lacks, or that is unknown here.
     #[error("unknown modifier `.{modifier}` of `{opcode}`")]
     UnknownModifier {
-        /// As written.
+        /// Opcode as written.
         opcode: String,
-        /// The modifier.
+        /// Unknown modifier.
         modifier: String,
-        /// The forms of this opcode that are closest.
+        /// Closest forms of this opcode.
         forms: Vec<&'static str>,
     },
-    /// Each modifier is known, but no form has them together.
+    /// Combination of known modifiers that no form has.
     #[error("no form of `{opcode}` has these modifiers")]
     NoForm {
-        /// As written.
+        /// Opcode as written.
         opcode: String,
-        /// The forms of this opcode that are closest.
+        /// Closest forms of this opcode.
         forms: Vec<&'static str>,
     },
-    /// The number or kinds of the operands fit no form.
-    #[error("the operands of `{opcode}` fit no form")]
+    /// Number or kinds of operands that match no form.
+    #[error("the operands of `{opcode}` match no form")]
     Operands {
-        /// As written.
+        /// Opcode as written.
         opcode: String,
-        /// The forms with these modifiers.
+        /// Forms with these modifiers.
         forms: Vec<&'static str>,
     },
-    /// An operand of the wrong kind.
-    #[error("`{text}` where {expected} is needed")]
+    /// Operand of the wrong kind.
+    #[error("expected {expected}, found `{text}`")]
     WrongOperand {
-        /// As written.
+        /// Operand as written.
         text: String,
-        /// What should stand there.
+        /// Expected kind of operand.
         expected: &'static str,
     },
-    /// A constant that the operand's type cannot hold.
-    #[error("{found} constant where a value of type .{} is needed", ty.name())]
+    /// Constant that the operand's type cannot hold.
+    #[error("expected a value of type .{}, found {found} constant", ty.name())]
     WrongConstant {
-        /// `an integer` or `a floating-point`.
+        /// Kind of constant: `an integer` or `a floating-point`.
         found: &'static str,
-        /// The operand's type.
+        /// Type of the operand.
         ty: ScalarType,
     },
-    /// A name without declaration.
+    /// Undeclared name.
     #[error("`{name}` is not declared")]
     Undeclared {
-        /// The name.
+        /// Name.
         name: String,
     },
-    /// A name declared before in the same scope.
+    /// Name declared twice in a scope.
     #[error("`{name}` is declared twice")]
     DeclaredTwice {
-        /// The name.
+        /// Name.
         name: String,
     },
-    /// A label that does not stand in this function, or in no scope around the branch.
+    /// Label that is not in this function, or not in a scope around the branch.
     #[error("no label `{name}` in this function")]
     NoLabel {
-        /// The label.
+        /// Label.
         name: String,
     },
-    /// A label that names nothing of the right kind.
+    /// Label of the wrong kind.
     #[error("`{name}` is not the name of a {expected}")]
     NotADeclaration {
-        /// The label.
+        /// Label.
         name: String,
-        /// `.branchtargets`, `.calltargets` or `.callprototype`.
+        /// Expected kind: `.branchtargets`, `.calltargets` or `.callprototype`.
         expected: &'static str,
     },
-    /// `.branchtargets`, `.calltargets`, `.callprototype` need a name.
+    /// `.branchtargets`, `.calltargets` or `.callprototype` without a label.
     #[error("`{directive}` without a label before it")]
     Unnamed {
-        /// The directive.
+        /// Directive.
         directive: &'static str,
     },
-    /// `%v.x` of something that has no such part.
+    /// Part `%v.x` that does not exist.
     #[error("`{name}` has no part `.{selector}`")]
     NoSelector {
-        /// The name.
+        /// Name.
         name: String,
-        /// The part.
+        /// Part.
         selector: String,
     },
-    /// `{` without `}` or the reverse.
+    /// `{` without `}`, or the reverse.
     #[error("`{mark}` without its partner")]
     Unbalanced {
-        /// Which brace.
+        /// Unmatched brace.
         mark: char,
     },
-    /// A directive or specifier that is not known.
+    /// Unknown directive or specifier.
     #[error("unknown directive `{word}`")]
     UnknownDirective {
-        /// As written.
+        /// Word as written.
         word: String,
     },
-    /// A declaration without type or space.
+    /// Declaration without type or space.
     #[error("the declaration of `{name}` has no {missing}")]
     Incomplete {
-        /// The name.
+        /// Name.
         name: String,
-        /// What it lacks.
+        /// Missing specifier.
         missing: &'static str,
     },
-    /// A variable, parameter or register file beyond any machine.
+    /// Variable, parameter or register file beyond any machine.
     #[error("`{name}` is too large")]
     TooLarge {
-        /// The name.
+        /// Name.
         name: String,
     },
-    /// Alignment that is not a power of two.
+    /// Alignment that is no power of two.
     #[error("alignment {align} of `{name}` is not a power of two")]
     BadAlignment {
-        /// The name.
+        /// Name.
         name: String,
-        /// The alignment.
+        /// Alignment.
         align: u64,
     },
-    /// A declaration that its state space or type does not allow.
+    /// Declaration that its state space or type forbids.
     #[error("`{name}` {rule}")]
     Declaration {
-        /// The name.
+        /// Name.
         name: String,
-        /// The rule broken, to be read after the name.
+        /// Violated rule, phrased to follow the name.
         rule: &'static str,
     },
-    /// An initialiser that does not fit its variable.
+    /// Initialiser that does not fit its variable.
     #[error("initialiser of `{name}`: {reason}")]
     Initialiser {
-        /// The variable.
+        /// Variable.
         name: String,
-        /// What is wrong.
+        /// Cause.
         reason: String,
     },
 }
 
-/// An error of a module's variable: in its shape or in its meaning.
+/// Error in a module's variable declaration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VariableError {
-    /// The text has not the shape of a declaration.
+    /// Syntax error.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// The declaration does not make sense.
+    /// Resolution error.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
 }
 
 impl ResolveError {
-    /// What the reader can do about it, if there is something to say.
+    /// Advice to the user, if there is any.
     pub fn remedy(&self) -> Option<String> {
         match self {
             ResolveError::UnknownInstruction { .. } => {
-                Some("`voltsim status isa` lists the instructions that are known".to_owned())
+                Some("`voltsim status isa` lists the supported instructions".to_owned())
             }
             ResolveError::UnknownModifier { forms, .. }
             | ResolveError::NoForm { forms, .. }
@@ -188,7 +188,7 @@ impl ResolveError {
         }
     }
 
-    /// The error at a place.
+    /// The error with its offset.
     pub(crate) fn at(self, at: u32) -> At<ResolveError> {
         At { at, error: self }
     }

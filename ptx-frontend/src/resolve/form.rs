@@ -1,16 +1,16 @@
-//! Which line of the op table an instruction is: its modifiers fit the form's slots, its operands the form's places.
+//! Selection of an instruction's line in the op table, by its modifiers and operands.
 
 use super::error::ResolveError;
 use crate::isa::{Absent, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
 use crate::parse::tree::{Operand, OperandKind};
 
-/// The forms whose modifier slots an opcode fills, with the tokens in the slots.
+/// Forms whose modifier slots fit an opcode, with the tokens in the slots.
 pub(super) type Candidates = Vec<(&'static OpLine, Vec<Option<Token>>)>;
 
-/// Spellings shown with an error.
+/// Maximum spellings shown with an error.
 const MOST_SHOWN: usize = 8;
 
-/// The forms that `opcode` (with modifiers, as written) can be, in table order; never empty.
+/// Candidate forms of `opcode` (with modifiers, as written), in table order; never empty.
 pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
     let shown = || opcode.split_whitespace().collect::<String>();
     let mut words = opcode.split('.').map(str::trim);
@@ -40,7 +40,7 @@ pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
     })
 }
 
-/// The spellings that have the most of the tokens, a few at most.
+/// The few spellings with the most matching tokens.
 fn closest(forms: &[&'static OpLine], tokens: &[Token]) -> Vec<&'static str> {
     let spellings = forms.iter().flat_map(|form| form.syntaxes().zip(&form.parsed().spellings));
     let mut ranked: Vec<(usize, &'static str)> = spellings
@@ -54,8 +54,8 @@ fn closest(forms: &[&'static OpLine], tokens: &[Token]) -> Vec<&'static str> {
     ranked.into_iter().map(|(_, syntax)| syntax).take(MOST_SHOWN).collect()
 }
 
-/// Which of the given operands fills each place of the form; `None` if they do not fit. A place that may be left
-/// out is filled when there are more operands than the remaining places need and the operand has its shape.
+/// Operand for each position of the form; `None` if the operands do not fit. An optional position is filled
+/// if enough operands remain and the operand has its shape.
 pub(super) fn assign(places: &[OperandSyntax], given: &[Operand<'_>]) -> Option<Vec<Option<usize>>> {
     let mut needed = places.iter().filter(|place| !place.optional).count();
     let mut next = 0;
@@ -107,7 +107,7 @@ fn shape_fits(place: &OperandSyntax, operand: &Operand<'_>) -> bool {
     }
 }
 
-/// The type of the value in a place, given the instruction's tokens.
+/// Type of the value in a position, given the instruction's tokens.
 pub fn operand_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Option<ScalarType> {
     let mut types = tokens.iter().filter_map(|token| match token {
         Some(Token::Type(ty)) => Some(*ty),

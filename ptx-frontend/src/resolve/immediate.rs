@@ -1,4 +1,4 @@
-//! Constants as the bits of the type that an operand or variable has.
+//! Conversion of constants to the bits of an operand's or variable's type.
 
 use half::{bf16, f16};
 
@@ -6,10 +6,10 @@ use super::error::ResolveError;
 use crate::isa::{ScalarType, TypeClass};
 use crate::parse::constant::Constant;
 
-/// The bits of `constant` as a value of type `ty`: integers are cut to the type's width and extended by its sign,
-/// floating-point constants are rounded to floating-point types. In an untyped context a floating-point constant
-/// gives its own bits; an integer in a 16-bit or packed floating-point context gives the bits of the value, and
-/// elsewhere only 0 is taken for a floating-point number.
+/// Bits of `constant` as a value of type `ty`. Integers are truncated to the type's width and sign-extended
+/// or zero-extended; floating-point constants are rounded to floating-point types. In an untyped context, a
+/// floating-point constant keeps its own bits. An integer in a 16-bit or packed floating-point context
+/// becomes the bits of its value; in other floating-point contexts only 0 is allowed.
 pub(super) fn convert(constant: Constant, ty: ScalarType) -> Result<u64, ResolveError> {
     match constant.integer_bits() {
         Some(bits) => integer(bits, ty),
@@ -27,7 +27,7 @@ fn integer(bits: u64, ty: ScalarType) -> Result<u64, ResolveError> {
     }
 }
 
-/// The low `width` bits, extended to 64.
+/// Low `width` bits, extended to 64.
 fn cut(bits: u64, width: u32, signed: bool) -> u64 {
     let unused = 64u32.saturating_sub(width);
     if signed { ((bits << unused).cast_signed() >> unused).cast_unsigned() } else { bits << unused >> unused }
@@ -41,14 +41,14 @@ fn float(constant: Constant, ty: ScalarType) -> Result<u64, ResolveError> {
     };
     let wrong = Err(ResolveError::WrongConstant { found: "a floating-point", ty });
     match ty {
-        // The exact bits of `0f…`, signalling NaNs too.
+        // Exact bits of `0f…`, including signalling NaNs.
         ScalarType::F32 | ScalarType::Tf32 if own_bits.1 == 32 => Ok(own_bits.0),
         ScalarType::F32 | ScalarType::Tf32 => Ok(u64::from((value as f32).to_bits())),
         ScalarType::F64 => Ok(value.to_bits()),
         ScalarType::F16 => Ok(u64::from(f16::from_f64(value).to_bits())),
         ScalarType::Bf16 => Ok(u64::from(bf16::from_f64(value).to_bits())),
         _ if ty.class() == TypeClass::Bits && ty.bits() >= 32 => match own_bits {
-            // A decimal number or `0d…` in a 32-bit context is a single-precision one.
+            // A decimal number or `0d…` in a 32-bit context becomes a single.
             (_, 64) if ty.bits() == 32 => Ok(u64::from((value as f32).to_bits())),
             (bits, _) => Ok(bits),
         },
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_cut_and_extended_by_the_operands_type() {
+    fn integers_are_truncated_and_extended_by_type() {
         let minus_one = Constant::Signed(-1);
         assert_eq!(convert(minus_one, ScalarType::S16), Ok(u64::MAX));
         assert_eq!(convert(minus_one, ScalarType::U16), Ok(0xFFFF));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn floating_point_constants_take_the_operands_precision() {
+    fn float_constants_take_the_operands_precision() {
         assert_eq!(convert(Constant::Single(0x7F80_0001), ScalarType::F32), Ok(0x7F80_0001));
         assert_eq!(convert(Constant::Single(0x3F80_0000), ScalarType::F64), Ok(1f64.to_bits()));
         assert_eq!(convert(Constant::Double(1.0), ScalarType::F32), Ok(0x3F80_0000));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_is_no_single_precision_number_and_a_float_no_integer() {
+    fn integers_and_floats_do_not_convert_implicitly() {
         assert!(convert(Constant::Signed(1), ScalarType::F32).is_err());
         assert_eq!(convert(Constant::Signed(0), ScalarType::F32), Ok(0));
         assert!(convert(Constant::Double(1.0), ScalarType::U32).is_err());

@@ -1,6 +1,7 @@
-//! Initial values of variables: nested braces, numbers, addresses (manual section 5.4.4).
+//! Initial values of variables: nested braces, numbers, addresses (PTX manual 5.4.4).
 //!
-//! Tables of megabytes occur, so the list is read by hand and plain numbers need no grammar; other values go through it.
+//! Tables of megabytes occur. The list is therefore scanned by hand, and plain numbers bypass the grammar;
+//! other values use it.
 
 use super::error::ResolveError;
 use super::immediate::convert;
@@ -11,30 +12,30 @@ use crate::parse::grammar::{self, Initial as Value};
 use crate::parse::tree::Word;
 use crate::source::narrow;
 
-/// The variable to be filled.
+/// Layout of the initialised variable.
 pub(super) struct Layout<'a> {
     pub(super) name: &'a str,
     pub(super) ty: ScalarType,
     pub(super) lanes: u32,
-    /// Sizes, outermost first; the outermost may be open.
+    /// Dimensions, outermost first; the outermost may be open.
     pub(super) dimensions: &'a [Option<u64>],
 }
 
-/// The largest initialised variable, bytes: what the text writes down, not what it declares.
+/// Maximum bytes of an initialised variable, as written in the text, not as declared.
 const LARGEST: u64 = 1 << 32;
 
 struct Filler<'a> {
     layout: &'a Layout<'a>,
-    /// Bytes of one item within `n` braces: of the whole variable (0 if open), of a row, … of a number.
+    /// Bytes of an item within `n` braces: of the whole variable (0 if open), of a row, … of a number.
     strides: Vec<u64>,
-    /// Where the next value goes.
+    /// Offset of the next value.
     offset: u64,
-    /// One past the last byte written or skipped.
+    /// End of the bytes written or skipped.
     end: u64,
     values: Vec<Initial>,
 }
 
-/// The values written in `text`, and the number of items of the outermost dimension.
+/// Values in `text`, and the number of items of the outermost dimension.
 pub(super) fn parse(layout: &Layout<'_>, text: Word<'_>) -> Result<(Vec<Initial>, u64), ResolveError> {
     let element = u64::from(layout.ty.bytes());
     let mut strides = vec![element];
@@ -65,7 +66,7 @@ impl Filler<'_> {
     fn fill(&mut self, text: Word<'_>) -> Result<(), ResolveError> {
         let bytes = text.text.as_bytes();
         let mut at = 0;
-        // Where each open brace's item began.
+        // Offset of the item of each open brace.
         let mut open: Vec<u64> = Vec::new();
         let mut after_value = false;
         loop {
@@ -143,13 +144,13 @@ impl Filler<'_> {
         }
     }
 
-    /// `0xFF00(symbol)`: shift and width of the bytes meant.
+    /// Shift and width of the bytes in `0xFF00(symbol)`.
     fn mask(&self, mask: Option<u64>) -> Result<(u32, u32), ResolveError> {
         let Some(mask) = mask else { return Ok((0, self.layout.ty.bytes())) };
         let shift = mask.trailing_zeros();
         match mask.checked_shr(shift) {
             Some(0xFF) if shift % 8 == 0 => Ok((shift, 1)),
-            _ => Err(self.fail(format!("mask {mask:#X} does not pick one byte of the address"))),
+            _ => Err(self.fail(format!("mask {mask:#X} must select one byte of the address"))),
         }
     }
 
@@ -179,7 +180,7 @@ fn skip_blank(bytes: &[u8], at: usize) -> usize {
     at + rest.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == 0x0B).count()
 }
 
-/// End of the value that begins at `at`: the next comma or brace outside of parentheses.
+/// End of the value at `begin`: the next comma or brace outside of parentheses.
 fn value_end(bytes: &[u8], at: usize) -> usize {
     let mut depth = 0u32;
     let mut end = at;

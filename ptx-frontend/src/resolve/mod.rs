@@ -1,4 +1,5 @@
-//! From the syntax tree to the typed form: names become numbers, opcodes become lines of the op table.
+//! Resolution: from the syntax tree to the typed form. Names become indices, and opcodes become lines of
+//! the op table.
 
 mod call;
 mod declaration;
@@ -32,7 +33,7 @@ use names::{Each, Entity, Found, Labels, Range, Scopes};
 
 type Result<T> = std::result::Result<T, At<ResolveError>>;
 
-/// Errors reported for one function; a function of nothing but errors stops here.
+/// Maximum errors reported for a function.
 const MOST_ERRORS: usize = 100;
 
 /// Resolves a function: its header and the statements of its body.
@@ -72,7 +73,7 @@ pub fn function(
             resolver.errors.push(error);
         }
         if resolver.errors.len() >= MOST_ERRORS {
-            // What the rest would close or declare is not known.
+            // The remaining statements may depend on the rest.
             return Err(resolver.errors);
         }
     }
@@ -83,7 +84,7 @@ pub fn function(
     if resolver.errors.is_empty() { Ok(resolver.function) } else { Err(resolver.errors) }
 }
 
-/// Results and parameters of a function's header.
+/// Results and parameters in a function's header.
 pub fn prototype(header: &Header<'_>) -> Result<Prototype> {
     let mut area = ParameterArea::of_device_function();
     let mut list = |formals: &[Formal<'_>]| -> Result<Vec<Parameter>> {
@@ -101,8 +102,7 @@ pub fn prototype(header: &Header<'_>) -> Result<Prototype> {
     Ok(Prototype { returns, parameters })
 }
 
-/// The variables that a declaration at module scope makes: `text` without comments, which begins at byte `base` of the
-/// module.
+/// Variables of a declaration at module scope: `text` without comments, from byte `base` of the module.
 pub fn variables(text: &str, base: u32) -> std::result::Result<Vec<Variable>, At<VariableError>> {
     let in_syntax = |error: grammar::SyntaxError| At { at: error.at(), error: VariableError::Syntax(error) };
     let place = |at: usize| base.saturating_add(narrow(at));
@@ -111,7 +111,7 @@ pub fn variables(text: &str, base: u32) -> std::result::Result<Vec<Variable>, At
     let mut declaration = grammar::variable_head(head, base).map_err(in_syntax)?;
     let mut at = head_end;
     while at < text.len() {
-        // Behind `=`: one initialiser, then perhaps a comma and more names.
+        // After `=`: one initialiser, optionally followed by a comma and more names.
         let from = at + 1;
         let end = from + initialiser_length(text.get(from..).unwrap_or(""));
         if let Some(last) = declaration.declarators.last_mut() {
@@ -140,7 +140,7 @@ pub fn variables(text: &str, base: u32) -> std::result::Result<Vec<Variable>, At
     Ok(variables)
 }
 
-/// Bytes up to the comma behind an initialiser, or all.
+/// Bytes up to the comma after an initialiser, or all.
 fn initialiser_length(text: &str) -> usize {
     let mut depth = 0usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -162,20 +162,20 @@ struct Resolver<'a> {
     scopes: Scopes<'a>,
     labels: Labels<'a>,
     externals: FxHashMap<&'a str, ExternalId>,
-    /// Forms of the opcodes met so far.
+    /// Candidate forms of the opcodes so far.
     candidates: FxHashMap<&'a str, std::rc::Rc<Candidates>>,
-    /// Variables of which there are ranges.
+    /// Variables that have ranges.
     models: Vec<Variable>,
-    /// How often a variable's name has been declared.
+    /// Number of declarations of each variable name.
     variable_names: FxHashMap<&'a str, u32>,
     location: SourceLocation,
-    /// For each place that `.loc` has named, where the function that it is in was inlined; as [`SourceLocation::inlined`].
+    /// For each position of `.loc`, the index as in [`SourceLocation::inlined`].
     inlined: FxHashMap<SourcePlace, u32>,
-    /// Numbers of the calls in [`Function::inlined_at`].
+    /// Index of each call in [`Function::inlined_at`].
     calls: FxHashMap<SourceLocation, u32>,
-    /// By instruction of the text: the first instruction of the function that comes of it.
+    /// For each instruction of the text, its first instruction in the function.
     starts: Vec<u32>,
-    /// Instructions that come before the current one.
+    /// Instructions that precede the current one.
     before: Vec<Instruction>,
     errors: Vec<At<ResolveError>>,
 }
@@ -224,7 +224,7 @@ impl<'a> Resolver<'a> {
         Some(parameter)
     }
 
-    /// New registers, side by side; those of a vector are named `v.x`, `v.y` ….
+    /// Creates adjacent registers; those of a vector are named `v.x`, `v.y` ….
     fn add_registers(&mut self, ty: ScalarType, lanes: u32, name: &str) -> RegisterId {
         let first = RegisterId(narrow(self.function.registers.len()));
         for lane in 0..lanes {
@@ -236,7 +236,7 @@ impl<'a> Resolver<'a> {
         first
     }
 
-    /// The code that follows comes from a place of the source.
+    /// Sets the source position of the following code.
     fn locate(&mut self, at: SourcePlace, inlined_at: Option<SourcePlace>) {
         let inlined = inlined_at.map_or(0, |call| {
             let known = self.inlined.get(&call).copied().unwrap_or(0);
@@ -270,7 +270,7 @@ impl<'a> Resolver<'a> {
                 self.function.instructions.append(&mut self.before);
                 self.function.instructions.push(resolved);
             }
-            // Looked up where they are used.
+            // Looked up at their uses.
             Statement::Label(_)
             | Statement::Prototype(_)
             | Statement::BranchTargets(_)
@@ -337,7 +337,7 @@ impl<'a> Resolver<'a> {
         self.scopes.declare(name, entity)
     }
 
-    /// A new variable; names that occur again in other scopes get a suffix.
+    /// Creates a variable; a name that recurs in another scope gets a suffix.
     fn add_variable(&mut self, name: &'a str, mut variable: Variable) -> Entity {
         let uses = self.variable_names.entry(name).or_insert(0);
         *uses += 1;
@@ -349,7 +349,7 @@ impl<'a> Resolver<'a> {
         Entity::Variable(id)
     }
 
-    /// What a name stands for; registers and variables of ranges get their number here.
+    /// Meaning of a name; registers and variables of ranges are created here.
     fn find(&mut self, name: &'a str) -> Option<Entity> {
         match self.scopes.find(name)? {
             Found::Entity(entity) => Some(entity),
@@ -416,8 +416,8 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Do predicate registers stand where predicates belong, and nowhere else? Where forms differ in that alone, it
-    /// tells which is meant.
+    /// True if predicate registers are used exactly for predicate operands, which distinguishes otherwise
+    /// equal forms.
     fn predicates_fit(
         &mut self,
         op: Op,
@@ -435,7 +435,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// A function's code always ends with an instruction that does not fall through.
+    /// Ensures that a function's code ends with an instruction that does not fall through.
     fn end_with_return(&mut self, end_of_body: u32) {
         let length = narrow(self.starts.len());
         let label_at_end = self.labels.instruction_targets().any(|target| target == InstructionIndex(length));

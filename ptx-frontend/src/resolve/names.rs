@@ -1,4 +1,4 @@
-//! What names mean: scopes of registers and variables, labels, names of the module.
+//! Meanings of names: scopes of registers and variables, labels, names of the module.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::ir::{InstructionIndex, Prototype, RegisterId, Space, VariableId};
 use crate::isa::{Architecture, ScalarType};
 use crate::parse::tree::Statement;
 
-/// What a function can ask about the module it stands in.
+/// Queries of a function to its module.
 pub trait Surroundings {
-    /// What the module declares under this name.
+    /// Declaration of `name` in the module.
     fn lookup(&self, name: &str) -> Option<Global>;
 
-    /// Results and parameters of a function of the module.
+    /// Results and parameters of a function in the module.
     fn prototype(&self, name: &str) -> Option<Arc<Prototype>>;
 
-    /// Do the module's functions follow the calling convention of the platform? One function with several results
-    /// takes it from all.
+    /// True if the module's functions follow the platform's calling convention. One function with several
+    /// results disables it for all.
     fn uses_abi(&self) -> bool;
 
-    /// For which architecture the module is written.
+    /// Architecture of the module.
     fn architecture(&self) -> Architecture;
 }
 
@@ -33,47 +33,47 @@ pub enum Global {
     Function,
     /// A variable.
     Variable {
-        /// Bytes of an element.
+        /// Bytes per element.
         element: u32,
-        /// Where it lives.
+        /// State space.
         space: Space,
     },
 }
 
-/// What a name inside a function stands for.
+/// Meaning of a name inside a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entity {
-    /// A register, or the first of the registers of a vector.
+    /// A register, or the first register of a vector.
     Registers {
         first: RegisterId,
         lanes: u32,
     },
     Variable(VariableId),
-    /// Parameter by position.
+    /// Parameter by index.
     Parameter(u32),
-    /// Result by position.
+    /// Result by index.
     Return(u32),
-    /// A variable of another module, declared `.extern` inside the function.
+    /// A variable of another module, declared `.extern` in the function.
     Outside {
         element: u32,
     },
 }
 
-/// `%r<n>`: many registers or variables declared at once. They get numbers when they are first used.
+/// `%r<n>`: many registers or variables declared at once, created at their first use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Range {
     pub(super) each: Each,
     pub(super) count: u64,
 }
 
-/// What each name of a range stands for.
+/// Meaning of each name in a range.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Each {
     Registers {
         ty: ScalarType,
         lanes: u32,
     },
-    /// Like the variable at this position among the models.
+    /// A variable like the model at this index.
     Variable {
         model: usize,
     },
@@ -83,28 +83,28 @@ pub(super) enum Each {
 struct Scope<'a> {
     names: FxHashMap<&'a str, Entity>,
     ranges: FxHashMap<&'a str, Range>,
-    /// Number in the order of opening braces.
+    /// Number of the scope in the order of opening braces.
     number: u32,
 }
 
-/// A declaration found for a name.
+/// Declaration of a name.
 pub(super) enum Found {
     Entity(Entity),
-    /// The name is within a range of this scope and has no register or variable yet.
+    /// The name is in a range of this scope and not created yet.
     Unnumbered {
         depth: usize,
         range: Range,
     },
 }
 
-/// The scopes around a statement, innermost last.
+/// Scopes around a statement, innermost last.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
     stack: Vec<Scope<'a>>,
     opened: u32,
 }
 
-/// `%r12` as (`%r`, 12).
+/// Splits `%r12` into (`%r`, 12).
 fn split_number(name: &str) -> Option<(&str, u64)> {
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let (prefix, number) = name.split_at_checked(name.len() - digits)?;
@@ -122,7 +122,7 @@ impl<'a> Scopes<'a> {
         self.stack.push(Scope { number: self.opened, ..Scope::default() });
     }
 
-    /// False if no scope is open.
+    /// Closes the innermost scope; false if none is open.
     pub(super) fn close(&mut self) -> bool {
         let inner = self.stack.len() > 1;
         if inner {
@@ -135,7 +135,7 @@ impl<'a> Scopes<'a> {
         self.stack.len() > 1
     }
 
-    /// Numbers of the scopes from the innermost outwards.
+    /// Numbers of the scopes, innermost first.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.stack.iter().rev().map(|scope| scope.number)
     }
@@ -174,7 +174,7 @@ impl<'a> Scopes<'a> {
         None
     }
 
-    /// Records what a name stands for that [`Scopes::find`] answered as unnumbered.
+    /// Records the meaning of a name that [`Scopes::find`] returned as unnumbered.
     pub(super) fn number(&mut self, depth: usize, name: &'a str, entity: Entity) {
         if let Some(scope) = self.stack.get_mut(depth) {
             scope.names.insert(name, entity);
@@ -182,23 +182,23 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// What a label stands before.
+/// Target of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LabelTarget {
-    /// An instruction.
+    /// Instruction after the label.
     Instruction(InstructionIndex),
-    /// A `.branchtargets`, `.calltargets` or `.callprototype`: position among the statements.
+    /// A `.branchtargets`, `.calltargets` or `.callprototype`, by its index among the statements.
     Statement(usize),
 }
 
-/// All labels of a function, by the scope they stand in.
+/// Labels of a function, by scope.
 #[derive(Debug, Default)]
 pub(super) struct Labels<'a> {
     by_scope: FxHashMap<(u32, &'a str), LabelTarget>,
 }
 
 impl<'a> Labels<'a> {
-    /// Collects the labels; the places of names that occur twice in a scope come with it.
+    /// Collects the labels, and the positions of duplicates within a scope.
     pub(super) fn collect(statements: &[Statement<'a>]) -> (Labels<'a>, Vec<(u32, &'a str)>) {
         let mut labels = Labels::default();
         let mut twice = Vec::new();
@@ -231,12 +231,12 @@ impl<'a> Labels<'a> {
         (labels, twice)
     }
 
-    /// The label `name` seen from within `scopes` (innermost first).
+    /// Label `name` as seen from `scopes` (innermost first).
     pub(super) fn find(&self, mut scopes: impl Iterator<Item = u32>, name: &'a str) -> Option<LabelTarget> {
         scopes.find_map(|scope| self.by_scope.get(&(scope, name)).copied())
     }
 
-    /// The instructions that labels stand before.
+    /// Instructions after labels.
     pub(super) fn instruction_targets(&self) -> impl Iterator<Item = InstructionIndex> + '_ {
         self.by_scope.values().filter_map(|target| match target {
             LabelTarget::Instruction(index) => Some(*index),

@@ -1,4 +1,4 @@
-//! `r + 1` where a value is read: an addition into a register of its own, before the instruction.
+//! Operand `r + 1` in a value position: an addition into a separate register, before the instruction.
 
 use super::error::ResolveError;
 use super::immediate::convert;
@@ -10,7 +10,7 @@ use crate::parse::constant::Constant;
 use crate::parse::tree::Word;
 
 impl<'a> Resolver<'a> {
-    /// The register with `offset` added: a new one unless `offset` is 0.
+    /// Register with `offset` added: a new one unless `offset` is 0.
     pub(super) fn with_offset(
         &mut self,
         register: RegisterId,
@@ -29,7 +29,7 @@ impl<'a> Resolver<'a> {
             _ => return Err(wrong(name.text, "an integer register before an offset").at(name.at)),
         };
         let constant = convert(Constant::Signed(offset), ty).map_err(|error| error.at(name.at))?;
-        // Instructions that take a register of 8 bits take a wider one.
+        // Instructions that accept an 8-bit register also accept a wider one.
         let narrow = declared.filter(|ty| ty.bits() == 8);
         let result_type = if narrow.is_some() { ScalarType::B16 } else { declared.unwrap_or(ty) };
         let result = self.add_registers(result_type, 1, &format!("{}$offset", name.text));
@@ -46,7 +46,7 @@ impl<'a> Resolver<'a> {
         Ok(result)
     }
 
-    /// Adds an instruction that comes before the one being resolved, which gives it guard and place.
+    /// Adds an instruction before the current one, with its guard and position.
     fn put_before(
         &mut self,
         op: Op,
@@ -68,7 +68,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Labels count the instructions of the text; now they count those of the function.
+    /// Converts labels from instruction indices of the text to those of the function.
     pub(super) fn move_labels(&mut self) {
         let end = self.function.instructions.len() as u32;
         if end as usize == self.starts.len() {

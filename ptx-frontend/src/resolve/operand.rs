@@ -13,37 +13,37 @@ use crate::parse::constant::Constant;
 use crate::parse::tree::{self, OperandKind, Reference, Statement, Word};
 use crate::source::narrow;
 
-/// The place that an operand fills: what may stand there.
+/// Operand position and its requirements.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
-    /// Type of the value; of one element for vectors.
+    /// Type of the value; for vectors, of an element.
     ty: Option<ScalarType>,
     written: bool,
     vector: Elements,
-    /// May a register have an offset (`r + 1`)? Not within braces.
+    /// True if a register may have an offset (`r + 1`), as outside of braces.
     offset: bool,
 }
 
 impl Slot {
-    /// The place of a constant.
+    /// Position of a constant.
     pub(super) fn constant(ty: ScalarType) -> Slot {
         Slot { ty: Some(ty), written: false, vector: Elements::None, offset: false }
     }
 }
 
-/// May `{…}` stand in a place, and what are its elements?
+/// Use of `{…}` in a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Elements {
-    /// No vector here.
+    /// Not allowed.
     None,
-    /// Each has the type of the place.
+    /// Each element has the type of the position.
     Whole,
-    /// Equal parts of the value in the place (`mov`).
+    /// Elements are equal parts of the value (`mov`).
     Parts,
 }
 
 impl<'a> Resolver<'a> {
-    /// One operand per place of the form.
+    /// One operand per position of the form.
     pub(super) fn operands(
         &mut self,
         op: Op,
@@ -108,7 +108,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A value read or written.
+    /// Value that is read or written.
     pub(super) fn value(&mut self, slot: Slot, given: &'a tree::Operand<'a>) -> Result<Operand> {
         match &given.kind {
             OperandKind::Constant(constant) => self.constant(slot.ty, *constant, given.at),
@@ -137,7 +137,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `a.b2`, `-a.b2`, `-a`.
+    /// Part of a word: `a.b2`, `-a.b2`, `-a`.
     fn part(
         &mut self,
         place: &OperandSyntax,
@@ -206,7 +206,7 @@ impl<'a> Resolver<'a> {
         match name.selector {
             None if lanes == 1 => Ok(Operand::Register(self.with_offset(first, offset, name.name)?)),
             None if slot.vector != Elements::None => {
-                // An offset belongs to the first element, by the machine code of ptxas.
+                // An offset applies to the first element, as in the machine code of ptxas.
                 let head = self.with_offset(first, offset, name.name)?;
                 let elements = std::iter::once(head).chain((1..lanes).map(nth));
                 Ok(Operand::Vector(elements.map(Operand::Register).collect()))
@@ -229,7 +229,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `[a]`, `[a+4]`, `[16]`.
+    /// Address: `[a]`, `[a+4]`, `[16]`.
     fn bracketed(&mut self, inner: &'a [tree::Operand<'a>], at: u32) -> Result<Operand> {
         match inner {
             [only] => match &only.kind {
@@ -244,7 +244,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `[handle, {x, y}]`, `[handle, sampler, {x, y}]`.
+    /// Texture location: `[handle, {x, y}]`, `[handle, sampler, {x, y}]`.
     fn texel(
         &mut self,
         place: &OperandSyntax,
@@ -269,7 +269,7 @@ impl<'a> Resolver<'a> {
         Ok(Operand::Texel { handle: Box::new(handle), sampler: Box::new(sampler), coordinates })
     }
 
-    /// `[map, {x, y}]`.
+    /// Tensor location: `[map, {x, y}]`.
     fn tensor(&mut self, inner: &'a [tree::Operand<'a>], at: u32) -> Result<Operand> {
         let [map, coordinates] = inner else {
             return Err(wrong("[…]", "a tensor map and coordinates").at(at));
@@ -286,7 +286,7 @@ impl<'a> Resolver<'a> {
         Ok(Operand::Texel { handle: Box::new(handle), sampler: Box::new(Operand::Absent), coordinates })
     }
 
-    /// The elements of a coordinate vector that mean something.
+    /// Used elements of a coordinate vector.
     fn coordinates(
         &mut self,
         place: &OperandSyntax,
@@ -362,7 +362,7 @@ impl<'a> Resolver<'a> {
         Ok(Operand::Address { base, offset: scaled.wrapping_add(name.offset.unwrap_or(0)) })
     }
 
-    /// A name that is not declared in the function: what the module knows of it.
+    /// Declaration in the module of a name that the function does not declare.
     fn global(&mut self, name: Word<'a>) -> Result<Option<(Global, ExternalId)>> {
         if self.scopes.find(name.text).is_some() {
             return Ok(None);
@@ -380,7 +380,7 @@ impl<'a> Resolver<'a> {
         id
     }
 
-    /// The register of a name that must be one.
+    /// Register called `name`.
     pub(super) fn scalar_register(&mut self, name: Word<'a>) -> Result<RegisterId> {
         match self.find(name.text) {
             Some(Entity::Registers { first, lanes: 1 }) => Ok(first),
@@ -400,7 +400,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `.branchtargets`, `.calltargets` or `.callprototype` by its name.
+    /// `.branchtargets`, `.calltargets` or `.callprototype` by name.
     fn named_list(&mut self, name: Word<'a>) -> Result<Operand> {
         let statement = match self.label_target(name) {
             Some(LabelTarget::Statement(position)) => self.statements.get(position),
@@ -448,7 +448,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Type of a place's coordinates.
+/// Type of a position's coordinates.
 pub fn coordinate_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> ScalarType {
     let last = tokens.iter().rev().find_map(|token| match token {
         Some(Token::Type(ty)) => Some(*ty),
@@ -465,7 +465,7 @@ pub(super) fn undeclared(name: Word<'_>) -> super::At<ResolveError> {
     ResolveError::Undeclared { name: name.text.to_owned() }.at(name.at)
 }
 
-/// The untyped type of one of `parts` equal parts of a value.
+/// Untyped type of one of `parts` equal parts of a value.
 fn part_of(ty: ScalarType, parts: usize) -> Option<ScalarType> {
     match (ty.bits() as usize).checked_div(parts) {
         Some(64) => Some(ScalarType::B64),
@@ -476,7 +476,7 @@ fn part_of(ty: ScalarType, parts: usize) -> Option<ScalarType> {
     }
 }
 
-/// `%tid` and its like: x, y, z, and a fourth element that is 0.
+/// Elements of `%tid` and similar vectors: x, y, z, and a fourth element 0.
 fn special_vector(name: &Reference<'_>) -> Option<Vec<Operand>> {
     let part =
         |letter| SpecialRegister::from_name(&format!("{}.{letter}", name.name.text)).map(Operand::Special);

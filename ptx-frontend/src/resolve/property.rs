@@ -1,10 +1,11 @@
-//! Initial values of textures, samplers and surfaces: `{ addr_mode_0 = wrap, filter_mode = linear }` (manual section 5.3).
+//! Initial values of textures, samplers and surfaces: `{ addr_mode_0 = wrap, filter_mode = linear }` (PTX
+//! manual 5.3).
 
 use super::error::ResolveError;
 use crate::ir::Initial;
 use crate::parse::tree::Word;
 
-/// Properties that a program may give, and the names that may stand behind `=`; a number where there are none.
+/// Allowed properties and the names allowed after `=`; a property without names takes a number.
 const PROPERTIES: &[(&str, &[&str])] = &[
     ("width", &[]),
     ("height", &[]),
@@ -25,11 +26,11 @@ const PROPERTIES: &[(&str, &[&str])] = &[
 
 const ADDRESS_MODES: &[&str] = &["wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"];
 
-/// The properties in the braces `text`.
+/// Properties in the braces `text`.
 pub(super) fn parse(variable: &str, text: Word<'_>) -> Result<Vec<Initial>, ResolveError> {
     let fail = |reason: String| ResolveError::Initialiser { name: variable.to_owned(), reason };
     let inner = text.text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let inner = inner.ok_or_else(|| fail("properties stand in braces".to_owned()))?;
+    let inner = inner.ok_or_else(|| fail("properties must be in braces".to_owned()))?;
     let properties = inner.split(',').map(str::trim).filter(|property| !property.is_empty());
     properties
         .map(|property| {
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_property_or_value_is_an_error() {
+    fn unknown_properties_and_values_are_errors() {
         for text in ["1", "{1}", "{colour = 1}", "{filter_mode = cubic}", "{width = wide}", "{width = 1"] {
             assert!(properties(text).is_err(), "{text}");
         }

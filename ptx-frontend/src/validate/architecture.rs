@@ -1,39 +1,39 @@
-//! May a module of this PTX version and target use the instruction?
+//! Checks that the module's PTX version and target support an instruction.
 
 use super::{Check, Result, ValidationError};
 use crate::disassemble;
 use crate::ir::Operand;
 use crate::isa::{Float, Matrix, Modifier, Op, Parallel, Requirement, ScalarType, SpecialRegister, Target};
 
-/// From this PTX version on, targets from `sm_70` on have warp-wide instructions with a mask of members only (manual
-/// sections of `vote` and `shfl`).
+/// PTX version and target from which warp-wide instructions require a member mask (PTX manual, `vote` and
+/// `shfl`).
 const MASKS_NEEDED: ((u32, u32), u32) = ((6, 4), 70);
 
-/// From this PTX version on, `wmma` says `.aligned`.
+/// PTX version from which `wmma` requires `.aligned`.
 const ALIGNED_NEEDED: (u32, u32) = (6, 3);
 
-/// From this PTX version on, `wmma` of floating-point numbers has no `.satfinite`.
+/// PTX version from which floating-point `wmma` must not have `.satfinite`.
 const FLOATS_UNBOUNDED: (u32, u32) = (6, 5);
 
-/// From this PTX version on, `mad.f32` says how it is rounded (manual section of `mad`).
+/// PTX version from which `mad.f32` requires a rounding (PTX manual, `mad`).
 const ROUNDING_NEEDED: (u32, u32) = (3, 2);
 
-/// First target whose `mad.f32` is rounded as it says.
+/// First target whose `mad.f32` honours its rounding.
 const FIRST_TO_ROUND: u32 = 20;
 
-/// What a module needs for loads and stores of 128 bits that the whole system sees.
+/// Requirement of 128-bit loads and stores at system scope.
 const WIDE_AND_COHERENT: Requirement =
     Requirement { ptx: (8, 4), target: Target { number: 70, specific: false } };
 
-/// What a module needs for offsets of a texture's coordinates, and for a depth to compare with.
+/// Requirement of coordinate offsets and depth comparison for textures.
 const OFFSETS_AND_DEPTH: Requirement =
     Requirement { ptx: (4, 3), target: Target { number: 20, specific: false } };
 
-/// What a module needs to learn whether a texture's element is in memory.
+/// Requirement of the residency result of texture reads.
 const RESIDENCE: Requirement = Requirement { ptx: (7, 1), target: Target { number: 60, specific: false } };
 
 impl Check<'_> {
-    /// Has the module's architecture got the instruction?
+    /// Checks that the module's architecture has the instruction.
     pub(super) fn exists(&self) -> Result {
         let module = self.architecture;
         if !self.line.is_always_in(module) {
@@ -41,7 +41,7 @@ impl Check<'_> {
             let of_one = needed.map(|needed| {
                 self.needs(needed, || disassemble::opcode(self.instruction), self.line.section)
             });
-            // The first says what is missing, unless another is met.
+            // The first error is reported, unless another requirement is met.
             of_one.reduce(|first, other| if other.is_ok() { other } else { first }).unwrap_or(Ok(()))?;
         }
         let coherent = self.instruction.has(Modifier::Sys);
@@ -88,7 +88,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Has the module's architecture got the operands of a texture instruction that may be left out?
+    /// Checks that the module's architecture has the optional operands of a texture instruction.
     fn texture_operands(&self) -> Result {
         if !matches!(self.line.parsed().mnemonic, "tex" | "tld4") {
             return Ok(());
@@ -101,12 +101,12 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// May the module read the register?
+    /// Checks that the module may read the register.
     pub(super) fn special(&self, register: SpecialRegister) -> Result {
         self.needs(register.requirement(), || register.name().to_owned(), "10")
     }
 
-    /// An error if the module has not got what `used` needs.
+    /// Checks that the module meets the requirement of `used`.
     pub(super) fn needs(
         &self,
         needed: Requirement,

@@ -1,17 +1,17 @@
-//! Calls against the declarations of what they call.
+//! Checks of calls against the declarations of their callees.
 
 use super::{Check, Result, ValidationError};
 use crate::ir::{Function, Operand, Parameter, Prototype, Space};
 use crate::isa::{Effect, ScalarType};
 
-/// The called function, and its parameters and results.
+/// Callee with its parameters and results.
 struct Callee<'a> {
     name: &'a str,
     prototype: Prototype,
 }
 
 impl Check<'_> {
-    /// A call gives what the declaration of the called function asks for.
+    /// Checks that a call matches the callee's declaration.
     pub(super) fn call(&self) -> Result {
         if self.line.effect != Effect::Call {
             return Ok(());
@@ -23,7 +23,7 @@ impl Check<'_> {
         self.values("argument", arguments, &callee, &callee.prototype.parameters)
     }
 
-    /// The called function; `None` for a function that the module says nothing of.
+    /// The callee; `None` for an undeclared function.
     fn callee(&self, called: &Operand, list: &Operand) -> Result<Option<Callee<'_>>> {
         let of_function = |id: &crate::ir::ExternalId| {
             let name = self.function.externals.get(id.0 as usize)?.name.as_str();
@@ -43,8 +43,8 @@ impl Check<'_> {
         }
     }
 
-    /// The platform's calling convention has no predicates and no typed integers of 8 and 16 bits; a module whose
-    /// functions have none has neither recursion nor calls through registers.
+    /// Checks the platform's calling convention, which has no predicates and no typed 8-bit and 16-bit
+    /// integers. A module without the convention has neither recursion nor calls through registers.
     fn convention(&self, called: &Operand, callee: &Callee<'_>) -> Result {
         let Prototype { returns, parameters } = &callee.prototype;
         if self.surroundings.uses_abi() && returns.len() <= 1 {
@@ -99,7 +99,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// May the value of a parameter come from this operand, or a result go there?
+    /// True if the operand can pass the parameter or receive the result.
     fn passes(&self, operand: &Operand, formal: &Parameter) -> bool {
         let is_scalar = formal.elements() == 1;
         match operand {
@@ -116,7 +116,7 @@ impl Check<'_> {
             Operand::Address { base: crate::ir::AddressBase::Variable(id), .. } => {
                 let variable = self.function.variables.get(id.0 as usize);
                 variable.is_some_and(|variable| {
-                    // A last parameter of unknown length takes all that is passed.
+                    // A last parameter of unknown length accepts any number of values.
                     if formal.size == 0 {
                         return variable.space == Space::Param && variable.align == formal.align;
                     }

@@ -1,14 +1,14 @@
-//! Operands that must be constants, and the values that constants may have.
+//! Checks of operands that must be constants, and of their values.
 
 use super::{Check, Result, ValidationError};
 use crate::ir::Operand;
 use crate::isa::{Control, Integer, Logic, Matrix, Memory, Modifier, Op, Parallel};
 
-/// Arrivals that a barrier in shared memory can wait for.
+/// Maximum arrivals of a barrier in shared memory.
 const MOST_ARRIVALS: u64 = (1 << 20) - 1;
 
 impl Check<'_> {
-    /// Are the constants those that the instruction takes?
+    /// Checks the instruction's constants.
     pub(super) fn constants(&self) -> Result {
         match self.instruction.op {
             Op::Logic(Logic::lop3) => self.constant(4, "the truth table").map(drop),
@@ -97,7 +97,7 @@ impl Check<'_> {
         }
     }
 
-    /// The part of the accesses that has a cache policy's first priority.
+    /// Checks the fraction of accesses with a cache policy's first priority.
     fn fraction(&self, n: usize) -> Result {
         match self.immediate(n).map(|bits| f32::from_bits(bits as u32)) {
             Some(fraction) if !(fraction > 0.0 && fraction <= 1.0) => Err(ValidationError::Together {
@@ -117,7 +117,7 @@ impl Check<'_> {
         }
     }
 
-    /// Bytes of a copy to shared memory that is not a bulk copy.
+    /// Bytes of a copy to shared memory that is no bulk copy.
     fn copied_at_once(&self) -> Result<u64> {
         match self.constant(2, "the number of bytes")? {
             16 => Ok(16),
@@ -129,7 +129,7 @@ impl Check<'_> {
         }
     }
 
-    /// Bytes of a bulk copy.
+    /// Checks the bytes of a bulk copy.
     fn units(&self, n: usize) -> Result {
         self.multiple(n, "the number of bytes", "a multiple of 16", 16)
     }
@@ -154,7 +154,7 @@ impl Check<'_> {
         }
     }
 
-    /// The operand is this constant and nothing else.
+    /// Checks that the operand is exactly this constant.
     fn exactly(&self, n: usize, value: u64) -> Result {
         self.constant(n, "the number of bytes")?;
         self.range(n, "the number of bytes", value, value)

@@ -1,38 +1,38 @@
-//! Directives that a module's version of PTX or its target has not got (manual sections 11 and 5.4;
-//! first versions and targets are those of `ptxas` 13.5).
+//! Directives that the module's PTX version or target lacks (PTX manual 11 and 5.4; first versions and
+//! targets are those of `ptxas` 13.5).
 
 use crate::isa::{Architecture, Requirement, Target};
 
-/// A directive that its module must not use.
+/// Error of a directive that its module must not use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DirectiveError {
     /// The version is too old.
     #[error("Feature '{name}' requires PTX ISA .version {}.{} or later", needed.0, needed.1)]
     Version {
-        /// The directive.
+        /// Directive.
         name: &'static str,
-        /// First version.
+        /// First version with the directive.
         needed: (u8, u8),
     },
     /// The target is too old.
     #[error("Feature '{name}' requires .target {needed} or higher")]
     Target {
-        /// The directive.
+        /// Directive.
         name: &'static str,
-        /// First target.
+        /// First target with the directive.
         needed: Target,
     },
     /// The version is too new.
     #[error("Deprecated feature: '{name}' is not supported as of PTX version {}.{}", ended.0, ended.1)]
     Ended {
-        /// The directive.
+        /// Directive.
         name: &'static str,
-        /// First version without it.
+        /// First version without the directive.
         ended: (u32, u32),
     },
 }
 
-/// Directives by name, with the first version and target that have them.
+/// Directives with their first version and target.
 const FIRST: [(&str, (u8, u8), u32); 14] = [
     (".alias", (6, 3), 30),
     (".noreturn", (6, 4), 30),
@@ -50,10 +50,10 @@ const FIRST: [(&str, (u8, u8), u32); 14] = [
     (".calltargets", (2, 1), 20),
 ];
 
-/// `.maxnctapersm`, whose place `.minnctapersm` took.
+/// `.maxnctapersm`, which `.minnctapersm` replaced.
 const ENDED: (&str, (u32, u32)) = (".maxnctapersm", (2, 1));
 
-/// The errors of all directives of a text without comments, with their offsets.
+/// Errors of all directives in a text without comments, with their offsets.
 pub fn directives(text: &str, module: Architecture) -> Vec<(u32, DirectiveError)> {
     words(text).filter_map(|(at, word)| Some((u32::try_from(at).ok()?, judged(word, module)?))).collect()
 }
@@ -74,8 +74,8 @@ fn judged(word: &str, module: Architecture) -> Option<DirectiveError> {
     }
 }
 
-/// Words that begin with a dot, as directives do and modifiers of instructions do not, with their
-/// offsets; strings are left out.
+/// Words that begin with a dot and do not follow a word, with their offsets. Directives do so, modifiers do
+/// not; strings are skipped.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_string = false;
     let mut before = ' ';
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directive_needs_its_version_and_target() {
+    fn directives_need_their_version_and_target() {
         for (text, old, first, target, before) in [
             (".alias g, f;", (6, 2), (6, 3), "30", "20"),
             (".func f() .noreturn { exit; }", (6, 3), (6, 4), "30", "20"),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directive_that_has_ended_is_an_error_from_then_on() {
+    fn removed_directives_are_errors() {
         assert_eq!(errors(".entry k() .maxnctapersm 2 {}", (2, 0), "20"), []);
         let [(11, told)] = &errors(".entry k() .maxnctapersm 2 {}", (7, 0), "70")[..] else { panic!() };
         assert!(told.contains("2.1"), "{told}");

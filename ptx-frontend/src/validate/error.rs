@@ -1,196 +1,196 @@
-//! What can be wrong with a function whose names and forms are right.
+//! Validation errors of a function with correct names and forms.
 
 use crate::ir::{InstructionIndex, Space};
 use crate::isa::{ScalarType, Target};
 
-/// An error and the instruction that has it.
+/// An error and its instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// The instruction.
+    /// Instruction.
     pub instruction: InstructionIndex,
-    /// What is wrong.
+    /// Error.
     pub error: ValidationError,
 }
 
-/// Why an instruction cannot run.
+/// Reason for which an instruction is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValidationError {
-    /// A register of the wrong type.
-    #[error("{what} is .{}, but the instruction takes .{} there", found.name(), needed.name())]
+    /// Register of the wrong type.
+    #[error("{what} is .{}, but the instruction takes .{}", found.name(), needed.name())]
     Type {
-        /// The operand.
+        /// Operand.
         what: String,
-        /// Its type.
+        /// Type of the operand.
         found: ScalarType,
-        /// The type of the place.
+        /// Required type.
         needed: ScalarType,
     },
-    /// A guard that is no predicate.
+    /// Guard that is no predicate.
     #[error("the guard `{name}` is .{}, not .pred", found.name())]
     Guard {
-        /// The register.
+        /// Register.
         name: String,
-        /// Its type.
+        /// Type of the register.
         found: ScalarType,
     },
-    /// `{…}` of the wrong length, or none where one is needed.
-    #[error("{found} elements where the instruction takes {needed}")]
+    /// Vector of the wrong length, or a missing vector.
+    #[error("the operand has {found} elements, but the instruction takes {needed}")]
     VectorLength {
-        /// Elements given.
+        /// Number of elements.
         found: usize,
-        /// Elements needed.
+        /// Required number.
         needed: usize,
     },
-    /// Coordinates of a type that the geometry does not have.
+    /// Coordinates of the wrong type for the geometry.
     #[error("coordinates into {what} are .{}", needed.name())]
     Coordinates {
-        /// What they lead to.
+        /// Object that the coordinates address.
         what: &'static str,
-        /// Their type.
+        /// Required type.
         needed: ScalarType,
     },
-    /// A fragment without braces.
-    #[error("the registers of a matrix stand in braces")]
+    /// Fragment without braces.
+    #[error("the registers of a matrix must be in braces")]
     NotAFragment,
-    /// A vector access wider than memory can do at once.
-    #[error("a vector of {bits} bits; {most} are the most")]
+    /// Vector access beyond the maximum width.
+    #[error("the vector has {bits} bits; the limit is {most}")]
     VectorWidth {
-        /// Bits of all elements.
+        /// Total bits.
         bits: usize,
         /// The limit.
         most: usize,
     },
-    /// The parts of a `mov` do not add up to the whole.
-    #[error("{parts} bits in braces do not make a value of {whole} bits")]
+    /// Parts of a `mov` that do not add up to the whole.
+    #[error("the braces hold {parts} bits, but the value has {whole} bits")]
     Packing {
         /// Bits in braces.
         parts: u32,
         /// Bits of the other side.
         whole: u32,
     },
-    /// `_` where a value is read.
-    #[error("`_` where a value is read")]
+    /// `_` as a source.
+    #[error("`_` cannot be read")]
     DiscardRead,
-    /// A constant out of its range.
-    #[error("{what} is {value}; it must be {least} to {most}")]
+    /// Constant out of range.
+    #[error("{what} is {value}; must be {least} to {most}")]
     Range {
-        /// The constant's meaning.
+        /// Meaning of the constant.
         what: &'static str,
-        /// Its value.
+        /// Value of the constant.
         value: u64,
-        /// Smallest allowed.
+        /// Minimum.
         least: u64,
-        /// Largest allowed.
+        /// Maximum.
         most: u64,
     },
-    /// A register where the form needs a constant.
+    /// Register instead of a required constant.
     #[error("{what} must be a constant")]
     NotConstant {
-        /// What.
+        /// Meaning of the constant.
         what: &'static str,
     },
-    /// A register that cannot hold an address.
-    #[error("`{name}` is .{}; an address is 32 or 64 bits of integer", found.name())]
+    /// Register that cannot hold an address.
+    #[error("`{name}` is .{}; an address must be a 32-bit or 64-bit integer", found.name())]
     AddressRegister {
-        /// The register.
+        /// Register.
         name: String,
-        /// Its type.
+        /// Type of the register.
         found: ScalarType,
     },
-    /// The instruction's space is not the variable's.
+    /// Variable outside of the instruction's space.
     #[error("`{name}` is in {} space, but the instruction accesses {} space", space_name(*found), space_name(*needed))]
     Space {
-        /// The variable.
+        /// Variable.
         name: String,
-        /// Where it is.
+        /// Space of the variable.
         found: Space,
-        /// What the instruction accesses.
+        /// Space of the instruction.
         needed: Space,
     },
-    /// A store into memory that kernels only read.
+    /// Store to read-only memory.
     #[error("{what} cannot be written by a kernel")]
     ReadOnly {
-        /// What.
+        /// Kind of memory.
         what: &'static str,
     },
-    /// A call with the wrong number of arguments or results.
+    /// Call with the wrong number of arguments or results.
     #[error("{given} {what} in the call of `{function}`, which has {declared}")]
     Call {
-        /// The called function.
+        /// Callee.
         function: String,
         /// `arguments` or `results`.
         what: &'static str,
-        /// Given.
+        /// Number given.
         given: usize,
-        /// Declared.
+        /// Number declared.
         declared: usize,
     },
-    /// A value of a call that the declaration of the called function does not take.
+    /// Value that does not match the callee's declaration.
     #[error("{what} {number} in the call of `{function}` is {given}, but the declaration has {declared}")]
     Passed {
         /// `argument` or `result`.
         what: &'static str,
         /// Position in the list, from 1.
         number: usize,
-        /// The called function.
+        /// Callee.
         function: String,
-        /// The operand.
+        /// Operand.
         given: String,
-        /// The parameter.
+        /// Parameter.
         declared: String,
     },
-    /// A call that passes a type that the platform's calling convention has not.
+    /// Type that the platform's calling convention lacks.
     #[error(
         "the call of `{function}` passes a .{}; predicates and typed integers of 8 and 16 bits are passed only \
          in a module with a function of several results", ty.name()
     )]
     Convention {
-        /// The called function.
+        /// Callee.
         function: String,
-        /// The type.
+        /// Type.
         ty: ScalarType,
     },
-    /// The module's target has not got the instruction or register.
+    /// Instruction or register that the module's target lacks.
     #[error(
-        "`{used}` needs .target {needed} or later, and this module is for {found} (PTX manual, {section})"
+        "`{used}` requires .target {needed} or later, but the module targets {found} (PTX manual, {section})"
     )]
     Target {
-        /// The opcode with its modifiers, or the special register.
+        /// Opcode with its modifiers, or special register.
         used: String,
-        /// First target that has it.
+        /// First target that supports it.
         needed: Target,
-        /// The module's.
+        /// Target of the module.
         found: Target,
-        /// Where the manual says so.
+        /// Section of the manual.
         section: &'static str,
     },
-    /// The module's PTX version has not got the instruction or register.
+    /// Instruction or register that the module's PTX version lacks.
     #[error(
-        "`{used}` needs .version {}.{} or later, and this module is of {}.{} (PTX manual, {section})",
+        "`{used}` requires .version {}.{} or later, but the module has {}.{} (PTX manual, {section})",
         needed.0, needed.1, found.0, found.1
     )]
     Version {
-        /// The opcode with its modifiers, or the special register.
+        /// Opcode with its modifiers, or special register.
         used: String,
-        /// First version that has it.
+        /// First version that supports it.
         needed: (u8, u8),
-        /// The module's.
+        /// Version of the module.
         found: (u32, u32),
-        /// Where the manual says so.
+        /// Section of the manual.
         section: &'static str,
     },
-    /// Modifiers and operands that do not go together.
+    /// Modifiers and operands that exclude each other.
     #[error("{what}: {rule}")]
     Together {
-        /// What stands there or is missing.
+        /// Construct that is present or missing.
         what: &'static str,
-        /// When it may.
+        /// Condition for it.
         rule: &'static str,
     },
-    /// A warp-wide instruction of the time when warps ran in lockstep.
+    /// Warp-wide instruction without a member mask, from before Volta.
     #[error("`{opcode}` without .sync does not exist for sm_70 and later from PTX 6.4 on")]
     Unmasked {
-        /// The opcode with its modifiers.
+        /// Opcode with its modifiers.
         opcode: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The directives at a module's start: `.version`, `.target`, `.address_size`.
+//! Directives at a module's start: `.version`, `.target`, `.address_size`.
 
 use crate::isa::{NEWEST_VERSION, first_version, is_version};
 use crate::parse::Outline;
@@ -6,10 +6,10 @@ use crate::parse::Outline;
 /// Options that may follow the architecture in `.target`.
 const OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 
-/// Why no module with this start can be used.
+/// Reason for which a module with this header is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// A version of PTX that is not known.
+    /// Unknown PTX version.
     #[error("Unsupported .version {}.{}; current version is '{}.{}'", found.0, found.1, NEWEST_VERSION.0, NEWEST_VERSION.1)]
     Version {
         /// Major and minor.
@@ -22,27 +22,27 @@ pub enum HeaderError {
         name: String,
     },
     /// An architecture that is younger than the version of PTX.
-    #[error("PTX .version {}.{} does not support .target {name}, which is in PTX from {}.{} on", found.0, found.1, first.0, first.1)]
+    #[error("PTX .version {}.{} does not support .target {name}, which requires PTX {}.{}", found.0, found.1, first.0, first.1)]
     TooOld {
-        /// As written.
+        /// Target as written.
         name: String,
-        /// The module's version.
+        /// Version of the module.
         found: (u32, u32),
         /// First version with the target.
         first: (u32, u32),
     },
-    /// Addresses of 32 bits.
+    /// 32-bit addresses.
     #[error(
         ".address_size {size} is not supported: device code has 64-bit addresses; compile the program for 64 bits (-m64)"
     )]
     AddressSize {
-        /// As written.
+        /// Size as written.
         size: u32,
     },
 }
 
-/// Judges the directives at a module's start; the error's place is an offset into the text. A
-/// directive that is not there is not missed.
+/// Checks the directives at a module's start; the error includes an offset in the text. Missing directives
+/// are allowed.
 pub fn header(outline: &Outline, text: &str) -> Result<(), (u32, HeaderError)> {
     let place_of = |directive: &str| text.find(directive).and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
     if let Some(found) = outline.version.filter(|version| !is_version(*version)) {
@@ -57,7 +57,7 @@ pub fn header(outline: &Outline, text: &str) -> Result<(), (u32, HeaderError)> {
     }
 }
 
-/// Judges the list after `.target`.
+/// Checks the list after `.target`.
 fn target(list: &str, version: Option<(u32, u32)>) -> Result<(), HeaderError> {
     for name in list.split(',').map(str::trim).filter(|name| !name.is_empty() && !OPTIONS.contains(name)) {
         let first = name.strip_prefix("sm_").and_then(first_version);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_that_ptxas_takes_are_taken() {
+    fn headers_accepted_by_ptxas_are_accepted() {
         for text in [
             ".version 9.5\n.target sm_120a\n.address_size 64\n",
             ".version 7.0\n.target sm_80, debug\n",
@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn starts_that_ptxas_refuses_are_refused_with_the_value() {
+    fn headers_refused_by_ptxas_are_refused() {
         for (text, value) in [
             (".version 99.9\n.target sm_70\n", "99.9"),
             (".version 7.9\n.target sm_70\n", "7.9"),
             (".version 7.0\n.target sm_999\n", "sm_999"),
             (".version 7.0\n.target compute_70\n", "compute_70"),
             (".version 7.0\n.target sm_70, fast\n", "fast"),
-            (".version 7.0\n.target sm_90\n", "sm_90, which is in PTX from 7.8 on"),
+            (".version 7.0\n.target sm_90\n", "sm_90, which requires PTX 7.8"),
             (".version 7.8\n.target sm_90a\n", "sm_90a"),
             (".version 7.0\n.target sm_70\n.address_size 32\n", ".address_size 32"),
         ] {

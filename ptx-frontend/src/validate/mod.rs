@@ -1,4 +1,5 @@
-//! Checks on the typed form: what the vendor's assembler refuses is refused here, with the instruction's place.
+//! Validation of the typed form: refuses what the vendor's assembler refuses, with the instruction's
+//! position.
 
 mod architecture;
 mod call;
@@ -22,14 +23,14 @@ use crate::isa::{
 use crate::resolve::{Global, Surroundings, coordinate_type, operand_type};
 use crate::source::narrow;
 
-/// What a module needs for vectors of 256 bits.
+/// Requirement of 256-bit vectors.
 const WIDEST_VECTOR: Requirement =
     Requirement { ptx: (8, 8), target: Target { number: 100, specific: false } };
 
-/// Errors reported for one function.
+/// Maximum errors reported for a function.
 const MOST_ERRORS: usize = 100;
 
-/// Checks a function; the errors come in the order of the code.
+/// Validates a function; errors are in code order.
 pub fn function(function: &Function, surroundings: &dyn Surroundings) -> Vec<Invalid> {
     let mut errors = Vec::new();
     let architecture = surroundings.architecture();
@@ -83,8 +84,8 @@ impl Check<'_> {
         self.function.register_names.get(register.0 as usize).cloned().unwrap_or_default()
     }
 
-    /// Loads, stores and conversions take registers wider than the type they name, but for asynchronous stores and conversions
-    /// of bfloats.
+    /// True for loads, stores and conversions, which accept registers wider than the named type, except
+    /// asynchronous stores and conversions of bfloats.
     fn takes_wider(&self) -> bool {
         let has = |token| self.instruction.tokens.contains(&Some(token));
         match self.line.parsed().mnemonic {
@@ -154,7 +155,7 @@ impl Check<'_> {
         }
     }
 
-    /// Operand of a vector load or store: as many elements as `.v2 .v4 .v8` say.
+    /// Checks the operand of a vector load or store, with as many elements as `.v2 .v4 .v8` name.
     fn vector(&self, operand: &Operand, element: ScalarType, written: bool) -> Result {
         let needed = self.instruction.vector_length();
         let bits = needed * element.bits() as usize;
@@ -170,7 +171,7 @@ impl Check<'_> {
             self.needs(WIDEST_VECTOR, || disassemble::opcode(self.instruction), self.line.section)?;
         }
         match operand {
-            // A store of 256 bits leaves the memory of elements as it is for which `_` stands.
+            // A 256-bit store leaves memory unchanged for elements `_`.
             Operand::Vector(elements) if bits == 256 && !written && elements.len() == needed => {
                 let mut given = elements.iter().filter(|element| **element != Operand::Discard).peekable();
                 match given.peek() {
@@ -182,7 +183,7 @@ impl Check<'_> {
         }
     }
 
-    /// So many elements; one may stand without braces.
+    /// Checks `needed` elements; a single one may omit the braces.
     fn elements(&self, operand: &Operand, needed: usize, element: ScalarType, written: bool) -> Result {
         match operand {
             Operand::Vector(elements) if elements.len() == needed => {
@@ -194,7 +195,7 @@ impl Check<'_> {
         }
     }
 
-    /// The coordinates of a texture or surface.
+    /// Checks the coordinates of a texture or surface.
     fn coordinates(&self, coordinates: &[Operand], place: &OperandSyntax) -> Result {
         let tokens = &self.instruction.tokens;
         let Some(geometry) = Geometry::among(tokens) else { return Ok(()) };
@@ -212,7 +213,7 @@ impl Check<'_> {
         typed.try_for_each(|(operand, ty)| self.value(operand, ty, false))
     }
 
-    /// A coordinate for each dimension; a column and four rows for a gathering or scattering copy.
+    /// Checks one coordinate per dimension; a column and four rows for a gathering or scattering copy.
     fn tensor_coordinates(&self, coordinates: &[Operand], dimensions: usize) -> Result {
         let several = self.instruction.has(Modifier::Gather4) || self.instruction.has(Modifier::Scatter4);
         let needed = if several { 5 } else { dimensions };
@@ -222,7 +223,7 @@ impl Check<'_> {
         coordinates.iter().try_for_each(|operand| self.value(operand, ScalarType::S32, false))
     }
 
-    /// A value for each direction of a texture's layer, in as many elements as the next power of two.
+    /// Checks one value per direction of a texture's layer, padded to the next power of two.
     fn directions(&self, operand: &Operand, element: ScalarType) -> Result {
         if *operand == Operand::Absent {
             return Ok(());
@@ -232,7 +233,7 @@ impl Check<'_> {
         self.elements(operand, needed, element, false)
     }
 
-    /// Registers of a matrix: as many as its shape and types say.
+    /// Checks the registers of a matrix, whose number follows from shape and types.
     fn fragment(&self, operand: &Operand, register: ScalarType, place: &OperandSyntax) -> Result {
         let Operand::Vector(registers) = operand else { return Err(ValidationError::NotAFragment) };
         let mnemonic = self.line.parsed().mnemonic;
@@ -244,7 +245,7 @@ impl Check<'_> {
         registers.iter().try_for_each(|operand| self.value(operand, register, place.written))
     }
 
-    /// `{a, b}` in a `mov`: parts that make up the whole.
+    /// Checks `{a, b}` in a `mov`: parts that make up the whole.
     fn packing(&self, parts: &[Operand], whole: ScalarType, written: bool) -> Result {
         let count = narrow(parts.len()).max(1);
         let mut bits = 0u32;
@@ -263,12 +264,12 @@ impl Check<'_> {
         }
     }
 
-    /// The space that the instruction names, if it names one; the first of several.
+    /// State space named by the instruction, if any; the first of several.
     fn space(&self) -> Option<Space> {
         self.spaces().next()
     }
 
-    /// The space that the instruction names for an address: the n-th of several for the n-th address.
+    /// State space named by the instruction for an address: the n-th of several for the n-th address.
     fn space_of(&self, place: &OperandSyntax) -> Option<Space> {
         let places = self.line.parsed().operands.iter().filter(|other| other.address);
         let position = places.take_while(|other| other.name != place.name).count();
@@ -331,7 +332,7 @@ impl Check<'_> {
         }
     }
 
-    /// Constant memory and the parameters of kernels are only read.
+    /// Checks that a store does not target constant memory or kernel parameters.
     fn store_target(&self) -> Result {
         if !matches!(self.line.effect, Effect::Store | Effect::Atomic) {
             return Ok(());

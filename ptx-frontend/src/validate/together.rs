@@ -1,11 +1,11 @@
-//! Modifiers and operands that do not go together, where the forms of the op table cannot say so.
+//! Combinations of modifiers and operands that the op table's forms cannot express.
 
 use super::{Check, Result, ValidationError};
 use crate::ir::Operand;
 use crate::isa::{Geometry, Modifier, OperandType, ScalarType};
 
 impl Check<'_> {
-    /// Do the instruction's modifiers and operands go together?
+    /// Checks the combination of the instruction's modifiers and operands.
     pub(super) fn together(&self) -> Result {
         match self.line.parsed().mnemonic {
             "ld" | "st" => self.priority(),
@@ -19,20 +19,20 @@ impl Check<'_> {
         self.policy()
     }
 
-    /// A priority in the L2 cache belongs to a vector of 256 bits.
+    /// Checks that an L2 priority has a 256-bit vector.
     fn priority(&self) -> Result {
         let priorities = [Modifier::L2EvictNormal, Modifier::L2EvictFirst, Modifier::L2EvictLast];
         let element = self.instruction.last_type().map_or(0, |ty| ty.bits() as usize);
         if self.has_any(&priorities) && self.instruction.vector_length() * element != 256 {
             return Err(ValidationError::Together {
                 what: "a priority in the L2 cache",
-                rule: "only of vectors of 256 bits",
+                rule: "only with 256-bit vectors",
             });
         }
         Ok(())
     }
 
-    /// What a texture's geometry and the type of its coordinates have.
+    /// Checks texture operands against the geometry and the type of the coordinates.
     fn texture(&self) -> Result {
         let Some(geometry) = Geometry::among(&self.instruction.tokens) else { return Ok(()) };
         let is_given = |name: &str, ty: OperandType| {
@@ -41,33 +41,33 @@ impl Check<'_> {
         };
         let refused = |what, rule| Err(ValidationError::Together { what, rule });
         if geometry.cube && is_given("e", OperandType::Offsets) {
-            return refused("offsets of coordinates", "not into cubes");
+            return refused("offsets of coordinates", "not for cubes");
         }
         let integers = self.instruction.last_type() == Some(ScalarType::S32);
         let solid = geometry.dimensions == 3 && !geometry.cube;
         if is_given("f", OperandType::Fixed(ScalarType::F32)) && (integers || solid) {
-            return refused("a depth to compare with", "not of integer coordinates, nor of three dimensions");
+            return refused("a depth to compare with", "not with integer coordinates or three dimensions");
         }
         if geometry.multisample && self.has_any(&[Modifier::Level, Modifier::Grad]) {
-            return refused("a level", "not of samples");
+            return refused("a level", "not for multisample textures");
         }
         Ok(())
     }
 
-    /// Barriers of other CTAs do not tell their state.
+    /// Checks that no state of another CTA's barrier is requested.
     fn remote_arrival(&self) -> Result {
         let arrives = self.has_any(&[Modifier::Arrive, Modifier::ArriveDrop]);
         let remote = self.has_any(&[Modifier::SharedCluster]);
         match self.instruction.operands.first() {
             Some(Operand::Register(_)) if arrives && remote => Err(ValidationError::Together {
                 what: "the state of a barrier in .shared::cluster",
-                rule: "not told: `_` stands there",
+                rule: "not available; use `_`",
             }),
             _ => Ok(()),
         }
     }
 
-    /// What operations have reported is told with the primary phase.
+    /// Checks that reports are requested only with the primary phase.
     fn report(&self) -> Result {
         let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
         let told = places.any(|(place, operand)| {
@@ -82,26 +82,26 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Copies have a scope if they are strong.
+    /// Checks that exactly the strong copies have a scope.
     fn strength(&self) -> Result {
         let scopes = [Modifier::Cta, Modifier::Cluster, Modifier::Gpu, Modifier::Sys];
         if self.has_any(&[Modifier::Relaxed]) != self.has_any(&scopes) {
             return Err(ValidationError::Together {
                 what: "a scope",
-                rule: "there if and only if .relaxed is",
+                rule: "required with .relaxed and forbidden without",
             });
         }
         Ok(())
     }
 
-    /// Of a product and the number added to it one may be negated, and none if one more is added.
+    /// Checks that at most one of product and summand is negated, and neither if one is added.
     fn negations(&self) -> Result {
         let [_, a, b, c] = self.instruction.operands.as_slice() else { return Ok(()) };
         let is_negated = |operand: &Operand| matches!(operand, Operand::Part { minus: true, .. });
         let product = is_negated(a) != is_negated(b);
         let refused = |rule| Err(ValidationError::Together { what: "a negation", rule });
         if product && is_negated(c) {
-            return refused("of the product or of what is added, not of both");
+            return refused("of the product or of the summand, not of both");
         }
         if (product || is_negated(c)) && self.has_any(&[Modifier::Po]) {
             return refused("not with .po");
@@ -109,7 +109,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Constant numbers of threads at a barrier.
+    /// Checks constant numbers of threads at a barrier.
     fn whole_warps(&self) -> Result {
         let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
         let threads = places.find(|(place, _)| place.name == "b").map(|(_, operand)| operand);
@@ -122,7 +122,7 @@ impl Check<'_> {
         }
     }
 
-    /// A cache policy that may be left out stands where a modifier announces it.
+    /// Checks that a cache policy is given exactly with its modifier.
     fn policy(&self) -> Result {
         let ty = OperandType::Fixed(ScalarType::B64);
         let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
@@ -132,7 +132,7 @@ impl Check<'_> {
         if self.has_any(&[Modifier::L2CacheHint]) == (*policy == Operand::Absent) {
             return Err(ValidationError::Together {
                 what: "a cache policy",
-                rule: "there if and only if .L2::cache_hint is",
+                rule: "required with .L2::cache_hint and forbidden without",
             });
         }
         Ok(())

@@ -1,22 +1,22 @@
-//! Types of operands against types of the instruction (manual section 9.4).
+//! Types of operands against types of the instruction (PTX manual 9.4).
 
 use super::error::ValidationError;
 use crate::isa::{ScalarType, SpecialRegister, TypeClass};
 
-/// May a register stand where an operand of type `needed` is? `wider` tells whether the form takes registers wider
-/// than the operand (loads, stores, conversions; manual section 9.4.1).
+/// True if a register fits an operand of type `needed`. `wider` allows registers wider than the operand
+/// (loads, stores, conversions; PTX manual 9.4.1).
 pub(super) fn register_fits(needed: ScalarType, register: ScalarType, wider: bool) -> bool {
     if needed.accepts_register(register) {
         return true;
     }
     let integer = |ty: ScalarType| ty.is_integer() || ty.class() == TypeClass::Bits;
     wider && integer(needed) && integer(register) && register.bits() > needed.bits()
-        // Floats, but for the newer types, live in wider registers that are untyped.
+        // Floats, except the newer types, may be in wider untyped registers.
         || wider && matches!(needed, ScalarType::F16 | ScalarType::F16x2 | ScalarType::F32)
             && register.class() == TypeClass::Bits && register.bits() > needed.bits()
 }
 
-/// May a special register stand where an operand of type `needed` is read? Old code reads the low half of 32-bit ones.
+/// True if a special register fits an operand of type `needed`. Old code reads the low half of 32-bit ones.
 pub(super) fn special_fits(needed: ScalarType, special: SpecialRegister, wider: bool) -> bool {
     let ty = special.ty();
     register_fits(needed, ty, wider)
@@ -26,12 +26,12 @@ pub(super) fn special_fits(needed: ScalarType, special: SpecialRegister, wider: 
         || needed.bits() == ty.bits() && needed.class() != TypeClass::Predicate
 }
 
-/// May this type be a register that holds an address?
+/// True if a register of this type can hold an address.
 pub(super) fn holds_address(ty: ScalarType) -> bool {
     matches!(ty.bits(), 32 | 64) && (ty.is_integer() || ty.class() == TypeClass::Bits)
 }
 
-/// The error of an operand of the wrong type.
+/// Error for an operand of the wrong type.
 pub(super) fn mismatch(what: String, found: ScalarType, needed: ScalarType) -> ValidationError {
     ValidationError::Type { what, found, needed }
 }
@@ -42,7 +42,7 @@ mod tests {
     use ScalarType::*;
 
     #[test]
-    fn a_register_of_the_same_size_fits_if_one_side_is_untyped_or_the_kinds_agree() {
+    fn equal_sizes_fit_if_untyped_or_of_equal_kind() {
         assert!(register_fits(U32, S32, false));
         assert!(register_fits(B32, F32, false));
         assert!(register_fits(F32, B32, false));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_stores_and_conversions_take_wider_integer_registers() {
+    fn loads_stores_conversions_take_wider_registers() {
         assert!(register_fits(U8, U32, true));
         assert!(register_fits(S16, B64, true));
         assert!(register_fits(F32, B64, true));

@@ -1,4 +1,4 @@
-//! Kernels from snippets, for the tests of this folder.
+//! Kernels made from snippets.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
@@ -6,7 +6,7 @@
 use ptx_frontend::ir::Function;
 use ptx_frontend::{Diagnostic, Error, Module};
 
-/// A module with `globals` and a kernel `k` that has registers of all kinds and this body.
+/// Returns a module with `globals` and a kernel `k` with registers of all kinds and body `body`.
 pub(crate) fn module(globals: &str, body: &str) -> Module {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n{globals}\n\
@@ -17,15 +17,15 @@ pub(crate) fn module(globals: &str, body: &str) -> Module {
     Module::parse(text, "test.ptx").unwrap()
 }
 
-/// Lines before the body of a snippet's kernel, when there are no globals.
+/// Lines before a snippet's body, without globals.
 pub(crate) const LINES_BEFORE: u32 = 7;
 
-/// The kernel, which must be without errors.
+/// Decodes a kernel without errors.
 pub(crate) fn kernel(body: &str) -> Function {
     kernel_with("", body)
 }
 
-/// The kernel of a module with `globals`.
+/// Decodes a kernel of a module with `globals`.
 pub(crate) fn kernel_with(globals: &str, body: &str) -> Function {
     match module(globals, body).function("k") {
         Ok(function) => (*function).clone(),
@@ -33,7 +33,7 @@ pub(crate) fn kernel_with(globals: &str, body: &str) -> Function {
     }
 }
 
-/// What is wrong with the kernel.
+/// Returns the diagnostics of an invalid kernel.
 pub(crate) fn problems(globals: &str, body: &str) -> Vec<Diagnostic> {
     match module(globals, body).function("k") {
         Err(Error::Invalid { problems, .. }) => problems,
@@ -42,7 +42,7 @@ pub(crate) fn problems(globals: &str, body: &str) -> Vec<Diagnostic> {
     }
 }
 
-/// The first problem's message.
+/// Returns the message of the first diagnostic.
 pub(crate) fn message(body: &str) -> String {
     problems("", body).first().map(|problem| problem.problem.to_string()).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! Builds fat binaries and ELF files byte by byte, as the vendor's tools would.
+//! Builders of fat binaries and ELF files in the format of the vendor's tools.
 
-/// An entry to be written; the fields are those of the entry header.
+/// Entry of a fat binary, with the fields of its header.
 #[derive(Clone, Debug)]
 pub(crate) struct EntryBuilder {
     kind: u16,
@@ -75,7 +75,7 @@ impl EntryBuilder {
         self.stored_as(ZSTD, frame)
     }
 
-    /// Claims another uncompressed size than the real one.
+    /// Sets a wrong uncompressed size in the header.
     pub(crate) fn claiming(mut self, size: u64) -> Self {
         self.uncompressed_size = size;
         self
@@ -132,7 +132,7 @@ pub(crate) fn container(entries: &[EntryBuilder]) -> Vec<u8> {
 
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// A zstd frame with its content size in the header and one block that holds `text` as it is.
+/// Returns a zstd frame with its content size in the header and `text` in one uncompressed block.
 pub(crate) fn raw_zstd_frame(text: &[u8]) -> Vec<u8> {
     let single_segment_with_4_byte_content_size = 0b1010_0000;
     let mut frame = ZSTD_MAGIC.to_vec();
@@ -143,7 +143,7 @@ pub(crate) fn raw_zstd_frame(text: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A zstd frame without a content size, of `blocks` blocks, each of which repeats one byte 131,072 times.
+/// Returns a zstd frame without a content size. Each of its blocks repeats one byte 131,072 times.
 pub(crate) fn repeating_zstd_frame(blocks: u32) -> Vec<u8> {
     let window_of_1_mib = 10 << 3;
     let mut frame = ZSTD_MAGIC.to_vec();
@@ -164,13 +164,13 @@ fn zstd_block(kind: u32, size: u32, last: bool) -> Vec<u8> {
 const EM_X86_64: u16 = 62;
 const EM_CUDA: u16 = 190;
 
-/// A host object file with these sections.
+/// Returns a host object file with these sections.
 pub(crate) fn host_elf(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let sections: Vec<_> = sections.iter().map(|&(name, bytes)| Section::plain(name, bytes)).collect();
     elf(EM_X86_64, &sections)
 }
 
-/// A cubin with these kernels, and a device function `helper` that is none.
+/// Returns a cubin with these kernels and the device function `helper`.
 pub(crate) fn cubin(kernels: &[&str]) -> Vec<u8> {
     const ENTRY: u8 = 0x10;
     let mut names = vec![0];
@@ -204,7 +204,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A 64-bit little endian ELF file without segments; section numbers count from 1.
+/// Returns a 64-bit little-endian ELF file without segments. Section numbers start from 1.
 fn elf(machine: u16, sections: &[Section<'_>]) -> Vec<u8> {
     const HEADER_SIZE: usize = 64;
     let name_of_names = ".shstrtab";

@@ -1,4 +1,4 @@
-//! Host programs: hand-made ones, and ones compiled by the C compiler that linking Rust needs anyway.
+//! Host programs, made by hand or compiled by the C compiler that Rust needs for linking.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::builder::{EntryBuilder, container, host_elf};
 
-/// A stand-in for the runtime with the functions the programs below call.
+/// Substitute for the runtime with the functions that the test programs call.
 const RUNTIME: &str = "int cudaMalloc(void **p, unsigned long n) { return 0; }
     void *__cudaRegisterFatBinary(void *w) { return w; }";
 const PROGRAM: &str = "int cudaMalloc(void **, unsigned long); void *__cudaRegisterFatBinary(void *);
@@ -20,7 +20,7 @@ struct Toolbox {
 }
 
 impl Toolbox {
-    /// With a runtime `libcudart.so.12` that has a version node, to link with `-L. -lcudart`.
+    /// Creates a folder with a versioned `libcudart.so.12`, for linking with `-L. -lcudart`.
     fn new() -> Self {
         let toolbox = Self { folder: tempfile::tempdir().unwrap() };
         std::fs::write(toolbox.path("versions"), "libcudart.so.12 { global: *; };").unwrap();
@@ -53,7 +53,7 @@ fn inspect<R>(path: &Path, question: impl FnOnce(&HostFile<'_>) -> Result<R, Con
     question(&file).unwrap()
 }
 
-/// C source that puts a fat binary into the program.
+/// Returns C source that embeds a fat binary in the program.
 fn embedded_fat_binary() -> String {
     let bytes = container(&[EntryBuilder::ptx(75, ".version 7.0")]);
     let list: Vec<_> = bytes.iter().map(u8::to_string).collect();
@@ -64,7 +64,7 @@ fn embedded_fat_binary() -> String {
 }
 
 #[test]
-fn both_sections_of_fat_binaries_are_read_with_offsets_in_the_file() {
+fn both_fat_binary_sections_have_file_offsets() {
     let whole = container(&[EntryBuilder::ptx(75, "")]);
     let relocatable = container(&[EntryBuilder::ptx(75, ""), EntryBuilder::ptx(80, "")]);
     let bytes = host_elf(&[(".nv_fatbin", &whole), ("other", &[1, 2, 3]), ("__nv_relfatbin", &relocatable)]);
@@ -86,7 +86,7 @@ fn damage_in_one_section_does_not_hide_the_other() {
 }
 
 #[test]
-fn a_program_without_device_code_has_no_containers_and_no_runtime() {
+fn host_only_programs_have_no_containers_and_no_runtime() {
     let path = std::env::current_exe().unwrap();
     inspect(&path, |file| {
         assert_eq!(file.containers().count(), 0);
@@ -97,7 +97,7 @@ fn a_program_without_device_code_has_no_containers_and_no_runtime() {
 }
 
 #[test]
-fn a_shared_runtime_is_seen_with_its_imports_and_their_versions() {
+fn a_shared_runtime_is_found_with_its_versioned_imports() {
     let toolbox = Toolbox::new();
     let program = toolbox.compile(PROGRAM, "program", &["-L.", "-lcudart", "-Wl,-rpath,/somewhere"]);
     inspect(&program, |file| {
@@ -115,7 +115,7 @@ fn a_shared_runtime_is_seen_with_its_imports_and_their_versions() {
 }
 
 #[test]
-fn a_static_runtime_is_seen_by_its_local_functions() {
+fn a_static_runtime_is_found_by_its_local_functions() {
     let toolbox = Toolbox::new();
     let runtime = RUNTIME.replace("int cuda", "static int cuda").replace("void *__", "static void *__");
     let main = "int main(void) { __cudaRegisterFatBinary(0); return cudaMalloc(0, 1); }";
@@ -127,7 +127,7 @@ fn a_static_runtime_is_seen_by_its_local_functions() {
 }
 
 #[test]
-fn a_program_for_the_driver_alone_has_no_runtime_whatever_code_it_carries() {
+fn driver_api_programs_have_no_runtime() {
     let toolbox = Toolbox::new();
     let source = format!("int main(void) {{ return 0; }} {}", embedded_fat_binary());
     let program = toolbox.compile(&source, "program", &[]);
@@ -139,7 +139,7 @@ fn a_program_for_the_driver_alone_has_no_runtime_whatever_code_it_carries() {
 }
 
 #[test]
-fn functions_of_libraries_with_similar_names_are_not_those_of_the_runtime() {
+fn similar_library_names_are_not_the_runtime() {
     let toolbox = Toolbox::new();
     let source = "void cudnnCreate(void) {} void cublasCreate(void) {} void cudaless(void) {} int main(void) { return 0; }";
     let program = toolbox.compile(source, "program", &[]);

@@ -14,7 +14,7 @@ fn one_ptx() -> Vec<u8> {
     container(&[EntryBuilder::ptx(75, ".version 9.5\n")])
 }
 
-/// The same with `value` at `offset`.
+/// Writes `value` at `offset`.
 fn patched(mut bytes: Vec<u8>, offset: usize, value: &[u8]) -> Vec<u8> {
     bytes[offset..offset + value.len()].copy_from_slice(value);
     bytes
@@ -120,7 +120,7 @@ fn wrappers_of_both_versions_are_read() {
 }
 
 #[test]
-fn a_wrong_magic_number_is_an_error_that_shows_it() {
+fn errors_show_wrong_magic_numbers() {
     let error = entries(&patched(one_ptx(), 0, b"ABCD")).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -143,7 +143,7 @@ fn garbage_between_containers_is_an_error_at_its_offset() {
 }
 
 #[test]
-fn a_truncated_entry_header_is_an_error_naming_the_file_and_the_offset() {
+fn truncated_entry_headers_name_file_and_offset() {
     let bytes = patched(one_ptx(), 8, &40_u64.to_le_bytes());
     let container = Container::parse(&bytes, Origin::file("a.fatbin")).unwrap();
     let error = container.entries().next().unwrap().unwrap_err();
@@ -158,7 +158,7 @@ fn a_payload_beyond_its_container_is_an_error() {
 }
 
 #[test]
-fn a_header_field_with_an_impossible_value_is_an_error_that_names_it() {
+fn errors_name_impossible_header_fields() {
     let cases: [(usize, &[u8], &str); 8] = [
         (4, &2_u16.to_le_bytes(), "container version"),
         (6, &8_u16.to_le_bytes(), "container header size"),

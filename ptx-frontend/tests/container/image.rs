@@ -1,4 +1,4 @@
-//! Telling inputs apart.
+//! Recognition of image formats.
 
 use ptx_frontend::container::cubin::{elf_size, kernel_names};
 use ptx_frontend::container::{ContainerError, Image, ImageFile, Origin};
@@ -10,7 +10,7 @@ fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
 }
 
 #[test]
-fn each_kind_of_image_is_told_by_its_bytes() {
+fn each_kind_of_image_is_recognised_by_its_bytes() {
     assert!(matches!(image(&container(&[])), Ok(Image::FatBinary(_))));
     assert!(matches!(image(&cubin(&["k"])), Ok(Image::Cubin(_))));
     assert!(matches!(image(&host_elf(&[])), Ok(Image::Host(_))));
@@ -34,7 +34,7 @@ fn ptx_ends_at_its_first_nul() {
 }
 
 #[test]
-fn other_bytes_are_an_error_that_shows_the_first_of_them() {
+fn errors_show_the_first_bytes_of_unknown_images() {
     let error = image(b"MZ\x90\0 is no image").unwrap_err();
     assert!(error.to_string().contains("[4d, 5a, 90, 00, 20, 69, 73, 20]"), "{error}");
     for bytes in [&b""[..], b"// only a comment", b"/* open", b"/", b"version"] {

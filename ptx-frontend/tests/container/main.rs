@@ -12,7 +12,7 @@ mod select;
 
 use ptx_frontend::container::{Container, ContainerError, Entry, Origin};
 
-/// All entries of the container `bytes`, as a registered image.
+/// Returns all entries of the container `bytes`, read as a registered image.
 fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ContainerError> {
     Container::parse(bytes, Origin::RegisteredImage)?.entries().collect()
 }

@@ -10,7 +10,7 @@ fn text() -> String {
     (0..200).map(|number| format!("add.s32 %r{number}, %r1, %r2;\n")).collect()
 }
 
-/// The PTX text of a container with this entry alone.
+/// Returns the PTX text of a container with this single entry.
 fn ptx(entry: EntryBuilder) -> Result<String, ContainerError> {
     let bytes = container(&[entry]);
     Ok(entries(&bytes)?.remove(0).ptx()?.into_owned())
@@ -27,7 +27,7 @@ fn text_of_every_compression_is_the_same() {
 }
 
 #[test]
-fn the_compression_and_both_sizes_are_known_before_decompression() {
+fn sizes_and_compression_are_known_before_decompression() {
     let plain = EntryBuilder::ptx(75, &text());
     let bytes = container(&[plain.clone(), plain.clone().lz4(), plain.zstd()]);
     let entries = entries(&bytes).unwrap();
@@ -51,7 +51,7 @@ fn bytes_that_are_not_utf8_do_not_spoil_the_text() {
 }
 
 #[test]
-fn damage_in_a_payload_is_reported_when_it_is_decompressed_and_not_before() {
+fn damaged_payloads_fail_at_decompression() {
     let damaged = EntryBuilder::ptx(75, &text()).stored_as(LZ4, vec![0xff; 64]);
     let bytes = container(&[damaged, EntryBuilder::ptx(80, "intact")]);
     let entries = entries(&bytes).unwrap();
@@ -61,7 +61,7 @@ fn damage_in_a_payload_is_reported_when_it_is_decompressed_and_not_before() {
 }
 
 #[test]
-fn a_zstd_frame_with_another_checksum_is_damaged() {
+fn zstd_frames_with_wrong_checksums_are_damaged() {
     let entry = EntryBuilder::ptx(75, &text()).zstd();
     let mut bytes = container(std::slice::from_ref(&entry));
     let last_byte_of_frame = {
@@ -74,7 +74,7 @@ fn a_zstd_frame_with_another_checksum_is_damaged() {
 }
 
 #[test]
-fn a_claimed_size_that_is_not_the_real_one_is_an_error() {
+fn wrong_uncompressed_sizes_are_errors() {
     let plain = EntryBuilder::ptx(75, &text());
     let size = text().len() as u64;
     for entry in [plain.clone().lz4(), plain.clone().zstd(), plain.stored_as(ZSTD, raw_zstd_frame(b"abc"))] {
@@ -91,7 +91,7 @@ fn a_claimed_size_that_is_not_the_real_one_is_an_error() {
 }
 
 #[test]
-fn a_size_that_the_compressed_bytes_cannot_hold_is_refused() {
+fn impossible_compression_ratios_are_refused() {
     let lz4 = EntryBuilder::ptx(75, &text()).stored_as(LZ4, vec![0; 16]);
     let zstd = EntryBuilder::ptx(75, &text()).stored_as(ZSTD, raw_zstd_frame(b"abc"));
     for (entry, possible) in [(lz4, 16 * 255 + 19), (zstd, 15 * 32_768)] {
@@ -105,7 +105,7 @@ fn a_size_that_the_compressed_bytes_cannot_hold_is_refused() {
 }
 
 #[test]
-fn a_frame_that_unpacks_to_more_than_a_gigabyte_is_refused() {
+fn frames_above_one_gigabyte_are_refused() {
     let blocks = 8193;
     let entry = EntryBuilder::ptx(75, "")
         .stored_as(ZSTD, repeating_zstd_frame(blocks))
@@ -115,14 +115,14 @@ fn a_frame_that_unpacks_to_more_than_a_gigabyte_is_refused() {
 }
 
 #[test]
-fn a_frame_longer_than_claimed_is_not_unpacked_to_its_end() {
+fn decompression_stops_at_the_claimed_size() {
     let frame = repeating_zstd_frame(64);
     let error = ptx(EntryBuilder::ptx(75, "").stored_as(ZSTD, frame).claiming(1000)).unwrap_err();
     assert!(matches!(error, ContainerError::SizeMismatch { claimed: 1000, actual: 1001, .. }), "{error}");
 }
 
 #[test]
-fn a_compression_that_the_flags_do_not_name_is_an_error() {
+fn unflagged_compression_is_an_error() {
     for flags in [0, LZ4 | ZSTD, 0x1000] {
         let error = ptx(EntryBuilder::ptx(75, &text()).stored_as(flags, vec![1; 8])).unwrap_err();
         assert!(matches!(error, ContainerError::UnknownCompression { .. }), "{error}");

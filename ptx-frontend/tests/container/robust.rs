@@ -1,4 +1,4 @@
-//! No input makes the reader panic, and a cut input never yields more than the whole one.
+//! Malformed inputs cause no panic, and truncated inputs never list more entries than whole ones.
 
 use proptest::prelude::*;
 use ptx_frontend::container::cubin::{elf_size, kernel_names};
@@ -9,7 +9,7 @@ use ptx_frontend::container::{Container, ContainerError, Containers, Entry, Imag
 
 use super::builder::{EntryBuilder, container, cubin, host_elf};
 
-/// Reads everything that can be read from `bytes`.
+/// Reads every readable part of `bytes`.
 fn read_all(bytes: &[u8]) {
     let origin = || Origin::ModuleImage;
     read_containers(Containers::new(bytes, origin()));
@@ -40,7 +40,7 @@ fn read_containers<'a>(containers: impl IntoIterator<Item = Result<Container<'a>
     }
 }
 
-/// A valid input with entries of every kind and compression.
+/// Returns a valid fat binary with entries of every kind and compression.
 fn fat_binary() -> Vec<u8> {
     let text: String = (0..40).map(|number| format!("mov.u32 %r{number}, {number};\n")).collect();
     let ptx = EntryBuilder::ptx(75, &text).identifier("x.cu").options("-O1");
@@ -60,7 +60,7 @@ fn inputs() -> [Vec<u8>; 3] {
     [fat_binary, host, cubin(&["first", "second"])]
 }
 
-/// Offsets of the entries that can be listed up to the first error.
+/// Returns the offsets of the entries before the first error.
 fn listed(bytes: &[u8]) -> Vec<u64> {
     let containers = Containers::new(bytes, Origin::ModuleImage).map_while(Result::ok);
     let entries = containers.flat_map(|container| container.entries().map_while(Result::ok));
@@ -79,7 +79,7 @@ fn every_truncation_lists_some_of_the_first_entries() {
 }
 
 #[test]
-fn every_truncation_of_every_input_is_read_without_a_panic() {
+fn truncated_inputs_cause_no_panic() {
     for input in inputs() {
         for length in 0..input.len() {
             read_all(&input[..length]);
@@ -88,7 +88,7 @@ fn every_truncation_of_every_input_is_read_without_a_panic() {
 }
 
 #[test]
-fn every_single_bit_flip_is_read_without_a_panic() {
+fn single_bit_flips_cause_no_panic() {
     for input in inputs() {
         for bit in 0..input.len() * 8 {
             let mut damaged = input.clone();
@@ -100,12 +100,12 @@ fn every_single_bit_flip_is_read_without_a_panic() {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         read_all(&bytes);
     }
 
     #[test]
-    fn arbitrary_bytes_behind_a_container_header_are_read_without_a_panic(
+    fn arbitrary_bytes_after_a_header_cause_no_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..600),
     ) {
         let mut input = container(&[]);
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_payloads_are_read_without_a_panic(
+    fn arbitrary_payloads_cause_no_panic(
         payload in prop::collection::vec(any::<u8>(), 1..400),
         flag in prop::sample::select(vec![0x2000_u64, 0x8000]),
         claim in 0_u64..100_000,
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn several_overwritten_bytes_are_read_without_a_panic(
+    fn several_overwritten_bytes_cause_no_panic(
         which in 0_usize..3,
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {

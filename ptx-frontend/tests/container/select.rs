@@ -1,11 +1,11 @@
-//! Which code is chosen for a device.
+//! Choice of code for a device.
 
 use ptx_frontend::container::select::{choose_ptx, sass_kernels};
 
 use super::builder::{EXACT, EntryBuilder, FAMILY, container};
 use super::entries;
 
-/// Name of the architecture chosen for `device` from PTX entries of these architectures.
+/// Returns the architecture chosen for `device` from PTX entries of these architectures.
 fn chosen(architectures: &[&str], device: u32) -> Option<String> {
     let entry = |name: &&str| {
         let flags = match name.as_bytes().last() {
@@ -28,18 +28,18 @@ fn the_highest_architecture_not_above_the_device_is_chosen() {
 }
 
 #[test]
-fn the_lowest_architecture_is_chosen_when_all_are_above_the_device() {
+fn the_lowest_architecture_is_chosen_if_all_exceed_the_device() {
     assert_eq!(chosen(&["90", "75", "80"], 70).as_deref(), Some("sm_75"));
 }
 
 #[test]
-fn code_for_one_architecture_only_is_preferred_on_that_device() {
+fn architecture_specific_code_is_preferred_on_its_device() {
     assert_eq!(chosen(&["90", "90a"], 90).as_deref(), Some("sm_90a"));
     assert_eq!(chosen(&["100", "100f"], 103).as_deref(), Some("sm_100f"));
 }
 
 #[test]
-fn code_for_one_architecture_only_comes_last_on_other_devices() {
+fn architecture_specific_code_is_last_on_other_devices() {
     assert_eq!(chosen(&["90a", "75"], 100).as_deref(), Some("sm_75"));
     assert_eq!(chosen(&["100f", "90"], 120).as_deref(), Some("sm_90"));
     assert_eq!(chosen(&["90a", "90"], 70).as_deref(), Some("sm_90"));

@@ -1,1 +1,1 @@
-//! Nothing: the package is there for what it depends on.
+//! Empty library: the package exists for its dependencies.

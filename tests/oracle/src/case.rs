@@ -1,4 +1,4 @@
-//! One variant of a form with its kernel, its rows of operands, and the judge of its results.
+//! Test case: a variant of a form with its kernel, its rows of operands and its oracle.
 
 use ptx_frontend::isa::OpLine;
 
@@ -9,41 +9,41 @@ use crate::oracle::{Answer, Judge, Unjudged, answers, judge};
 use crate::random::Random;
 use crate::variant::Variant;
 
-/// How much is tried, and with which random numbers.
+/// Amount of testing and seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Rows for each variant.
     pub rows: usize,
-    /// Where the random numbers start.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// A kernel and all that belongs to it.
+/// Test case.
 pub struct Case {
-    /// What it executes.
+    /// Executed variant.
     pub variant: Variant,
-    /// Its module.
+    /// Text of the module.
     pub text: String,
     operands: Vec<u64>,
     judge: Judge,
 }
 
-/// Why a form has no cases.
+/// Reason why a form has no cases.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoCases {
-    /// An operand is no value.
+    /// An operand is not a value.
     #[error("its operands are not all values, and no reason is listed")]
     Operands,
     /// A variant has no oracle.
     #[error("no oracle for {0}, and no reason is listed")]
     Unknown(String),
-    /// The manual has none of its variants.
+    /// The manual defines no variant.
     #[error("no variant of it was judged")]
     None,
 }
 
 impl Case {
-    /// Those of a form; the same for the same effort.
+    /// Returns the cases of a form, which depend only on the effort.
     pub fn all(line: &'static OpLine, effort: Effort) -> Result<Vec<Case>, NoCases> {
         let mut random = Random::new(effort.seed, line.name);
         let variants = Variant::all(line, &mut random).ok_or(NoCases::Operands)?;
@@ -60,23 +60,23 @@ impl Case {
         if cases.is_empty() { Err(NoCases::None) } else { Ok(cases) }
     }
 
-    /// What a machine is to do.
+    /// Returns the machine's job.
     pub fn job(&self) -> Job<'_> {
         let (operand_words, result_words) = widths(&self.variant);
         Job { text: &self.text, operands: &self.operands, operand_words, result_words }
     }
 
-    /// A row of operands.
+    /// Returns a row of operands.
     pub fn operands(&self, row: usize) -> &[u64] {
         self.operands.chunks(self.job().operand_words).nth(row).unwrap_or(&[])
     }
 
-    /// What a row's results may be.
+    /// Returns the allowed results of a row.
     pub fn answers(&self, row: usize) -> Vec<Answer> {
         answers(&self.variant, &self.judge, row, self.operands(row))
     }
 
-    /// What is wrong with the first row of `results` that is.
+    /// Describes the first wrong row of `results`.
     pub fn first_wrong(&self, results: &[u64]) -> Option<String> {
         let job = self.job();
         results.chunks(job.result_words).enumerate().find_map(|(row, found)| {
@@ -87,7 +87,7 @@ impl Case {
         })
     }
 
-    /// Says that a row's results are others than wanted.
+    /// Describes a row with wrong results.
     pub fn complaint(&self, row: usize, found: &[u64], wanted: &str) -> String {
         let list =
             |words: &[u64]| words.iter().map(|word| format!("{word:#x}")).collect::<Vec<_>>().join(", ");

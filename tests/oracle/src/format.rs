@@ -1,10 +1,10 @@
-//! Binary floating-point formats and correctly rounded operations on them, by `rustc_apfloat`.
+//! Binary floating-point formats with correctly rounded operations, by `rustc_apfloat`.
 
 use ptx_frontend::isa::{Modifier, ScalarType};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single};
 pub use rustc_apfloat::{Float, FloatConvert, Round};
 
-/// A format that IEEE 754 describes.
+/// IEEE 754 format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// binary16.
@@ -17,7 +17,7 @@ pub enum Format {
     F64,
 }
 
-/// Evaluates an expression with `$F` standing for the type of a format.
+/// Evaluates an expression in which `$F` stands for the type of a format.
 macro_rules! with_format {
     ($format:expr, $F:ident => $value:expr) => {
         match $format {
@@ -42,7 +42,7 @@ macro_rules! with_format {
 }
 
 impl Format {
-    /// That of a type, or of each of the two elements of a packed type.
+    /// Returns the format of a type or of a packed type's elements.
     pub fn of(ty: ScalarType) -> Option<Format> {
         Some(match ty {
             ScalarType::F16 | ScalarType::F16x2 => Format::F16,
@@ -53,7 +53,7 @@ impl Format {
         })
     }
 
-    /// Bits of the exponent.
+    /// Exponent width in bits.
     pub fn exponent(self) -> u32 {
         match self {
             Format::F16 => 5,
@@ -62,7 +62,7 @@ impl Format {
         }
     }
 
-    /// Bits of the fraction.
+    /// Fraction width in bits.
     pub fn fraction(self) -> u32 {
         match self {
             Format::F16 => 10,
@@ -72,61 +72,61 @@ impl Format {
         }
     }
 
-    /// Bits of a number.
+    /// Total width in bits.
     pub fn bits(self) -> u32 {
         1 + self.exponent() + self.fraction()
     }
 
-    /// The bits of -0.
+    /// Returns the bits of -0.
     pub fn sign(self) -> u64 {
         1 << (self.bits() - 1)
     }
 
-    /// The bits of +∞.
+    /// Returns the bits of +∞.
     pub fn infinity(self) -> u64 {
         ((1 << self.exponent()) - 1) << self.fraction()
     }
 
-    /// The bits of 1.
+    /// Returns the bits of 1.
     pub fn one(self) -> u64 {
         (self.bias() as u64) << self.fraction()
     }
 
-    /// What is added to exponents.
+    /// Returns the exponent bias.
     pub fn bias(self) -> i64 {
         (1 << (self.exponent() - 1)) - 1
     }
 
-    /// NaN?
+    /// Returns whether the value is NaN.
     pub fn is_nan(self, bits: u64) -> bool {
         bits & !self.sign() > self.infinity()
     }
 
-    /// Subnormal and not 0?
+    /// Returns whether the value is subnormal and nonzero.
     pub fn is_subnormal(self, bits: u64) -> bool {
         bits & self.infinity() == 0 && bits & !self.sign() != 0
     }
 
-    /// A zero of the same sign for a subnormal number.
+    /// Replaces a subnormal value by zero of the same sign.
     pub fn flush(self, bits: u64) -> u64 {
         if self.is_subnormal(bits) { bits & self.sign() } else { bits }
     }
 
-    /// `bits`, or a zero of their sign where `value`, rounded to the format's precision whatever its exponent, is less
-    /// than the smallest normal number. `bits` are the same value, rounded.
+    /// Replaces `bits` by zero of the same sign if `value`, rounded to the format's precision with
+    /// unlimited exponent, is below the smallest normal number. `bits` must be the rounded `value`.
     pub fn flush_rounded(self, value: Quad, bits: u64, round: Round) -> u64 {
         const UP: u64 = 64;
         let magnitude = self.round(value.scalbn(UP as i32), round) & (self.sign() - 1);
         if magnitude < (1 + UP) << self.fraction() { bits & self.sign() } else { bits }
     }
 
-    /// The one NaN of half and single precision.
+    /// Returns the single NaN of half and single precision.
     pub fn canonical_nan(self) -> u64 {
         self.sign() - 1
     }
 
-    /// The NaN that arithmetic on `x` gives: in double precision the first NaN among the operands, made quiet, and
-    /// otherwise the one that the host makes, too.
+    /// Returns the NaN of an operation on `x`. In double precision, it is the first NaN operand, made
+    /// quiet; otherwise, it is the host's NaN.
     pub fn nan(self, x: &[u64]) -> u64 {
         if self != Format::F64 {
             return self.canonical_nan();
@@ -134,12 +134,12 @@ impl Format {
         x.iter().find(|x| self.is_nan(**x)).map_or(0xfff8 << 48, |x| x | 1 << 51)
     }
 
-    /// Clamped to [0, 1], NaN to 0 (`.sat`).
+    /// Clamps to [0, 1], with NaN as 0 (`.sat`).
     pub fn saturate(self, bits: u64) -> u64 {
         if self.is_nan(bits) || bits & self.sign() != 0 { 0 } else { bits.min(self.one()) }
     }
 
-    /// No less than 0 (`.relu`).
+    /// Clamps to at least 0 (`.relu`).
     pub fn rectify(self, bits: u64) -> u64 {
         match bits & self.sign() {
             _ if self.is_nan(bits) => self.canonical_nan(),
@@ -148,7 +148,7 @@ impl Format {
         }
     }
 
-    /// a < b, with -0 below +0 if `zeros` says so.
+    /// Returns whether a < b. With `zeros`, -0 is below +0.
     pub fn is_less(self, a: u64, b: u64, zeros: bool) -> bool {
         fn less<F: Float>(a: u64, b: u64, zeros: bool) -> bool {
             let (a, b) = (F::from_bits(a.into()), F::from_bits(b.into()));
@@ -157,12 +157,12 @@ impl Format {
         with_format!(self, F => less::<F>(a, b, zeros))
     }
 
-    /// The number in quadruple precision, which has them all.
+    /// Converts to quadruple precision, which is exact.
     pub fn quad(self, bits: u64) -> Quad {
         with_format!(self, F => <F as FloatConvert<Quad>>::convert(F::from_bits(bits.into()), &mut false).value)
     }
 
-    /// A number rounded to the format.
+    /// Rounds a number to the format.
     pub fn round(self, value: Quad, round: Round) -> u64 {
         fn narrow<F: Float>(value: Quad, round: Round) -> u64
         where
@@ -174,7 +174,7 @@ impl Format {
         with_format!(self, F => narrow::<F>(value, round))
     }
 
-    /// The number in double precision, which has them all, too.
+    /// Converts to double precision, which is exact.
     pub fn to_f64(self, bits: u64) -> f64 {
         match self {
             Format::F64 => f64::from_bits(bits),
@@ -184,7 +184,7 @@ impl Format {
     }
 }
 
-/// An operation that is correctly rounded.
+/// Correctly rounded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// a + b.
@@ -204,7 +204,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The result's bits; of a NaN only that it is one.
+    /// Returns the bits of the result. For a NaN, only its being a NaN is significant.
     pub fn apply(self, format: Format, x: &[u64], round: Round) -> u64 {
         with_format!(format, F => self.apply_in::<F>(x, round))
     }
@@ -224,8 +224,8 @@ impl Operation {
     }
 }
 
-/// The number whose neighbours' squares say that it is the root: found by bisection over the bits, squares and
-/// comparisons being exact in quadruple precision.
+/// Finds the root by bisection over the bits: the squares of its neighbours enclose the operand. Squares
+/// and comparisons are exact in quadruple precision.
 fn square_root<F: Float + FloatConvert<Quad>>(a: F, round: Round) -> F {
     if a.is_nan() || a.is_zero() || (a.is_infinite() && !a.is_negative()) {
         return a;
@@ -239,7 +239,8 @@ fn square_root<F: Float + FloatConvert<Quad>>(a: F, round: Round) -> F {
     let (mut low, mut high) = (0u128, F::INFINITY.to_bits() - 1);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        // A root is never subnormal and never above the square root of the largest number: squares stay in range.
+        // A root is neither subnormal nor above the square root of the largest number, so squares stay in
+        // range.
         if square(quad(F::from_bits(middle))) <= a { low = middle } else { high = middle }
     }
     let (below, above) = (F::from_bits(low), F::from_bits(low + 1));
@@ -256,7 +257,7 @@ fn square_root<F: Float + FloatConvert<Quad>>(a: F, round: Round) -> F {
     if up { above } else { below }
 }
 
-/// The rounding among modifiers; to nearest if there is none.
+/// Returns the rounding mode among modifiers, by default to nearest.
 pub fn rounding(modifiers: impl Iterator<Item = Modifier>) -> Round {
     let named = |modifier| match modifier {
         Modifier::Rz | Modifier::Rzi => Some(Round::TowardZero),

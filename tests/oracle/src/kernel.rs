@@ -1,34 +1,35 @@
-//! The PTX that executes one instruction on many rows of operands.
+//! PTX that executes one instruction on many rows of operands.
 //!
-//! The kernel `one` takes the address of the operands, that of the results, and the number of rows. A row has a 64-bit
-//! word for each operand, then the carry if the instruction reads one; a row of results likewise.
+//! The kernel `one` takes the addresses of operands and results, and the number of rows. A row has a 64-bit
+//! word for each operand, then the carry if the instruction reads one. A row of results has the same
+//! format.
 
 use ptx_frontend::isa::{ScalarType, Target};
 
 use crate::operands::mask;
 use crate::variant::{Place, Setting, Variant};
 
-/// What a guarded instruction's result register holds before, as far as it is wide; a predicate holds 0.
+/// Initial value of a guarded instruction's result register, truncated to its width. Predicates start as 0.
 pub const BEFORE: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 
-/// Does the guard of a guarded instruction hold in this row?
+/// Returns whether the guard is true in a row.
 pub fn guard_holds(row: usize) -> bool {
     !row.is_multiple_of(3)
 }
 
-/// The flag CC.CF, which extended-precision instructions read and write.
+/// Use of the flag CC.CF by an extended-precision instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carry {
-    /// It stands for a borrow.
+    /// The flag is a borrow.
     pub borrow: bool,
-    /// The instruction reads it.
+    /// The instruction reads the flag.
     pub read: bool,
-    /// The instruction writes it.
+    /// The instruction writes the flag.
     pub written: bool,
 }
 
 impl Carry {
-    /// How a variant uses it.
+    /// Returns the flag use of a variant.
     pub fn of(variant: &Variant) -> Carry {
         let mnemonic = variant.line.parsed().mnemonic;
         Carry {
@@ -39,7 +40,7 @@ impl Carry {
     }
 }
 
-/// Words in a row of operands and in a row of results.
+/// Returns the number of words in a row of operands and a row of results.
 pub fn widths(variant: &Variant) -> (usize, usize) {
     let carry = Carry::of(variant);
     (
@@ -48,10 +49,10 @@ pub fn widths(variant: &Variant) -> (usize, usize) {
     )
 }
 
-/// The oldest target that the modules are for.
+/// Oldest target of the modules.
 const OLDEST_TARGET: Target = Target { number: 70, specific: false };
 
-/// The module's text; its one kernel is called `one`.
+/// Returns the text of the module with its kernel `one`.
 pub fn text(variant: &Variant) -> String {
     let needed = variant.line.requirement(&variant.tokens);
     let (major, minor) = needed.ptx.max((6, 4));

@@ -1,10 +1,11 @@
-//! Single instructions against independent answers: every form of the op table whose results depend on its register
-//! operands alone, in every combination of types and modifiers, on edge values and random ones.
+//! Tests of single instructions against independent oracles. They cover every form whose results depend
+//! only on register operands, in every combination of types and modifiers, with edge and random values.
 //!
-//! [`variant`] reads the combinations off the op table, [`operands`] makes rows of values, [`kernel`] writes the PTX
-//! that executes one combination on all rows, [`machine`] runs it, and [`oracle`] says what must come out. Nothing here
-//! shares code with the engine: integers are computed in 128 bits as the manual's pseudocode has it, floating-point
-//! numbers by `rustc_apfloat`. [`assembler`] asks the vendor's which instructions there are.
+//! [`variant`] enumerates the combinations of the op table. [`operands`] generates rows of values.
+//! [`kernel`] writes PTX that executes one combination on all rows. [`machine`] runs the PTX, and
+//! [`oracle`] gives the allowed results. No code is shared with the engine: integers use 128-bit arithmetic
+//! after the manual's pseudocode, and floating-point numbers use `rustc_apfloat`. [`assembler`] compares
+//! the op table with the vendor's assembler.
 
 pub mod assembler;
 pub mod case;

@@ -1,5 +1,5 @@
-//! `isa-oracle`: single instructions on any CUDA driver, the errors of the approximate functions, and what the vendor's
-//! assembler holds of the op table.
+//! `isa-oracle`: tests single instructions on any CUDA driver, measures the errors of approximate
+//! functions, and compares the op table with the vendor's assembler.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,47 +20,47 @@ use ptx_frontend::isa::OpLine;
 enum Command {
     /// Write the modules of all forms and their operands to a folder
     Emit {
-        /// The folder
+        /// Destination folder
         folder: PathBuf,
         /// Rows of operands for each module
         #[arg(long, default_value_t = 64)]
         rows: usize,
-        /// Where random numbers start
+        /// Seed of the random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
     /// Run all modules with a CUDA driver and save its answers
     Record {
-        /// The driver: a path to libcuda.so.1
+        /// Driver: a path to libcuda.so.1
         driver: PathBuf,
-        /// Where the recording goes
+        /// Folder of the recording
         #[arg(default_value = "tests/isa/recorded")]
         folder: PathBuf,
         /// Rows of operands for each module
         #[arg(long, default_value_t = 64)]
         rows: usize,
-        /// Where random numbers start
+        /// Seed of the random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Print the worst errors of the approximate functions over all their operands
+    /// Print the largest errors of the approximate functions over all operands
     Sweep {
-        /// Opcodes, such as sin.approx.f32; all without
+        /// Opcodes, such as sin.approx.f32; default: all
         opcodes: Vec<String>,
-        /// Take every so-many-th operand only
+        /// Test only every N-th operand
         #[arg(long, default_value_t = 1)]
         step: u64,
     },
-    /// Print where the front end and the vendor's assembler disagree on which instructions there are
+    /// Print differences between the front end and the vendor's assembler in supported instructions
     Agree {
-        /// The assembler: a path to ptxas
+        /// Assembler: a path to ptxas
         ptxas: PathBuf,
-        /// Names of forms or groups, and PTX files; all forms without
+        /// Names of forms or groups, and PTX files; default: all forms
         subjects: Vec<String>,
     },
 }
 
-/// Whether all is well, or why that cannot be said.
+/// Returns whether all is well, or an error.
 type Outcome = Result<bool, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares the forms named, or all, and the files.
+/// Compares the named forms, or all, and the files.
 fn agree(ptxas: &Path, subjects: &[String]) -> Outcome {
     let assembler = Assembler::open(ptxas)?;
     let (files, forms): (Vec<_>, Vec<_>) = subjects.iter().partition(|subject| subject.ends_with(".ptx"));
@@ -99,7 +99,8 @@ fn agree(ptxas: &Path, subjects: &[String]) -> Outcome {
     Ok(comparison.disagreements.is_empty())
 }
 
-/// A folder for each form, in it a module and its operands (64-bit words, little endian) for each variant.
+/// Writes a folder for each form with a module and its operands (64-bit little-endian words) for each
+/// variant.
 fn emit(folder: &Path, effort: Effort) -> Outcome {
     for form in forms(effort) {
         let (name, cases) = form?;
@@ -151,7 +152,7 @@ fn sweep_all(opcodes: &[String], step: u64) -> Outcome {
         let report = sweep(&variant, function, format, step, threads)?;
         report.errors.iter().for_each(|errors| print_errors(&opcode, errors));
         if let Some((operand, result)) = report.first_wrong {
-            println!("{opcode}: {} are wrong, the first {operand:#x}: {result:#x}", report.wrong);
+            println!("{opcode}: {} results are wrong, first for {operand:#x}: {result:#x}", report.wrong);
             all_allowed = false;
         }
     }

@@ -1,4 +1,4 @@
-//! Rows of operands: edge values crossed, and random ones that meet in interesting ways.
+//! Rows of operands: combinations of edge values, and random values with special relations.
 
 use ptx_frontend::isa::{ScalarType, TypeClass};
 
@@ -7,7 +7,7 @@ use crate::kernel::Carry;
 use crate::random::Random;
 use crate::variant::Variant;
 
-/// `count` rows for a variant, one after another; all values if the only operand has so few.
+/// Returns `count` concatenated rows for a variant, or all values of a single narrow operand.
 pub fn rows(variant: &Variant, count: usize, random: &mut Random) -> Vec<u64> {
     let places: Vec<_> = variant.inputs().collect();
     let carry = Carry::of(variant).read;
@@ -36,7 +36,7 @@ pub fn rows(variant: &Variant, count: usize, random: &mut Random) -> Vec<u64> {
                 }
                 _ => low.value(place.ty, number, random),
             };
-            // What lies above the operand's own bits must not count.
+            // Bits above the operand's width must not affect the result.
             let above = if place.ty.bits() < 64 { random.next() << place.ty.bits() } else { 0 };
             rows.push((value & mask(place.ty.bits()) | above) & mask(place.register.bits()));
         }
@@ -47,21 +47,21 @@ pub fn rows(variant: &Variant, count: usize, random: &mut Random) -> Vec<u64> {
     rows
 }
 
-/// So many ones.
+/// Returns a mask of `bits` ones.
 pub fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// How the operands of a row relate.
+/// Relation of the operands of a row.
 #[derive(Debug, Clone, Copy)]
 enum Meeting {
     /// Edge values of each type.
     Edges,
-    /// Any bits.
+    /// Random bits.
     Any,
-    /// Floats near a power of 2, perhaps with a distance of some bits between the operands.
+    /// Floats near a power of 2, optionally some bits apart.
     Near { exponent: i64, step: i64, few: bool },
-    /// Floats whose product or quotient is near a power of 2.
+    /// Floats with a product or quotient near a power of 2.
     Products { exponent: i64, target: i64, quotient: bool },
 }
 
@@ -73,13 +73,13 @@ impl Meeting {
             2 => Meeting::Any,
             3 => Meeting::Near { exponent: exponent / 10, step: 0, few: true },
             4 => Meeting::Near { exponent, step: 0, few: random.one_in(2) },
-            // A tie, or nearly one, is this far away.
+            // Distance of an exact or near tie.
             5 => {
                 let step = *random.pick(&[8, 9, 11, 12, 24, 25, 53, 54]).unwrap_or(&24);
                 Meeting::Near { exponent: exponent / 2, step, few: true }
             }
             _ => {
-                // Around the smallest and the largest numbers of each format.
+                // Values around the smallest and largest numbers of each format.
                 let ends =
                     [-25, -24, -15, -14, 15, 16, -150, -149, -133, -127, -126, 127, 128, -1074, -1022, 1023];
                 let target = random.pick(&ends).copied().unwrap_or(0) + random.below(5) as i64 - 2;
@@ -89,7 +89,7 @@ impl Meeting {
         }
     }
 
-    /// The operand `number` of a row, or one of its halves if the type is packed.
+    /// Returns operand `number` of a row, or one half of a packed operand.
     fn value(self, ty: ScalarType, number: usize, random: &mut Random) -> u64 {
         if let Some(format) = Format::of(ty) {
             return self.float(format, number as i64, random);
@@ -124,7 +124,7 @@ impl Meeting {
     }
 }
 
-/// A fraction that is a tie or close to one when some of its bits are dropped.
+/// Returns a fraction that is an exact or near tie when some of its bits are dropped.
 fn few_bits(format: Format, random: &mut Random) -> u64 {
     let dropped = random.below(u64::from(format.fraction()) + 1) as u32;
     let high = random.next() & !mask(dropped);
@@ -133,7 +133,8 @@ fn few_bits(format: Format, random: &mut Random) -> u64 {
     high | random.pick(&low).copied().unwrap_or(0) & mask(dropped)
 }
 
-/// Zeros, subnormals, normals at both ends and around 1, infinities, NaN with payloads; of both signs.
+/// Returns zeros, subnormals, normals at both ends and around 1, infinities, and NaNs with payloads, in
+/// both signs.
 fn float_edges(format: Format) -> Vec<u64> {
     let unit = 1u64 << format.fraction();
     let (one, infinity) = (format.one(), format.infinity());
@@ -166,7 +167,8 @@ fn float_edges(format: Format) -> Vec<u64> {
     magnitudes.into_iter().flat_map(|bits| [bits, bits | format.sign()]).collect()
 }
 
-/// 0, 1, all ones, extremes of both signs, powers of 2 and their neighbours, bytes and halves that are extreme.
+/// Returns 0, 1, all ones, extremes of both signs, powers of 2 and their neighbours, or words of extreme
+/// bytes and halves.
 pub(crate) fn edge(ty: ScalarType, random: &mut Random) -> u64 {
     if let Some(format) = Format::of(ty) {
         return random.pick(&float_edges(format)).copied().unwrap_or(0);

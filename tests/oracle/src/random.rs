@@ -1,11 +1,11 @@
-//! Random numbers that are the same in every run: the generator splitmix64.
+//! Reproducible random numbers by the generator splitmix64.
 
-/// Its state.
+/// Generator state.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers that depend on `seed` and `name` alone.
+    /// Creates a generator that depends only on `seed` and `name`.
     pub fn new(seed: u64, name: &str) -> Random {
         let mut random = Random(seed);
         for byte in name.bytes() {
@@ -14,7 +14,7 @@ impl Random {
         random
     }
 
-    /// Any 64 bits.
+    /// Returns 64 random bits.
     #[allow(clippy::should_implement_trait, reason = "it never ends, so it is no iterator")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -24,17 +24,17 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    /// Below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must be positive.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    /// One of them; `None` if there are none.
+    /// Returns a random element; `None` if there are none.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         (!of.is_empty()).then(|| self.below(of.len() as u64) as usize).and_then(|at| of.get(at))
     }
 
-    /// True one time in `times`.
+    /// Returns true with probability 1 / `times`.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

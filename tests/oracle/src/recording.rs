@@ -1,4 +1,4 @@
-//! Answers of a real GPU, kept in `tests/isa/recorded`: one compressed file for each card and driver.
+//! Results of a real GPU in `tests/isa/recorded`: one compressed file for each card and driver.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,26 @@ use crate::case::{Case, Effort};
 use crate::machine::{Machine, MachineError, bytes_of};
 use crate::oracle::{Answer, reason_for_none};
 
-/// Bytes that a recording may take in memory.
+/// Memory limit of a recording in bytes.
 const LIMIT: usize = 1 << 30;
 
-/// Why a recording cannot be made, kept or read.
+/// Error of making, writing or reading a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file is no recording.
+    /// The file is not a recording.
     #[error("{path}: {reason}")]
     Format {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// The machine failed.
@@ -40,32 +40,32 @@ pub enum RecordingError {
     /// A form has no cases.
     #[error("{form}: {error}")]
     Cases {
-        /// The form.
+        /// Form.
         form: String,
-        /// Why.
+        /// Reason.
         error: crate::case::NoCases,
     },
 }
 
-/// The answers of one card with one driver.
+/// Results of one card with one driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
-    /// Name of the card, as its driver gives it.
+    /// Name of the card as reported by its driver.
     pub card: String,
     /// Version of the driver.
     pub driver: String,
     /// Rows for each variant.
     pub rows: usize,
-    /// Where the random numbers started.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// What came out.
+    /// Results by variant.
     pub answers: Vec<Recorded>,
 }
 
-/// The answers of one variant.
+/// Results of one variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// The variant.
+    /// Variant.
     pub variant: String,
     /// Hash of the module and the operands.
     pub input: u64,
@@ -82,7 +82,7 @@ fn hash(case: &Case) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// What a machine says to some cases.
+/// Results of a machine on some cases.
 #[derive(Default)]
 struct Answers {
     answers: Vec<Recorded>,
@@ -104,7 +104,7 @@ impl Answers {
     }
 }
 
-/// Every form that an oracle judges, with its cases.
+/// Returns every form with an oracle and its cases.
 pub fn forms(effort: Effort) -> impl Iterator<Item = Result<(String, Vec<Case>), RecordingError>> {
     isa::table().filter(|line| reason_for_none(line).is_none()).map(move |line| {
         let form = format!("{}.{}", line.group, line.name);
@@ -116,7 +116,7 @@ pub fn forms(effort: Effort) -> impl Iterator<Item = Result<(String, Vec<Case>),
 }
 
 impl Recording {
-    /// Runs every form's cases on machines that `open` gives, one for each of `threads`; also says what was refused.
+    /// Runs every form's cases on one machine per thread from `open`. Also returns the refusals.
     pub fn make<M: Machine>(
         open: impl Fn() -> Result<M, MachineError> + Sync,
         threads: usize,
@@ -132,7 +132,7 @@ impl Recording {
             let open = &open;
             let start = |cases| scope.spawn(move || Answers::of(cases, &mut open()?));
             let running: Vec<_> = cases.chunks(share).map(start).collect();
-            let gone = || MachineError::Failed("a thread is gone".to_owned());
+            let gone = || MachineError::Failed("a thread has panicked".to_owned());
             running
                 .into_iter()
                 .map(|thread| thread.join().map_err(|_| gone())?)
@@ -148,7 +148,7 @@ impl Recording {
         Ok((recording, refused))
     }
 
-    /// Writes it to a file in `folder` that is named after card and driver.
+    /// Writes the recording to a file in `folder`, named after card and driver.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, RecordingError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
         let name: String = format!("{} {}", self.card, self.driver).chars().map(plain).collect();
@@ -162,7 +162,7 @@ impl Recording {
         Ok(path)
     }
 
-    /// Reads a file.
+    /// Reads a recording.
     pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         let file = |source| RecordingError::File { path: path.to_owned(), source };
         let format = |reason: String| RecordingError::Format { path: path.to_owned(), reason };
@@ -175,8 +175,9 @@ impl Recording {
         codec::decode::<LIMIT, Recording>(&bytes).map_err(|error| format(error.to_string()))
     }
 
-    /// How the results of `machine` differ from the recorded ones, a line for each variant; approximate functions, whose
-    /// results the manual leaves open, and variants that the machine refuses are left out.
+    /// Describes differences between the results of `machine` and the recorded ones, one line per variant.
+    /// Omits approximate functions, whose results the manual leaves open, and variants that the machine
+    /// refuses.
     pub fn differences(&self, machine: &mut dyn Machine) -> Result<Vec<String>, RecordingError> {
         let mut different = Vec::new();
         let mut recorded = self.answers.iter().map(|answer| (answer.variant.as_str(), answer));
@@ -200,7 +201,7 @@ impl Recording {
     }
 }
 
-/// The first row where the results differ from the recorded ones and the manual says what they are.
+/// Describes the first row with other results than recorded, if the manual determines the result.
 fn difference(case: &Case, results: &[u64], recorded: &[u64]) -> Option<String> {
     let words = case.job().result_words;
     let rows = results.chunks(words).zip(recorded.chunks(words)).enumerate();

@@ -1,4 +1,5 @@
-//! An approximate function over all its operands: the worst errors, and whether the manual's bounds hold.
+//! Sweep of an approximate function over all operands: largest errors, and violations of the manual's
+//! bounds.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,17 +13,17 @@ use crate::variant::Variant;
 /// Operands of a launch.
 const BATCH: u64 = 1 << 20;
 
-/// Operands that the reference judges one by one.
+/// Number of operands up to which the reference judges each.
 const SHORT: u64 = 1 << 24;
 
-/// An error, and where it is met.
+/// Error with its operand.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Worst {
-    /// How large it is.
+    /// Magnitude.
     pub error: f64,
-    /// The operand's bits.
+    /// Bits of the operand.
     pub operand: u64,
-    /// The result's.
+    /// Bits of the result.
     pub result: u64,
 }
 
@@ -34,29 +35,29 @@ impl Worst {
     }
 }
 
-/// The errors for the operands with the same bound.
+/// Errors for operands with the same bound.
 #[derive(Debug, Clone, Copy)]
 pub struct Errors {
-    /// What the manual allows.
+    /// Bound in the manual.
     pub bound: Bound,
-    /// Results that are finite numbers.
+    /// Number of finite results.
     pub results: u64,
-    /// In units in the last place.
+    /// Error in units in the last place.
     pub ulp: Worst,
-    /// Of the difference.
+    /// Absolute error.
     pub absolute: Worst,
-    /// As a part of the exact result, without results that are subnormal.
+    /// Relative error, without subnormal results.
     pub relative: Worst,
 }
 
-/// What a sweep has found.
+/// Result of a sweep.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// By bound.
+    /// Errors by bound.
     pub errors: Vec<Errors>,
-    /// Results that the manual does not allow.
+    /// Number of wrong results.
     pub wrong: u64,
-    /// The first of them: operand and result.
+    /// Operand and result of the first wrong result.
     pub first_wrong: Option<(u64, u64)>,
 }
 
@@ -93,7 +94,7 @@ impl Report {
         }
     }
 
-    /// The same operands' errors as `near` has them.
+    /// Recomputes the errors of the same operands with `near`.
     fn refined(mut self, near: impl Fn(u64) -> Near) -> Report {
         for errors in &mut self.errors {
             for (worst, unit) in [
@@ -127,9 +128,9 @@ impl Report {
     }
 }
 
-/// Runs a variant of one operand, which `function` describes, on every `step`-th value of it; of doubles, whose upper
-/// halves alone count, on every `step`-th of these. Long sweeps take values from the host's functions and ask the
-/// reference where these cannot decide, and for the worst errors.
+/// Runs a variant of one operand, described by `function`, on every `step`-th operand value. For doubles,
+/// only the upper halves vary. Long sweeps use the host's functions, and the reference for close calls and
+/// for the largest errors.
 pub fn sweep(
     variant: &Variant,
     function: Function,
@@ -182,7 +183,8 @@ pub fn sweep(
     whole.map(|report| report.refined(|operand| function.near(format, operand, ftz)))
 }
 
-/// The variants that can be swept: approximate functions of one operand that is not packed and of which 32 bits count.
+/// Returns the variants that can be swept: approximate functions of one unpacked operand with 32
+/// significant bits.
 pub fn swept() -> Vec<(Variant, Function, Format)> {
     use ptx_frontend::isa::{self, Modifier, TypeClass};
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The combinations of types and modifiers that the op table has for a form.
+//! Combinations of types and modifiers of a form in the op table.
 
 use ptx_frontend::isa::{
     Modifier, OpLine, OperandSyntax, OperandType, Part, PartSyntax, ScalarType, Slot, Token,
@@ -8,66 +8,67 @@ use crate::kernel::Carry;
 use crate::operands::{edge, mask};
 use crate::random::Random;
 
-/// Choices of parts, signs and constants per combination of modifiers, where a form has such choices.
+/// Number of choices of parts, signs and constants per combination of modifiers.
 const CHOICES: usize = 3;
 
-/// One operand of a variant.
+/// Operand of a variant.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// What the table says of it.
+    /// Syntax in the op table.
     pub syntax: &'static OperandSyntax,
-    /// Type of its value.
+    /// Type of the value.
     pub ty: ScalarType,
-    /// Type of its register.
+    /// Type of the register.
     pub register: ScalarType,
-    /// The parts of a word that it names.
+    /// Selected part of a word.
     pub part: Option<Part>,
-    /// It carries `!` or `-`.
+    /// Set if the operand carries `!` or `-`.
     pub negated: bool,
-    /// It can be no register, and is this constant.
+    /// Value of an operand that must be a constant.
     pub constant: Option<u64>,
-    /// It could be a register, but is this constant in every row.
+    /// Value of an operand that is a constant in every row, although it could be a register.
     pub immediate: Option<u64>,
 }
 
-/// One combination of a form's types, modifiers, operands.
+/// Combination of a form's types, modifiers and operands.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// The form.
+    /// Form.
     pub line: &'static OpLine,
-    /// A token for each slot.
+    /// Token of each slot.
     pub tokens: Vec<Option<Token>>,
-    /// The operands that are there.
+    /// Operands that are present.
     pub places: Vec<Place>,
-    /// It stands in a kernel in this way.
+    /// Context in the kernel.
     pub setting: Setting,
 }
 
-/// How an instruction stands in its kernel: engines have other paths for each.
+/// Context of an instruction in its kernel, because engines execute these differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
-    /// All lanes execute it.
+    /// All lanes execute the instruction.
     Plain,
-    /// It has a guard, which does not hold in every third row.
+    /// The instruction has a guard, which is false in every third row.
     Guarded,
-    /// Its result goes to the register of its first operand.
+    /// The destination is the register of the first operand.
     InPlace,
 }
 
 impl Variant {
-    /// All of a form, or `None` for one with other operands than values (addresses, labels, fragments).
+    /// Returns all variants of a form, or `None` if it has operands other than values (addresses, labels,
+    /// fragments).
     pub fn all(line: &'static OpLine, random: &mut Random) -> Option<Vec<Variant>> {
         let syntax = line.parsed();
         if !Variant::fits(line) {
             return None;
         }
         let mut variants: Vec<Variant> = Vec::new();
-        // Spellings for different targets may be the same.
+        // Spellings for different targets may be equal.
         let mut seen = std::collections::HashSet::new();
         for tokens in syntax.spellings.iter().flat_map(|slots| combinations(slots)) {
             for _ in 0..choices_of(line) {
                 let Some(variant) = Variant::new(line, tokens.clone(), random) else { continue };
-                // Words of 128 bits are moved in halves by the forms that make and take them apart.
+                // 128-bit words are moved in halves by the forms that split and join them.
                 if variant.places.iter().any(|place| place.register == ScalarType::B128) {
                     continue;
                 }
@@ -79,7 +80,7 @@ impl Variant {
         Some(variants)
     }
 
-    /// Are the form's operands values, and does it write one?
+    /// Returns whether the form's operands are values and it writes one.
     pub(crate) fn fits(line: &OpLine) -> bool {
         let is_value = |place: &OperandSyntax| {
             let value = matches!(
@@ -112,7 +113,7 @@ impl Variant {
                 continue;
             }
             let ty = operand_type(syntax, &variant.types())?;
-            // A result that is combined with c goes to the whole word.
+            // A result that is combined with c has the whole word as its destination.
             let part = syntax.part.filter(|_| !(syntax.written && second && !is_masked(syntax)));
             variant.places.push(Place {
                 syntax,
@@ -130,7 +131,7 @@ impl Variant {
         Some(variant)
     }
 
-    /// A register for a value; conversions take wider ones, too, but for those of bfloats.
+    /// Returns the register type for a value. Conversions also take wider registers, except for bfloats.
     fn register(&self, ty: ScalarType, random: &mut Random) -> ScalarType {
         let line = self.line;
         let of_bfloats = line.group == "convert" && self.types().contains(&ScalarType::Bf16);
@@ -165,7 +166,7 @@ impl Variant {
         }
     }
 
-    /// Makes an operand a constant, one time in six, where the grammar has constants for its type.
+    /// With probability 1/6, makes an operand a constant if the grammar has constants for its type.
     fn choose_immediate(&mut self, random: &mut Random) {
         let in_place = self.setting == Setting::InPlace;
         let fits = |place: &&mut Place| {
@@ -185,7 +186,7 @@ impl Variant {
         }
     }
 
-    /// The types among the tokens.
+    /// Returns the types among the tokens.
     pub fn types(&self) -> Vec<ScalarType> {
         let types = self.tokens.iter().filter_map(|token| match token {
             Some(Token::Type(ty)) => Some(*ty),
@@ -194,12 +195,12 @@ impl Variant {
         types.collect()
     }
 
-    /// Is the modifier there?
+    /// Returns whether a modifier is present.
     pub fn has(&self, modifier: Modifier) -> bool {
         self.tokens.contains(&Some(Token::Modifier(modifier)))
     }
 
-    /// The modifiers among the tokens, without their dots.
+    /// Returns the modifiers among the tokens, without dots.
     pub fn modifiers(&self) -> impl Iterator<Item = Modifier> + '_ {
         self.tokens.iter().filter_map(|token| match token {
             Some(Token::Modifier(modifier)) => Some(*modifier),
@@ -207,27 +208,27 @@ impl Variant {
         })
     }
 
-    /// Operands that are read from registers, in order.
+    /// Returns the operands that are read from registers, in order.
     pub fn inputs(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| !place.syntax.written && place.constant.is_none())
     }
 
-    /// Operands that are written, in order.
+    /// Returns the operands that are written, in order.
     pub fn results(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| place.syntax.written)
     }
 
-    /// The operand that the manual calls so.
+    /// Returns the operand with this name in the manual.
     pub fn place(&self, name: &str) -> Option<&Place> {
         self.places.iter().find(|place| place.syntax.name == name)
     }
 
-    /// The opcode with its modifiers.
+    /// Returns the opcode with its modifiers.
     pub fn opcode(&self) -> String {
         Variant::opcode_of(self.line, &self.tokens)
     }
 
-    /// The opcode of a form with these modifiers.
+    /// Returns the opcode of a form with these modifiers.
     pub(crate) fn opcode_of(line: &OpLine, tokens: &[Option<Token>]) -> String {
         let mut text = line.parsed().mnemonic.to_owned();
         for token in tokens.iter().flatten() {
@@ -240,13 +241,13 @@ impl Variant {
         text
     }
 
-    /// Name of the register that a place stands for.
+    /// Returns the name of an operand's register.
     pub fn register_name(&self, place: &Place) -> &'static str {
         let in_place = self.setting == Setting::InPlace && place.syntax.name == "d";
         if in_place { "a" } else { place.syntax.name }
     }
 
-    /// The instruction, registers being called `%` and the operand's letter.
+    /// Returns the instruction. Registers are named `%` and the operand's letter.
     pub fn instruction(&self) -> String {
         let mut text = self.opcode();
         for (number, place) in self.places.iter().enumerate() {
@@ -271,7 +272,7 @@ impl Variant {
         text
     }
 
-    /// The instruction with the widths of its registers: distinct for each variant of a form.
+    /// Returns the instruction with its register widths, unique for each variant of a form.
     pub fn text(&self) -> String {
         let wider = self.places.iter().filter(|place| place.register.bits() > place.ty.bits().max(16));
         let notes: Vec<String> = wider
@@ -287,7 +288,7 @@ impl Variant {
     }
 }
 
-/// Type of the value in a place of an instruction with these types.
+/// Returns the value type of an operand in an instruction with these types.
 pub(crate) fn operand_type(place: &OperandSyntax, types: &[ScalarType]) -> Option<ScalarType> {
     match place.ty {
         OperandType::Type(n) => types.get(n).copied(),
@@ -304,7 +305,7 @@ pub(crate) fn operand_type(place: &OperandSyntax, types: &[ScalarType]) -> Optio
     }
 }
 
-/// All ways to fill the slots.
+/// Returns all combinations of tokens for the slots.
 pub(crate) fn combinations(slots: &[Slot]) -> Vec<Vec<Option<Token>>> {
     let mut combinations: Vec<Vec<Option<Token>>> = vec![vec![]];
     for slot in slots {
@@ -322,7 +323,7 @@ fn is_masked(syntax: &OperandSyntax) -> bool {
     matches!(syntax.part, Some(PartSyntax::Mask(_)))
 }
 
-/// How often a combination of modifiers is tried.
+/// Returns the number of trials per combination of modifiers.
 fn choices_of(line: &OpLine) -> usize {
     let syntax = line.parsed();
     let free = |place: &OperandSyntax| {
@@ -336,7 +337,7 @@ fn choices_of(line: &OpLine) -> usize {
     }
 }
 
-/// A part that may stand there, or none.
+/// Returns a random valid part, or none.
 fn choose_part(syntax: PartSyntax, random: &mut Random) -> Option<Part> {
     if random.one_in(4) {
         return None;

@@ -1,4 +1,4 @@
-//! Every form of the op table against the oracles. `tests/isa/README.md` says how to run more rows or other ones.
+//! Tests every form of the op table against the oracles. `tests/isa/README.md` describes longer runs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ use isa_oracle::sweep::{sweep, swept};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptx_frontend::isa::{self, OpLine};
 
-/// Differences shown of a form.
+/// Number of differences shown per form.
 const SHOWN: usize = 5;
 
-/// Of the singles every so-many-th is an operand of the approximate functions.
+/// Step between single-precision operands of the approximate functions.
 const SWEEP_STEP: u64 = 40_961;
 
 fn number(name: &str, usual: u64) -> u64 {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = judged
         .map(|line| Trial::test(format!("{}::{}", line.group, line.name), move || check(line, effort)))
         .collect();
-    trials.push(Trial::test("every form without an oracle is listed with its reason", reasons));
+    trials.push(Trial::test("forms without an oracle are listed with a reason", reasons));
     for (variant, function, format) in swept() {
         let opcode = variant.opcode();
         trials.push(Trial::test(format!("operands of all sizes: {opcode}"), move || {
@@ -40,17 +40,18 @@ fn main() -> ExitCode {
             match report.first_wrong {
                 None => Ok(()),
                 Some((operand, result)) => {
-                    Err(format!("{} are wrong, the first {operand:#x}: {result:#x}", report.wrong).into())
+                    Err(format!("{} results are wrong, first for {operand:#x}: {result:#x}", report.wrong)
+                        .into())
                 }
             }
         }));
     }
-    let name = "MPFR's values are the host's to 50 bits";
+    let name = "MPFR and the host agree to 50 bits";
     trials.push(Trial::ignorable_test(name, || match reference::mpfr() {
         Ok(_) => host_and_reference().map(|()| Completion::Completed),
         Err(reason) => Ok(Completion::ignored_with(format!("Debian package libmpfr6 is missing: {reason}"))),
     }));
-    trials.push(Trial::test("a recording is read as it was written", round_trip));
+    trials.push(Trial::test("recordings round-trip", round_trip));
     for path in recordings() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(Trial::test(format!("recorded: {name}"), move || recorded(&path)));
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Sweeps may take the host's values: they and the reference's are the same but for the rounding.
+/// Checks that the host's and the reference's values agree up to rounding, because sweeps use the host's.
 fn host_and_reference() -> Result<(), Failed> {
     use Function::{Cos, Ex2, Lg2, Rcp, Rsqrt, Sin, Sqrt, Tanh};
     for function in [Rcp, Sqrt, Rsqrt, Sin, Cos, Lg2, Ex2, Tanh] {
@@ -74,7 +75,7 @@ fn host_and_reference() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The files of `tests/isa/recorded`.
+/// Returns the files of `tests/isa/recorded`.
 fn recordings() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../isa/recorded");
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -84,7 +85,7 @@ fn recordings() -> Vec<PathBuf> {
     paths
 }
 
-/// A form is judged unless it is listed, and what is listed exists and could not be judged.
+/// Checks that each form is judged or listed, and that listed forms exist and cannot be judged.
 fn reasons() -> Result<(), Failed> {
     let known = |group: &str, mnemonic: &str| {
         isa::table().any(|line| line.group == group && line.parsed().mnemonic == mnemonic)
@@ -94,7 +95,7 @@ fn reasons() -> Result<(), Failed> {
     if gone.is_empty() { Ok(()) } else { Err(format!("the op table has no {gone:?}").into()) }
 }
 
-/// All variants of a form.
+/// Checks all variants of a form.
 fn check(line: &'static OpLine, effort: Effort) -> Result<(), Failed> {
     let cases = Case::all(line, effort)?;
     let mut engine = Engine::new()?;
@@ -109,7 +110,7 @@ fn check(line: &'static OpLine, effort: Effort) -> Result<(), Failed> {
     shown(&wrong, &format!("of {} variants are wrong", cases.len()))
 }
 
-/// The engine gives what a real GPU has given.
+/// Compares the engine with the results of a real GPU.
 fn recorded(path: &Path) -> Result<(), Failed> {
     let recording = Recording::read(path)?;
     let different = recording.differences(&mut Engine::new()?)?;
@@ -124,7 +125,7 @@ fn shown(wrong: &[String], what: &str) -> Result<(), Failed> {
     Err(format!("{} {what}:\n{}", wrong.len(), first.join("\n")).into())
 }
 
-/// What is read from a file is what was written to it.
+/// Checks that a recording round-trips through a file.
 fn round_trip() -> Result<(), Failed> {
     let effort = Effort { rows: 4, seed: 1 };
     let names = ("Some card".to_owned(), "13.0".to_owned());
@@ -133,7 +134,7 @@ fn round_trip() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut read = Recording::read(&recording.write(folder.path())?)?;
     if read != recording {
-        return Err("another recording was read than written".into());
+        return Err("the recording changed between writing and reading".into());
     }
     shown(&read.differences(&mut Engine::new()?)?, "differ from themselves")?;
     let word = read.answers.first_mut().and_then(|answer| answer.results.first_mut());

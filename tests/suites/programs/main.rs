@@ -1,14 +1,19 @@
-//! Real CUDA programs, compiled by nvcc and clang, run under `voltsim run` and checking their own numbers.
+//! Real CUDA programs, compiled by nvcc and clang, run under `voltsim run` with self-checks.
 //!
-//! `cargo xtask test` compiles them and says where they are; without it every test here is reported as ignored.
+//! `cargo xtask test` compiles them and gives their location. Otherwise, every test is reported as ignored.
 //!
-//! Some of them run once more with every check (`voltsim run --check all`), which must find nothing; with
-//! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do. And some run once more on the timing model
-//! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused. And some
-//! are saved and resumed (`voltsim run --checkpoint`, `voltsim resume`), executed or timed, at a point of each kind that is drawn anew in
-//! each run of the suite, with `VOLTSIM_TEST_EVERY_RESUMED=N` all that can be, at N points of each kind; `VOLTSIM_TEST_SEED` repeats what was
-//! drawn. And all but a few are written to a kernel stream, whose launches run without the program. Programs that race run on
-//! the timing model with several numbers of threads, and have to give the same bytes.
+//! Further runs:
+//!
+//! - Some programs run with all checks (`voltsim run --check all`), which must report nothing.
+//!   `VOLTSIM_TEST_EVERY_CHECK=1` extends this to all programs without deliberate errors.
+//! - Some run on the timing model (`voltsim run --mode detailed`), or all with
+//!   `VOLTSIM_TEST_EVERY_TIMED=1`. Programs that it cannot time must be refused.
+//! - Some are saved and resumed (`voltsim run --checkpoint`, `voltsim resume`), executed or timed, at a
+//!   random point of each kind. `VOLTSIM_TEST_EVERY_RESUMED=N` extends this to all suitable programs with N
+//!   points of each kind; `VOLTSIM_TEST_SEED` repeats a choice of points.
+//! - All but a few are written to a kernel stream, whose launches run without the program.
+//! - Racing programs run on the timing model with several numbers of threads, and must give identical
+//!   bytes.
 
 mod dice;
 mod resumed;
@@ -24,15 +29,15 @@ use std::process::ExitCode;
 use streamed::NOT_STREAMED;
 use voltsim_tests::catalogue::{self, Mode, Program};
 
-/// Set: every program runs with every check.
+/// Set to run every program with all checks.
 const EVERY_CHECK: &str = "VOLTSIM_TEST_EVERY_CHECK";
 
-/// Set: every program runs on the timing model.
+/// Set to run every program on the timing model.
 const EVERY_TIMED: &str = "VOLTSIM_TEST_EVERY_TIMED";
 /// Options of a run on the timing model.
 const DETAILED: &[&str] = &["--mode", "detailed"];
 
-/// Programs that run on the timing model whenever the suite runs.
+/// Programs that run on the timing model by default.
 const TIMED: [&str; 16] = [
     "atomics_scopes",
     "cooperative_groups",
@@ -52,10 +57,10 @@ const TIMED: [&str; 16] = [
     "streams",
 ];
 
-/// A number: every program is saved and resumed, at so many points of each kind.
+/// Number of points of each kind at which every program is saved and resumed.
 const EVERY_RESUMED: &str = "VOLTSIM_TEST_EVERY_RESUMED";
 
-/// Programs that are saved and resumed whenever the suite runs.
+/// Programs that are saved and resumed by default.
 const RESUMED: [&str; 15] = [
     "bfs",
     "convolution",
@@ -74,7 +79,7 @@ const RESUMED: [&str; 15] = [
     "virtual_memory",
 ];
 
-/// Programs whose timed runs are saved and resumed whenever the suite runs.
+/// Programs whose timed runs are saved and resumed by default.
 const TIMED_RESUMED: [&str; 8] = [
     "atomics_scopes",
     "device_launches",
@@ -86,11 +91,11 @@ const TIMED_RESUMED: [&str; 8] = [
     "spin_lock",
 ];
 
-/// Programs that the timing model refuses, with what it says.
+/// Programs that the timing model refuses, with the message.
 const REFUSED: [(&str, &str); 1] = [("clusters", "cannot be timed: it has clusters of CTAs")];
 
-/// Programs that run with every check whenever the suite runs: each has something that checks could take for a mistake,
-/// and runs for a second or two.
+/// Programs that run with all checks by default. Each has a construct that a check could mistake for an
+/// error, and runs for a second or two.
 const CHECKED: [&str; 12] = [
     "atomics_scopes",
     "cooperative_groups",
@@ -187,11 +192,11 @@ fn run(program: &Program, mode: Mode, options: &[&str]) -> Result<Completion, Fa
     run_and_judge(program, mode, options, |outcome| judge(program, outcome))
 }
 
-/// Runs a program on the timing model, which has to complain of it.
+/// Runs a program on the timing model, which must refuse it with `complaint`.
 fn run_refused(program: &Program, mode: Mode, complaint: &str) -> Result<Completion, Failed> {
     run_and_judge(program, mode, DETAILED, |Outcome { status, stderr, .. }| match status {
         None => Err(format!("still running after {:?}", program.time_limit)),
-        Some(status) if status.success() => Err("it was not refused".to_owned()),
+        Some(status) if status.success() => Err("the program was not refused".to_owned()),
         Some(_) if stderr.contains(complaint) => Ok(()),
         Some(_) => Err(format!("standard error does not contain {complaint:?}")),
     })
@@ -209,7 +214,7 @@ fn run_and_judge(
     })
 }
 
-/// What is wrong with a run, if anything.
+/// Returns the failure of a run, if any.
 fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
     let status = outcome.status.ok_or_else(|| format!("still running after {:?}", program.time_limit))?;
     if let Some(signal) = status.signal() {
@@ -222,7 +227,7 @@ fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
         return Err("the last line is not PASS".to_owned());
     }
     if let Some(line) = outcome.stdout.lines().find(|line| line.contains("voltsim")) {
-        return Err(format!("standard output is the program's alone, but has {line:?}"));
+        return Err(format!("standard output must contain only the program's, but has {line:?}"));
     }
     if let Some(line) =
         program.stdout.iter().find(|wanted| !outcome.stdout.lines().any(|line| line == **wanted))

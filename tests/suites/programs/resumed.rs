@@ -1,6 +1,6 @@
-//! Runs that are saved at points of every kind, resumed, and compared with the run that is left alone: exit status, output,
-//! what is counted, the memory of the devices after each launch from the point on, and before the last launch all that the host has
-//! got from them.
+//! Runs that are saved at points of every kind, resumed, and compared with the undisturbed run. The
+//! comparison covers exit status, output, statistics, device memory after each launch from the point on,
+//! and the checkpoint before the last launch.
 
 use crate::dice::Dice;
 use crate::run::{Runner, with_executable};
@@ -10,66 +10,64 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use voltsim_tests::catalogue::{Mode, Program};
 
-/// Programs that no run can go on from, and why.
+/// Programs that cannot be resumed, with the reason.
 pub(crate) const NOT_RESUMED: [(&str, &str); 8] = [
-    ("device_printf", "CTAs print in another order"),
-    ("racing_prints", "CTAs print in another order"),
-    ("external_memory", "it has memory of another process"),
+    ("device_printf", "the order of CTAs' output varies"),
+    ("racing_prints", "the order of CTAs' output varies"),
+    ("external_memory", "it uses memory of another process"),
     ("graph_capture", "it prints times"),
     ("interprocess", "its processes share memory"),
     ("large_module", "it prints times"),
-    ("memory_attributes", "it launches nothing"),
-    ("sass_only", "it launches nothing"),
+    ("memory_attributes", "it launches no kernels"),
+    ("sass_only", "it launches no kernels"),
 ];
 
-/// Programs that print other numbers when a launch was executed, without time, up to a point first, and why.
+/// Programs whose output changes if a launch was first executed functionally up to a point, with the
+/// reason.
 pub(crate) const NOT_EXECUTED_RESUMED: [(&str, &str); 2] = [
-    ("racing_bfs", "it prints the order in which CTAs add to a queue"),
-    ("racing_writes", "it prints who has written last"),
+    ("racing_bfs", "it prints the order of CTAs in a queue"),
+    ("racing_writes", "it prints the last writer"),
 ];
 
-/// Programs that no timed run can go on from with the same statistics and output, and why.
+/// Programs whose timed runs cannot be resumed with the same statistics and output, with the reason.
 pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 4] = [
-    ("device_reset", "it looks at how much memory the process has, of which a resumed one has more"),
-    ("host_threads", "behind the point its threads make calls in any order"),
-    ("thousand_threads", "behind the point its threads make calls in any order"),
-    ("memory_copies", "memory that it registers lies elsewhere in each run, and takes other sectors there"),
+    ("device_reset", "it checks the memory use of the process, which is larger after resuming"),
+    ("host_threads", "its threads make calls in any order after the point"),
+    ("thousand_threads", "its threads make calls in any order after the point"),
+    ("memory_copies", "the address of its registered memory varies, and with it the sectors"),
 ];
 
-/// Points of a kind that a program cannot be saved at, and why.
+/// Points of a kind at which a program cannot be saved, with the reason.
 const UNSAVED: [(&str, Kind, &str); 0] = [];
 
-/// Programs that count otherwise in each run, and why.
+/// Programs with different statistics in each run, with the reason.
 const COUNTED_BY_TIME: [(&str, &str); 2] =
     [("cuda_atomic", "threads wait by the clock"), ("cuda_barrier", "threads wait by the clock")];
 
-/// Programs whose launch of the highest number is not the last, and why.
-const OTHER_ORDER: [(&str, &str); 1] = [(
-    "graph_construction",
-    "of nodes that do not depend on each other the one of the higher number may run first",
-)];
+/// Programs whose highest-numbered launch is not the last, with the reason.
+const OTHER_ORDER: [(&str, &str); 1] =
+    [("graph_construction", "a higher-numbered independent node may run first")];
 
-/// Programs whose threads make calls in any order but for those before a point, so that no run has the memory of another.
+/// Programs whose threads make calls in any order after a point, so that memory differs between runs.
 const ANY_ORDER: [&str; 2] = ["host_threads", "thousand_threads"];
 
-/// Programs that have other memory when a launch was executed up to a point first, and why.
+/// Programs whose memory differs if a launch was first executed up to a point, with the reason.
 const OTHER_MEMORY: [(&str, &str); 3] = [
-    ("bfs", "its queue is in the order in which CTAs add to it"),
-    ("spin_lock", "its lists are in the order in which CTAs get their locks"),
-    ("virtual_functions", "which CTA allocates first, and where code lies, is another matter then"),
+    ("bfs", "the order of its queue depends on the order of CTAs"),
+    ("spin_lock", "the order of its lists depends on the order of lock acquisition"),
+    ("virtual_functions", "the order of allocations and the addresses of code vary"),
 ];
 
-/// Programs that have other memory after some launch in each run, and why.
-const OTHER_CHECKSUMS: [(&str, &str); 1] = [("clocks", "it writes down what the time is")];
+/// Programs whose memory after some launch differs in each run, with the reason.
+const OTHER_CHECKSUMS: [(&str, &str); 1] = [("clocks", "it stores the time")];
 
-/// Programs that have other memory after some launch, though not before the last one, when a launch was executed up to a point
-/// first, and why.
-const OTHER_CHECKSUMS_INSIDE: [(&str, &str); 1] =
-    [("device_malloc", "which CTA allocates first is another matter then")];
+/// Programs whose memory differs after some launch, but not before the last, if a launch was first executed
+/// up to a point, with the reason.
+const OTHER_CHECKSUMS_INSIDE: [(&str, &str); 1] = [("device_malloc", "the order of allocations varies")];
 
-/// Points of a kind that are drawn until one is found at which the run can be saved.
+/// Number of attempts to find a point of a kind at which the run can be saved.
 const DRAWS: u64 = 20;
-/// Of so many points one is at a launch's first CTA.
+/// One in this many points is at a launch's first CTA.
 const FIRST: u64 = 5;
 
 /// Kinds of points.
@@ -77,18 +75,18 @@ const FIRST: u64 = 5;
 enum Kind {
     /// Before a launch.
     Launch,
-    /// When some CTAs of a launch are over.
+    /// After some CTAs of a launch.
     Ctas,
-    /// When CTAs of a launch have executed some instructions.
+    /// After some instructions of a launch's CTAs.
     Window,
-    /// When some cycles of a timed launch have passed.
+    /// After some cycles of a timed launch.
     Cycle,
 }
 
-/// What runs are compared by.
+/// Basis of comparison between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// The summary of what was executed.
+    /// Summary of executed instructions.
     Functional,
     /// Statistics of the timing model.
     Timed,
@@ -109,7 +107,7 @@ impl Engine {
         }
     }
 
-    /// What was counted, without what depends on the host.
+    /// Returns the statistics that do not depend on the host.
     fn counted(self, file: &Path) -> Result<String, Failed> {
         let text = String::from_utf8(std::fs::read(file)?)?;
         if self == Engine::Timed {
@@ -123,17 +121,17 @@ impl Engine {
     }
 }
 
-/// A launch of the undisturbed run.
+/// Launch of the undisturbed run.
 struct Launch {
     number: u64,
     ctas: u64,
-    /// Warp instructions of a CTA, about.
+    /// Approximate number of warp instructions of a CTA.
     instructions: u64,
-    /// Core cycles, if it is timed.
+    /// Core cycles, if timed.
     cycles: u64,
 }
 
-/// A run, by what has to be the same in another one, and what it says.
+/// Results of a finished run that must not differ between runs, and its messages.
 #[derive(Clone)]
 struct Ended {
     status: Option<i32>,
@@ -142,7 +140,7 @@ struct Ended {
     counted: String,
 }
 
-/// Saves a program's run at so many points of each kind, and goes on from each of them.
+/// Saves a program's run at some points of each kind, and resumes from each.
 pub(crate) fn save_and_resume(
     program: &Program,
     mode: Mode,
@@ -160,20 +158,20 @@ pub(crate) fn save_and_resume(
     })
 }
 
-/// Saves runs of a program.
+/// Saver of a program's runs.
 struct Saver<'a> {
     runner: Runner<'a>,
     engine: Engine,
     folder: &'a Path,
 }
 
-/// What runs are compared with.
+/// Reference run.
 struct Undisturbed {
     ended: Ended,
     launches: Vec<Launch>,
-    /// The checkpoint of the run before its last launch.
+    /// Checkpoint before the last launch.
     late: PathBuf,
-    /// Checksums of its memory after each launch.
+    /// Checksums of memory after each launch.
     checksums: PathBuf,
 }
 
@@ -204,7 +202,9 @@ impl Saver<'_> {
                     return Err(format!("no point of kind {kind:?} could be saved: {complaint}").into());
                 }
                 (false, Some((_, _, why))) => {
-                    return Err(format!("it was saved at {saved:?}, though listed: {why}").into());
+                    return Err(
+                        format!("it was saved at {saved:?}, although listed as impossible: {why}").into()
+                    );
                 }
                 (_, _) => println!("{name}, {:?}: {}", self.engine, saved.join("; ")),
             }
@@ -217,7 +217,7 @@ impl Saver<'_> {
         let counted = self.file("counted.json");
         let _ = std::fs::remove_file(&counted);
         let arguments = [arguments, self.engine.options(), &[&counted, "--threads", threads]].concat();
-        // As launches of a run that is saved are timed: one after the other.
+        // Launches of a saved run are timed one after the other.
         let blocking: &[(&str, &str)] = match self.engine {
             Engine::Functional => &[],
             Engine::Timed => &[("CUDA_LAUNCH_BLOCKING", "1")],
@@ -227,11 +227,11 @@ impl Saver<'_> {
         let counted = self
             .engine
             .counted(Path::new(&counted))
-            .map_err(|_| outcome.failed("it does not write what it has counted"))?;
+            .map_err(|_| outcome.failed("it does not write its statistics"))?;
         Ok(Ended { status, stdout: outcome.stdout, stderr: outcome.stderr, counted })
     }
 
-    /// The run that is left alone, and how it stands before its last launch.
+    /// Makes the undisturbed run and its state before the last launch.
     fn undisturbed(&self) -> Result<Undisturbed, Failed> {
         let timeline = self.file("timeline.json");
         self.runner.run(&["trace", "-o", &timeline], &[("CUDA_LAUNCH_BLOCKING", "1")])?;
@@ -248,7 +248,8 @@ impl Saver<'_> {
         Ok(Undisturbed { ended, launches, late: late.into(), checksums: checksums.into() })
     }
 
-    /// Saves the run at a point, goes on from there, and says what was compared; or why there is no checkpoint.
+    /// Saves the run at a point and resumes it. Returns the comparisons made, or the reason why there is no
+    /// checkpoint.
     fn at(
         &self,
         point: &str,
@@ -265,15 +266,15 @@ impl Saver<'_> {
             return Ok(Err(format!("{point}: {}", saved.stderr)));
         }
         let is_inside = point.contains(',');
-        // Launches that are executed up to a point are machine code, which has other instructions, and CTAs find other CTAs before
-        // them; what the model times does not notice.
+        // Execution up to a point uses machine code with other instructions, and changes the order of CTAs.
+        // The timing model's results are unaffected.
         let by_point = is_inside && self.engine == Engine::Functional;
         let counted = if by_point { &saved.counted } else { &undisturbed.ended.counted };
         let alone = Ended { counted: counted.clone(), ..undisturbed.ended.clone() };
         self.compare(&saved, &alone, &format!("saved at {point} with {} threads", threads[0]))?;
 
         let last = format!("kernel={}", undisturbed.launches.len());
-        // A run that goes on inside of a launch is saved at a later one only.
+        // A run resumed inside of a launch can be saved only at a later launch.
         let is_saved_again = !point.starts_with(&format!("{last},")) && !self.is_in(&OTHER_ORDER);
         let again = ["--checkpoint", &last, "-o", &late];
         let again = if is_saved_again { &again[..] } else { &[] };
@@ -301,7 +302,7 @@ impl Saver<'_> {
         list.iter().any(|(name, _)| *name == self.runner.program.name)
     }
 
-    /// Refuses a run that does not end, or has not counted, as another one.
+    /// Fails if a run's end, output or statistics differ from another's.
     fn compare(&self, run: &Ended, other: &Ended, which: &str) -> Result<(), Failed> {
         let (here, there) = (&run.stdout, &other.stdout);
         if (run.status, here) != (other.status, there) {
@@ -319,12 +320,12 @@ impl Saver<'_> {
             let lines = run.counted.lines().zip(other.counted.lines());
             let differing = lines.filter(|(line, other)| line != other);
             let shown: String = differing.map(|(line, other)| format!("{line} was {other}\n")).collect();
-            return Err(format!("{which}, it has counted something else\n{}", beginning(&shown)).into());
+            return Err(format!("{which}, its statistics differ\n{}", beginning(&shown)).into());
         }
         Ok(())
     }
 
-    /// Refuses a checkpoint, or checksums, that have something else than others.
+    /// Fails if checkpoints or checksums differ.
     fn compare_files(&self, one: &Path, other: &Path, which: &str) -> Result<(), Failed> {
         let mut diff = Command::new(self.runner.command);
         let diff = diff.args(["checkpoint", "diff"]).arg(one).arg(other).output()?;
@@ -333,11 +334,11 @@ impl Saver<'_> {
         }
         let found = [diff.stdout, diff.stderr].concat();
         let found = String::from_utf8_lossy(&found);
-        Err(format!("{which}, it has something else\n{}", beginning(&found)).into())
+        Err(format!("{which}, the contents differ\n{}", beginning(&found)).into())
     }
 }
 
-/// Are there checksums after the launch at a point, or a later one?
+/// Returns whether there are checksums from the launch at a point on.
 fn has_launch_from(point: &str, checksums: &Path) -> Result<bool, Failed> {
     let number = |text: &str| text.split(['=', ',', '\t']).nth(1)?.parse::<u64>().ok();
     let first = number(point);
@@ -345,14 +346,15 @@ fn has_launch_from(point: &str, checksums: &Path) -> Result<bool, Failed> {
     Ok(text.lines().filter(|line| line.starts_with("launch\t")).any(|line| number(line) >= first))
 }
 
-/// The first lines of a text.
+/// Returns the first lines of a text.
 fn beginning(text: &str) -> String {
     text.lines().take(10).map(|line| format!("{line}\n")).collect()
 }
 
-/// A point of a kind; from the first CTA on, if it has to be one at which CTAs that wait for each other can be stopped.
+/// Returns a random point of a kind. With `from_first`, the point is in the first CTAs, at which waiting
+/// CTAs can be stopped.
 fn drawn(kind: Kind, launches: &[Launch], dice: &mut Dice, from_first: bool) -> String {
-    // What comes before the last launch is compared there.
+    // The comparison before the last launch needs earlier points.
     let earlier = match kind {
         Kind::Launch => launches.len(),
         _ => launches.len().saturating_sub(1).max(1),
@@ -374,7 +376,7 @@ fn drawn(kind: Kind, launches: &[Launch], dice: &mut Dice, from_first: bool) -> 
     }
 }
 
-/// The launches, of which a timeline has kernels and grids in the order of their numbers.
+/// Returns the launches. The timeline lists kernels and grids in launch order.
 fn launches(timeline: &serde_json::Value, counted: &serde_json::Value) -> Vec<Launch> {
     let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
     let mut launched = Vec::new();

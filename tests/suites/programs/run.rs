@@ -1,4 +1,4 @@
-//! A run of a compiled program under the command, and what it leaves behind.
+//! Run of a compiled program under the command, and its results.
 
 use libtest_mimic::{Completion, Failed};
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use voltsim_tests::catalogue::{Mode, Program};
 
-/// The folder with the compiled programs.
+/// Folder of the compiled programs.
 const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
-/// The `voltsim` command.
+/// Path of the `voltsim` command.
 const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
 
-/// A program with what starts it.
+/// Program with its runner.
 #[derive(Clone, Copy)]
 pub(crate) struct Runner<'a> {
     pub(crate) program: &'a Program,
@@ -21,15 +21,15 @@ pub(crate) struct Runner<'a> {
     pub(crate) executable: &'a Path,
 }
 
-/// What a run left behind.
+/// Results of a run.
 pub(crate) struct Outcome {
-    /// `None` when it ran past its time limit.
+    /// Exit status, or `None` after the time limit.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Does something with the command and the compiled program, if these are there.
+/// Passes the command and the compiled program to a function, if both exist.
 pub(crate) fn with_executable(
     program: &Program,
     mode: Mode,
@@ -58,7 +58,7 @@ impl Outcome {
 }
 
 impl Runner<'_> {
-    /// Runs the program to its end, or to its time limit, in a folder of its own.
+    /// Runs the program in a new folder until its end or time limit.
     pub(crate) fn run(self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Outcome, Failed> {
         let Runner { program, command, executable } = self;
         let mut run = Command::new(command);
@@ -74,7 +74,7 @@ impl Runner<'_> {
         self.outcome(&mut run)
     }
 
-    /// Runs the command alone.
+    /// Runs the command without a program.
     pub(crate) fn run_without_program(self, arguments: &[&str]) -> Result<Outcome, Failed> {
         self.outcome(Command::new(self.command).args(arguments).env("VOLTSIM_DETERMINISTIC", "1"))
     }
@@ -86,7 +86,7 @@ impl Runner<'_> {
             .current_dir(folder.path())
             .stdout(File::create(&stdout)?)
             .stderr(File::create(&stderr)?)
-            // A group of its own, so that a program that hangs is ended with all its children.
+            // A separate process group allows ending a hanging program with its children.
             .process_group(0)
             .spawn()?;
         let status = wait(&mut child, self.program.time_limit)?;
@@ -96,7 +96,7 @@ impl Runner<'_> {
     }
 }
 
-/// Waits for `child`; ends its process group and gives `None` when it runs longer than `limit`.
+/// Waits for `child`. After `limit`, ends its process group and returns `None`.
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     while start.elapsed() < limit {
@@ -110,7 +110,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus
     Ok(None)
 }
 
-/// The last part of `text`, with a line end.
+/// Returns the last part of `text`, with a line end.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let shown = &lines[lines.len().saturating_sub(30)..];

@@ -1,16 +1,17 @@
-//! Programs whose SMs race, timed: output and statistics are the same bytes with any number of threads, in every run.
+//! Determinism of timed programs with racing SMs: identical output and statistics with any number of
+//! threads, in every run.
 
 use libtest_mimic::{Completion, Failed};
 use voltsim_tests::catalogue::{Mode, Program};
 
 use crate::run::{Outcome, Runner, with_executable};
 
-/// Programs that race.
+/// Programs with races.
 pub(crate) const RACING: [&str; 3] = ["racing_bfs", "racing_prints", "racing_writes"];
 
 /// Numbers of threads.
 const THREADS: [&str; 4] = ["1", "2", "3", "7"];
-/// Runs with each number.
+/// Runs per number of threads.
 const RUNS: usize = 5;
 
 /// Runs the program with each number of threads, and compares each run with the first.
@@ -22,11 +23,13 @@ pub(crate) fn compare(program: &Program, mode: Mode) -> Result<Completion, Faile
                 let (outcome, statistics) = timed(runner, threads)?;
                 if outcome.stdout != first.0.stdout {
                     return Err(
-                        outcome.failed(&format!("run {run} with {threads} threads prints other text"))
+                        outcome.failed(&format!("run {run} with {threads} threads prints different text"))
                     );
                 }
                 if statistics != first.1 {
-                    return Err(outcome.failed(&format!("run {run} with {threads} threads counts otherwise")));
+                    return Err(
+                        outcome.failed(&format!("run {run} with {threads} threads has different statistics"))
+                    );
                 }
             }
         }
@@ -34,7 +37,7 @@ pub(crate) fn compare(program: &Program, mode: Mode) -> Result<Completion, Faile
     })
 }
 
-/// A timed run, which has to pass, and its statistics.
+/// Makes a timed run that must pass. Returns its outcome and statistics.
 fn timed(runner: Runner<'_>, threads: &str) -> Result<(Outcome, Vec<u8>), Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("statistics.json");

@@ -1,4 +1,4 @@
-//! Programs whose launches run once more from a kernel stream, without the program.
+//! Programs whose launches run again from a kernel stream, without the program.
 
 use libtest_mimic::{Completion, Failed};
 use voltsim_tests::catalogue::{Mode, Program};
@@ -6,21 +6,21 @@ use voltsim_tests::catalogue::{Mode, Program};
 use super::judge;
 use super::run::{Outcome, Runner, with_executable};
 
-/// Programs of which no stream can be run, and why.
+/// Programs without a runnable stream, with the reason.
 pub(crate) const NOT_STREAMED: [(&str, &str); 3] = [
-    ("memory_attributes", "it launches nothing"),
+    ("memory_attributes", "it launches no kernels"),
     ("peer_devices", "it has two devices"),
-    ("sass_only", "it launches nothing"),
+    ("sass_only", "it launches no kernels"),
 ];
 
-/// Programs of which a launch fails, at which their streams end with this error.
+/// Programs with a failing launch, whose streams end with this error.
 const FAILING: [(&str, &str); 3] = [
     ("device_assert", "CUDA_ERROR_ASSERT"),
     ("device_trap", "CUDA_ERROR_LAUNCH_FAILED"),
     ("surfaces", "CUDA_ERROR_LAUNCH_FAILED"),
 ];
 
-/// Writes a program's launches to a stream, and runs them.
+/// Writes a program's launches to a stream and runs them.
 pub(crate) fn write_and_run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
     with_executable(program, mode, |runner| {
         let folder = tempfile::tempdir()?;

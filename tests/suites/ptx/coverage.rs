@@ -1,5 +1,5 @@
-//! Which forms of the op table the files execute. The answer stands in `tests/ptx/forms.tsv`, where
-//! `voltsim status isa` finds it.
+//! Forms of the op table that the files execute, as listed in `tests/ptx/forms.tsv` for `voltsim status
+//! isa`.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use ptx_frontend::isa::{self, Op, OpLine};
 
 use crate::directives;
 
-/// Set to anything, it has the table written instead of compared.
+/// Environment variable that makes the test write the table.
 const UPDATE: &str = "VOLTSIM_UPDATE";
 
 const HEADING: &str =
     "# A file that executes the form, for each form of the op table; written by the test that checks it.\n";
 
-/// A file and the forms that its kernels hold.
+/// File and the forms in its kernels.
 struct File<'a> {
-    /// Its path below `tests/ptx`.
+    /// Path below `tests/ptx`.
     path: &'a Path,
     forms: Vec<Op>,
 }
 
-/// Every form is executed by a file, and `forms.tsv` in `root` names one for each.
+/// Checks that a file executes every form, and that `forms.tsv` in `root` lists one for each.
 pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<(), Failed> {
     let files = files.iter().map(|path| read(root, path)).collect::<Result<Vec<_>, _>>()?;
     let mut table = HEADING.to_owned();
@@ -60,7 +60,7 @@ fn read<'a>(root: &Path, path: &'a Path) -> Result<File<'a>, Failed> {
     Ok(File { path: path.strip_prefix(root).unwrap_or(path), forms })
 }
 
-/// How far a file is from being about a form: in another folder, of another name, of a longer one.
+/// Ranks files by how specifically they test a form: same folder, matching name, shorter name.
 fn distance<'a>(file: &File<'a>, line: &OpLine) -> (bool, Reverse<usize>, usize, &'a Path) {
     let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
     let of_group = file.path.starts_with(line.group);

@@ -1,15 +1,15 @@
-//! The comments at the head of a file test.
+//! Comments at the head of a file test.
 
 use crate::textures::Declared;
 use crate::values::{Kind, Tolerance, ValueError, Values, parse_values};
 
-/// A file test, as its comments describe it.
+/// File test as described by its comments.
 pub(crate) struct FileTest {
     pub(crate) kernel: Option<String>,
     shape: Shape,
     pub(crate) shared: u32,
     pub(crate) cluster: Option<[u32; 3]>,
-    /// In order.
+    /// Parameters in order.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) expectations: Vec<Expectation>,
 }
@@ -23,22 +23,23 @@ enum Shape {
     Threads(u32),
 }
 
-/// A parameter of the kernel.
+/// Parameter of the kernel.
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Elements of a buffer; a scalar has none.
+    /// Elements of a buffer; `None` for scalars.
     pub(crate) count: Option<usize>,
     pub(crate) values: Values,
-    /// What it is, if it is no memory but a texture or surface; its values are those of its channels then.
+    /// Texture or surface, if the parameter is one. The values of such a parameter are those of the
+    /// channels.
     pub(crate) texture: Option<Declared>,
-    /// Earlier buffers, by number, that it stands for, if it is a multicast address.
+    /// Indices of the earlier buffers that a multicast address stands for.
     pub(crate) multicast: Vec<usize>,
 }
 
-/// What must be true afterwards.
+/// Required result.
 pub(crate) enum Expectation {
-    /// The contents of the buffer that is this parameter.
+    /// Contents of the buffer parameter.
     Buffer {
         parameter: usize,
         tolerance: Tolerance,
@@ -51,9 +52,9 @@ pub(crate) enum Expectation {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DirectiveError {
-    #[error("line {0}: this is no directive; see tests/ptx/README.md")]
+    #[error("line {0}: unknown directive; see tests/ptx/README.md")]
     Unknown(usize),
-    #[error("line {line}: `{text}` is not understood")]
+    #[error("line {line}: `{text}` is invalid")]
     Malformed { line: usize, text: String },
     #[error("line {line}: no buffer `{name}` stands above")]
     NoBuffer { line: usize, name: String },
@@ -64,7 +65,7 @@ pub(crate) enum DirectiveError {
 }
 
 impl FileTest {
-    /// Grids and blocks to run with.
+    /// Returns the grids and blocks to run with.
     pub(crate) fn shapes(&self) -> Vec<([u32; 3], [u32; 3])> {
         match self.shape {
             Shape::Fixed { grid, block } => vec![(grid, block)],
@@ -81,7 +82,7 @@ impl FileTest {
     }
 }
 
-/// Reads the comments before the first line of PTX.
+/// Parses the comments before the first line of PTX.
 pub(crate) fn parse(text: &str) -> Result<FileTest, DirectiveError> {
     let mut test = FileTest {
         kernel: None,
@@ -112,7 +113,7 @@ pub(crate) fn parse(text: &str) -> Result<FileTest, DirectiveError> {
     if test.expectations.is_empty() { Err(DirectiveError::NothingExpected) } else { Ok(test) }
 }
 
-/// Directives with the lines they begin at, continuation lines joined to them.
+/// Returns directives with their first lines. Continuation lines are joined.
 fn directives(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -160,7 +161,7 @@ fn parameter(line: usize, word: &str, name: &str, body: &str) -> Result<Paramete
 }
 
 fn texture(line: usize, word: &str, name: &str, body: &str) -> Result<Parameter, DirectiveError> {
-    // Properties have `=` too; the one before the values has blanks around it.
+    // Properties also contain `=`. The one before the values has blanks around it.
     let (declaration, values) = body.split_once(" = ").unwrap_or((body, ""));
     let declared = Declared::parse(declaration.trim(), word == "surface");
     let (Some(declared), false) = (declared, name.is_empty()) else {
@@ -197,7 +198,7 @@ impl FileTest {
         Ok(())
     }
 
-    /// An address that stands for all the buffers named.
+    /// Parses an address that stands for several buffers.
     fn multicast(&self, line: usize, name: &str, body: &str) -> Result<Parameter, DirectiveError> {
         let number = |buffer: &str| {
             let found = self.parameters.iter().position(|it| it.name == buffer && it.count.is_some());
@@ -235,7 +236,7 @@ impl FileTest {
     }
 }
 
-/// `4x2x1` or `8`.
+/// Parses `4x2x1` or `8`.
 fn extent(text: &str) -> Option<[u32; 3]> {
     let mut extent = [1; 3];
     let parts: Vec<&str> = text.split('x').collect();

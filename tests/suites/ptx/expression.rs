@@ -15,10 +15,10 @@ pub(crate) enum Expression {
     Binary(&'static str, Box<Expression>, Box<Expression>),
 }
 
-/// Binary operators, those that bind least first.
+/// Binary operators by level, lowest precedence first.
 const LEVELS: [&[&str]; 6] = [&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
 
-/// Reads an expression.
+/// Parses an expression.
 pub(crate) fn parse(text: &str) -> Result<Expression, ExpressionError> {
     let mut rest = text.trim();
     let expression = binary(&mut rest, 0)?;
@@ -60,7 +60,7 @@ fn unary(rest: &mut &str) -> Result<Expression, ExpressionError> {
 }
 
 impl Expression {
-    /// Its value for the element at `index`, wrapping at 128 bits.
+    /// Returns the value for the element at `index`, wrapping at 128 bits.
     pub(crate) fn value(&self, index: i128) -> Result<i128, ExpressionError> {
         Ok(match self {
             Expression::Number(number) => *number,

@@ -1,4 +1,4 @@
-//! Runs the kernel of a file test and compares what it left behind.
+//! Runs the kernel of a file test and compares the results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::values::{Tolerance, Value};
 
 type Complaint = Box<dyn std::error::Error>;
 
-/// Disagreements shown of a buffer.
+/// Number of differences shown per buffer.
 const SHOWN: usize = 8;
 
-/// Runs the test with CTAs of `block` threads; with a `manner`, one machine instruction at a time.
+/// Runs the test with CTAs of `block` threads. With a `manner`, executes one machine instruction at a time.
 pub(crate) fn run(
     test: &FileTest,
     text: &str,
@@ -109,10 +109,10 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Bytes of the argument, and the addresses of a buffer's elements.
+/// Argument bytes, and the addresses of a buffer's elements.
 type Argument = (Vec<u8>, Vec<u64>);
 
-/// Puts a buffer into device memory; a scalar goes as it is.
+/// Places a buffer in device memory. Scalars are passed unchanged.
 fn place(parameter: &Parameter, device: &Device, bytes: Vec<u8>) -> Result<Argument, Complaint> {
     let Some(count) = parameter.count else { return Ok((bytes, Vec::new())) };
     let address = device.memory.allocate(bytes.len() as u64, 256, AllocationKind::Device)?;
@@ -129,7 +129,7 @@ struct Multicast {
 }
 
 impl Multicast {
-    /// As long as the shortest of the buffers, which have been placed.
+    /// Creates multicast addresses for placed buffers, as long as the shortest.
     fn of(parameter: &Parameter, device: &Device, placed: &[Vec<u64>]) -> Result<Multicast, Complaint> {
         let starts = |number: &usize| placed.get(*number).and_then(|elements| elements.first()).copied();
         let buffers: Vec<u64> = parameter.multicast.iter().filter_map(starts).collect();
@@ -167,7 +167,9 @@ fn prepare(
             let mut kernels = module.kernels();
             match (kernels.next(), kernels.next()) {
                 (Some(only), None) => only.to_owned(),
-                _ => return Err("the file has several kernels or none; `run: kernel=…` says which".into()),
+                _ => {
+                    return Err("the file has several kernels or none; select one with `run: kernel=…`".into());
+                }
             }
         }
     };
@@ -194,7 +196,7 @@ fn compare(
     Ok(differences(buffer, &bytes, tolerance, expected)?)
 }
 
-/// How the bytes of a buffer differ from what is expected.
+/// Describes the differences between a buffer and the expected bytes.
 pub(crate) fn differences(
     buffer: &Parameter,
     bytes: &[u8],

@@ -1,4 +1,5 @@
-//! The file tests of `tests/ptx`: PTX with its inputs and answers inside. `tests/ptx/README.md` describes the files.
+//! File tests of `tests/ptx`: PTX with inputs and expected results. `tests/ptx/README.md` describes the
+//! format.
 
 mod card;
 mod coverage;
@@ -64,12 +65,12 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A test that cannot end on a stack has been told so.
+/// Checks that a test that cannot end on a SIMT stack reports so.
 fn spins_for_ever(outcome: Result<(), Failed>) -> Result<(), Failed> {
     match outcome {
         Err(failed) if failed.message().is_some_and(|text| text.contains("on a SIMT stack")) => Ok(()),
         Err(failed) => Err(failed),
-        Ok(()) => Err("the kernel ended; it is listed as one that spins for ever".into()),
+        Ok(()) => Err("the kernel ended, although listed as spinning forever".into()),
     }
 }
 

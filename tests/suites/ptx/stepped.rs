@@ -1,4 +1,4 @@
-//! The same files lowered, and executed one machine instruction at a time.
+//! File tests in lowered form, executed one machine instruction at a time.
 
 use std::sync::Arc;
 
@@ -8,35 +8,35 @@ use functional::launch::LaunchConfig;
 use functional::timed::turns::{Order, execute};
 use functional::timed::{Identity, TimedError, launch as launch_timed};
 
-/// How machine instructions are executed.
+/// Execution of machine instructions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
     order: Order,
-    /// Lanes that have parted go on only together.
+    /// Diverged lanes continue only after reconvergence, as on a SIMT stack.
     simt_stack: bool,
 }
 
-/// The manners in which each file is executed with lanes that all make progress.
+/// Executions of each file with independent progress of lanes.
 pub(crate) const INDEPENDENT: [Manner; 2] = [
     Manner { order: Order::InTurn, simt_stack: false },
     Manner { order: Order::Random(7), simt_stack: false },
 ];
 
-/// The manner in which each file is executed as on GPUs before Volta.
+/// Execution of each file as on GPUs before Volta.
 pub(crate) const ON_A_STACK: Manner = Manner { order: Order::InTurn, simt_stack: true };
 
-/// Files whose lanes spin until another lane of their warp, which waits for them, has done something.
+/// Files whose lanes spin until a waiting lane of the same warp acts.
 pub(crate) const SPIN_FOR_EVER: [&str; 2] = [
-    // The lane with the lock waits at the loop's end for those that want it.
+    // The lane with the lock waits at the loop's end for the lanes that want it.
     "atomic/spin_lock",
-    // The lane whose turn it is waits at the loop's end for those whose turn comes after it.
+    // The lane whose turn it is waits at the loop's end for the lanes after it.
     "atomic/ticket_lock",
 ];
 
-/// SMs, and CTAs that each has room for: more in all than any file launches.
+/// SMs, and CTAs per SM: more in total than any file launches.
 const ROOM: (u32, u32) = (2, 1 << 10);
 
-/// Executes the kernel so. Clusters of CTAs cannot be; then there is nothing to compare, and the answer is `false`.
+/// Executes the kernel in this manner. Returns `false` for unsupported kernels with clusters of CTAs.
 pub(crate) fn launch(
     device: &Device,
     program: &Arc<Program>,

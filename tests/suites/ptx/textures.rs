@@ -7,7 +7,7 @@ use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, 
 
 use crate::values::Kind;
 
-/// A texture or surface, as its declaration describes it.
+/// Texture or surface as declared.
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) is_surface: bool,
@@ -24,19 +24,19 @@ pub(crate) struct Declared {
     pub(crate) srgb: bool,
 }
 
-/// A texture or surface in memory.
+/// Texture or surface in memory.
 pub(crate) struct Placed {
-    /// The handle that the kernel gets.
+    /// Handle for the kernel.
     pub(crate) handle: u64,
     image: Image,
     channel_bytes: u32,
 }
 
-/// Handles, apart from all addresses.
+/// Base of handles, outside of all addresses.
 const HANDLES: u64 = 0x7e00_0000_0000_0000;
 
 impl Declared {
-    /// Reads `TYPExCHANNELS[WxHxD] PROPERTIES`.
+    /// Parses `TYPExCHANNELS[WxHxD] PROPERTIES`.
     pub(crate) fn parse(text: &str, is_surface: bool) -> Option<Declared> {
         let (head, properties) = text.split_once(']')?;
         let (format, size) = head.split_once('[')?;
@@ -108,7 +108,7 @@ impl Declared {
         Some((Image { kind: self.memory, ..image }, bytes))
     }
 
-    /// Channels of all texels.
+    /// Returns the number of channels of all texels.
     pub(crate) fn count(&self) -> Option<usize> {
         let (image, _) = self.image()?;
         let texels =
@@ -117,8 +117,8 @@ impl Declared {
         usize::try_from(texels * u64::from(self.format.channels)).ok()
     }
 
-    /// Puts it into the device's memory and table. `channels` are the bytes of its channels: level by level, layer by
-    /// layer, slice by slice, row by row. `variable` is the address of the reference that it is bound to.
+    /// Places the texture in the device's memory and table. `channels` contains the channels' bytes by
+    /// level, layer, slice and row. `variable` is the address of the bound reference.
     pub(crate) fn place(
         &self,
         device: &Device,
@@ -126,7 +126,7 @@ impl Declared {
         variable: Option<u64>,
         number: usize,
     ) -> Result<Placed, Box<dyn std::error::Error>> {
-        let (image, bytes) = self.image().ok_or("too large a texture")?;
+        let (image, bytes) = self.image().ok_or("the texture is too large")?;
         let image = image.moved(device.memory.allocate(bytes, 256, AllocationKind::Array)?);
         let handle = variable.unwrap_or(HANDLES + number as u64);
         let placed = Placed { handle, image, channel_bytes: self.kind.size as u32 };
@@ -151,7 +151,7 @@ impl Declared {
 }
 
 impl Placed {
-    /// Addresses of the texels.
+    /// Returns the addresses of the texels.
     fn texels(&self) -> impl Iterator<Item = u64> + '_ {
         let bytes = self.image.format.bytes();
         self.image.levels.iter().flat_map(move |level| {
@@ -163,7 +163,7 @@ impl Placed {
         })
     }
 
-    /// The addresses of its channels.
+    /// Returns the addresses of the channels.
     pub(crate) fn channels(&self) -> impl Iterator<Item = u64> + '_ {
         let channels = u64::from(self.image.format.channels);
         let bytes = u64::from(self.channel_bytes);

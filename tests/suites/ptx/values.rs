@@ -1,4 +1,4 @@
-//! Values of PTX types as file tests write them.
+//! Values of PTX types in file tests.
 
 use half::{bf16, f16};
 
@@ -16,7 +16,7 @@ pub(crate) struct Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Integer,
-    /// Widths of a floating-point type's exponent and fraction.
+    /// Floating-point type with its exponent and fraction widths.
     Float {
         exponent: u32,
         fraction: u32,
@@ -48,32 +48,32 @@ const KINDS: [(&str, usize, Format); 18] = [
     ("f64", 8, float(11, 52)),
 ];
 
-/// One value.
+/// Value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// These bits.
+    /// Exact bits.
     Bits(u64),
-    /// Any NaN; as an input the quiet one.
+    /// Any NaN; a quiet NaN as input.
     Nan,
-    /// Anything; as an input zero.
+    /// Any value; zero as input.
     Anything,
 }
 
 pub(crate) type Values = Vec<Value>;
 
-/// How far a result may be off.
+/// Tolerance of a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Tolerance {
-    /// So many units in the last place.
+    /// Units in the last place.
     Ulp(u64),
-    /// This part of the expected value, which is itself rounded: half a unit in the last place comes on top.
+    /// Relative to the expected value. Adds half a unit in the last place for its rounding.
     Relative(f64),
-    /// This difference, and half a unit in the last place.
+    /// Absolute difference. Adds half a unit in the last place.
     Absolute(f64),
 }
 
 impl Tolerance {
-    /// `2 ulp`, `2^-22 relative`, `2^-20.5 absolute`.
+    /// Parses `2 ulp`, `2^-22 relative` or `2^-20.5 absolute`.
     pub(crate) fn from_text(text: &str) -> Option<Tolerance> {
         let (amount, measure) = text.split_once(' ')?;
         let power = || Some(amount.strip_prefix("2^")?.parse::<f64>().ok()?.exp2());
@@ -88,7 +88,7 @@ impl Tolerance {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ValueError {
-    #[error("`{text}` is no value of type {kind}")]
+    #[error("`{text}` is not a value of type {kind}")]
     NotAValue { text: String, kind: &'static str },
     #[error("{given} values for {count} elements")]
     TooMany { given: usize, count: usize },
@@ -111,7 +111,7 @@ impl Kind {
         Value::Bits(value as u64 & (u64::MAX >> (64 - 8 * self.size)))
     }
 
-    /// The type's value nearest to a number.
+    /// Rounds a number to the nearest value of the type.
     fn round(self, text: &str) -> Option<u64> {
         Some(match self.name {
             "f16" => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
@@ -136,7 +136,7 @@ impl Kind {
         }
     }
 
-    /// The bytes of an input.
+    /// Returns the bytes of an input.
     pub(crate) fn bytes(self, value: Value) -> Vec<u8> {
         let bits = match (value, self.format) {
             (Value::Bits(bits), _) => bits,
@@ -158,14 +158,14 @@ impl Kind {
         }
     }
 
-    /// Position of a floating-point value among all of its type, so that neighbours differ by 1.
+    /// Returns the position of a floating-point value in the order of its type; neighbours differ by 1.
     fn rank(self, bits: u64) -> i128 {
         let sign = 1u64 << (8 * self.size - 1);
         let magnitude = i128::from(bits & (sign - 1));
         if bits & sign == 0 { magnitude } else { -magnitude }
     }
 
-    /// Are the bytes found what was expected?
+    /// Returns whether the found bytes match the expected value.
     pub(crate) fn agrees(self, expected: Value, found: &[u8], tolerance: Tolerance) -> bool {
         let found = self.bits(found);
         match expected {
@@ -175,7 +175,8 @@ impl Kind {
         }
     }
 
-    /// Are these floating-point values no further apart than the tolerance? A zero's sign counts.
+    /// Returns whether floating-point values differ by at most the tolerance. The sign of zero is
+    /// significant.
     fn is_near(self, expected: u64, found: u64, tolerance: Tolerance) -> bool {
         let (near, far) = (self.number(expected), self.number(found));
         if !near.is_finite() || far.is_nan() || near == 0.0 {
@@ -206,7 +207,7 @@ impl Kind {
         bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
     }
 
-    /// A value as a message shows it.
+    /// Formats a value for a message.
     pub(crate) fn show(self, value: Value) -> String {
         match value {
             Value::Bits(bits) => self.show_bits(bits),
@@ -229,7 +230,7 @@ impl Kind {
     }
 }
 
-/// Reads a list of values for `count` elements.
+/// Parses a list of values for `count` elements.
 pub(crate) fn parse_values(text: &str, kind: Kind, count: usize) -> Result<Values, ValueError> {
     let mut values = Values::new();
     let (text, expression) = match text.split_once("lanes ") {

@@ -1,6 +1,6 @@
 //! Validation of untrusted saved lanes against the program. The engine trusts program counters and row
-//! offsets, so each fragment must lie in the function of its frame, and frames, joins and lanes must be
-//! consistent.
+//! offsets. Each fragment must therefore lie in the function of its frame, and frames, joins and lanes must
+//! be consistent.
 //!
 //! Each live lane is in one fragment or parked in one join. A join expects the lanes of the fragments and
 //! joins below it and its parked lanes, and exists as long as some are missing.

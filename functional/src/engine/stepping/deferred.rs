@@ -1,7 +1,7 @@
 //! Deferred ops: memory ops that take effect when their request has reached the memory side. A deferred op
 //! keeps copies of its operand rows, so that the warp may overwrite them.
 //!
-//! A thread sees its own accesses in order: an access of the warp to the same bytes executes the deferred
+//! A thread sees its own accesses in order. An access of the warp to the same bytes executes the deferred
 //! op first, and so does a barrier or fence.
 
 mod saved;

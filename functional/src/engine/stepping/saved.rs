@@ -58,7 +58,7 @@ impl SavedSteps {
     }
 
     /// Checks that a cluster of the launch can be in this state, in a slot of an SM with these deferred
-    /// ops; the error names the inconsistency.
+    /// ops. The error names the inconsistency.
     pub(crate) fn check(&self, grid: &Grid, slot: u32, deferred: &SavedDeferred) -> Result<(), &'static str> {
         self.cluster.check(grid, Between::Steps)?;
         if self.warps.len() as u64 != u64::from(grid.warps_per_cta()) * u64::from(grid.ctas_per_cluster()) {

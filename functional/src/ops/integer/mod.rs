@@ -26,7 +26,7 @@ pub(crate) trait Integer: Lane + Ord {
     fn wrapping_mul(self, other: Self) -> Self;
     /// High half of the product.
     fn high_mul(self, other: Self) -> Self;
-    /// Quotient rounded towards zero. The manual leaves division by zero open; ptxas code for Volta and
+    /// Quotient rounded towards zero. The manual leaves division by zero open. Code of ptxas for Volta and
     /// Turing returns all ones, for every width and sign, and also for the remainder. The least number
     /// divided by -1 is itself.
     fn quotient(self, other: Self) -> Self;

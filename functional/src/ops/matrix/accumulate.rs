@@ -7,9 +7,9 @@
 //! * K is traversed upwards in blocks of four, the width of Volta's dot product. A block adds its four
 //!   products to the sum `s` as `((p0 + p1) + (p2 + p3)) + s`. Products and sums use binary64, where a
 //!   product of two factors is exact, and the block's result is rounded once.
-//! * If C or D is binary32, that rounding is to binary32 towards zero, as in tensor cores (Fasi et al.,
-//!   "Numerical behavior of NVIDIA tensor cores", 2021), and overflow gives infinity. D in binary16 is the
-//!   last sum rounded to nearest even.
+//! * If C or D is binary32, that rounding is to binary32 towards zero, and overflow gives infinity. Tensor
+//!   cores round likewise (Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021). D in binary16
+//!   is the last sum rounded to nearest even.
 //! * If C and D are binary16, that rounding is to binary16, to nearest even.
 //! * Integer sums are exact, and the final value is truncated to 32 bits or clamped (`.satfinite`).
 //! * Double precision is a chain of fused multiply-adds, K upwards, in the instruction's rounding.

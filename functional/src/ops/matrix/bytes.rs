@@ -1,5 +1,5 @@
-//! Matrices of bytes between shared memory and registers: the forms of `ldmatrix` and `stmatrix` with rows
-//! of 16 bytes or 16 narrower numbers (PTX manual 9.7.14.5.15, 9.7.14.5.16).
+//! Matrices of bytes between shared memory and registers (PTX manual 9.7.14.5.15, 9.7.14.5.16). These are
+//! the forms of `ldmatrix` and `stmatrix` with rows of 16 bytes or 16 narrower numbers.
 //!
 //! A lane is number `t` of group `g` (`lane = 4 g + t`). Lanes supply the row addresses, eight or sixteen
 //! per matrix.

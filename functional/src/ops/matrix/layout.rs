@@ -12,8 +12,8 @@
 //! `wmma` open. Here `wmma` follows the same rule: its fragments are those of the `mma.sync` instructions
 //! that make up the product. If A or B has more registers than tiles, the tiles repeat.
 //!
-//! `mma.m8n8k4` on binary16 numbers multiplies four pairs of matrices, each in the registers of the eight
-//! lanes `4 q` to `4 q + 3` and `4 q + 16` to `4 q + 19` (PTX manual 9.7.14.5.1).
+//! `mma.m8n8k4` on binary16 numbers multiplies four pairs of matrices. Each pair lies in the registers of
+//! the eight lanes `4 q` to `4 q + 3` and `4 q + 16` to `4 q + 19` (PTX manual 9.7.14.5.1).
 //!
 //! Two checks cover the layouts. File tests of each shape compare with the manual's formulas. The tests
 //! below compare with CUTLASS's MMA traits (`mma_traits_sm70`, `sm75`, `sm80`, `sm90`), which describe a

@@ -6,12 +6,12 @@
 //! (0b0100 or 0b1110). The metadata of a chunk are two 2-bit indices, the first element's or pair's in the
 //! low bits.
 //!
-//! Lanes of group `g` (`lane / 4`) hold the metadata of rows `g` and `g + 8`: one word in each of one, two
-//! or four lanes, from the lane that the selector names.
-//! A word for 16-bit and 32-bit elements holds four chunks of row `g` in its lower half and of row `g + 8`
-//! in its upper half; the second word continues along K. A word for 4-bit and 8-bit elements holds eight
-//! chunks of one row: `g`, `g + 8`, then both again further along K. The layout follows the manual's
-//! figures and agrees with CUTLASS's order of metadata for the hardware.
+//! Lanes of group `g` (`lane / 4`) hold the metadata of rows `g` and `g + 8`. One, two or four lanes hold a
+//! word each, from the lane that the selector names. A word for 16-bit and 32-bit elements holds four
+//! chunks of row `g` in its lower half. The upper half holds those of row `g + 8`, and the second word
+//! continues along K. A word for 4-bit and 8-bit elements holds eight chunks of one row: `g`, `g + 8`, then
+//! both again further along K. The layout follows the manual's figures and agrees with CUTLASS's order of
+//! metadata for the hardware.
 //!
 //! Only present elements are multiplied and summed, in the order of [`super::accumulate`].
 

@@ -215,8 +215,8 @@ fn load_row(
     Ok(bytes)
 }
 
-/// Copies the box given by map `b` and the coordinates to shared memory at `a`, in each CTA set in `e` for
-/// a multicast; d = its bytes.
+/// Copies the box given by map `b` and the coordinates to shared memory at `a`, for a multicast in each CTA
+/// set in `e`. Result `d` is the box's size in bytes.
 unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
     let multicast = Form::decode(op.immediate).multicast;
     for lane in lanes_of(w.mask) {

@@ -15,8 +15,9 @@ use crate::ops::place::{named_space, names_cluster, wide_address};
 use crate::ops::{Bound, lane_functions};
 
 /// The opaque 64-bit object: pending arrivals of the current phase and expected arrivals per phase (20 bits
-/// each), pending transactions (21 bits, two's complement), phase number (2 bits), layout (1 bit). The
-/// layouts differ only in reports about devices joined by a fabric, which do not exist here.
+/// each), and pending transactions (21 bits, two's complement). The phase number (2 bits) and the layout (1
+/// bit) follow. The layouts differ only in reports about devices joined by a fabric, which do not exist
+/// here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Barrier(u64);
 

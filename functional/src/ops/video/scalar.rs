@@ -8,8 +8,8 @@ use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::ops::Bound;
 
-/// Position of a byte, half or whole word in a word: the lowest bit in five bits, and above them the number
-/// of doublings from 8 bits to the width.
+/// Position of a byte, half or whole word in a word. The lowest bit takes five bits; above them is the
+/// number of doublings from 8 bits to the width.
 #[derive(Debug, Clone, Copy)]
 struct Place(u8);
 

@@ -1,4 +1,4 @@
-//! Selection: instructions of PTX become nodes, one after the other.
+//! Instruction selection: converts PTX instructions to nodes, one by one.
 
 mod operands;
 mod vectors;
@@ -20,7 +20,7 @@ use crate::lower::fold::{Fold, Folds, Shape};
 use crate::lower::recipe::{Recipe, recipe, recipe_with_constant};
 use crate::lower::values::{Constant, Values};
 
-/// Makes the nodes of a function.
+/// Selects the nodes of a function.
 pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) -> Code {
     let mut selector = Selector::new(function, values, folds, depths(flow));
     let convergence = Convergence::of(function, flow, &selector.depths);
@@ -53,17 +53,17 @@ struct Selector<'a> {
     code: Code,
     /// Virtual registers of each register; none for predicates.
     words: Vec<Words>,
-    /// Virtual predicate of each register that is one.
+    /// Virtual predicate of each predicate register.
     predicates: Vec<u32>,
     /// Nodes of the current block.
     nodes: Vec<Node>,
-    /// Constants that are in registers already, in the current block.
+    /// Constants already in registers, in the current block.
     materialised: FxHashMap<Operand, Vec<Words>>,
-    /// Constants that are in registers since the block of their definition, from where loops see them.
+    /// Constants in registers since the block of their definition, which loops use.
     hoisted: FxHashMap<RegisterId, Words>,
-    /// How many loops the current block is in.
+    /// Loop depth of each block.
     depths: Vec<u32>,
-    /// The instruction that is being selected.
+    /// Line of the current instruction.
     line: u32,
     guard: Option<u32>,
     keeps_old: bool,
@@ -105,7 +105,7 @@ impl<'a> Selector<'a> {
         let Some(i) = self.values.instruction(position) else { return };
         self.line = i.place.line;
         self.guard = i.guard.map(|guard| self.predicate_of(guard.register));
-        // A value that nobody sees without the guard has no older one that must be kept.
+        // A value that is visible only under the guard has no older value to keep.
         self.keeps_old = i.guard.is_some()
             && writes(i).iter().any(|register| self.values.single_definition(*register).is_none());
         let first = self.nodes.len();
@@ -117,14 +117,14 @@ impl<'a> Selector<'a> {
         self.mark_effect(i, first, position);
     }
 
-    /// Says with which of the nodes from `first` on the instruction takes effect.
+    /// Marks the node, from `first` on, with which the instruction takes effect.
     fn mark_effect(&mut self, i: &Instruction, first: usize, position: u32) {
         if self.nodes.len() == first {
             self.absorbed(i);
         }
         let deferred = self.values.reads(i).iter().any(|register| self.values.is_deferred(*register));
         let of_instruction = &mut self.nodes[first..];
-        // An access or a barrier is where it happens; anything else is done when its result is there.
+        // Accesses and barriers take effect at their node; other instructions when the result is ready.
         let accesses = of_instruction.iter().position(|node| {
             let is_barrier = matches!(node.class, OperationClass::Barrier | OperationClass::Fence);
             node.memory.is_some() || is_barrier
@@ -182,7 +182,7 @@ impl<'a> Selector<'a> {
         known.unwrap_or_else(|| recipe(i))
     }
 
-    /// An instruction that takes in another.
+    /// Emits an instruction that absorbs another.
     fn emit_folded(&mut self, i: &Instruction, fold: Fold) -> bool {
         let Some(inner) = self.values.instruction(fold.inner) else { return false };
         let mut operands: Vec<&Operand> = Vec::new();
@@ -214,7 +214,7 @@ impl<'a> Selector<'a> {
                     *to = if from.count == 2 { from.part(half, 1) } else { *from };
                 }
                 if half == 1 && matches!(inner.op, Op::Logic(_)) {
-                    // The upper half of a shift takes bits of the lower.
+                    // The upper half of a shift uses bits of the lower half.
                     node.sources[3] = sources.first().map_or(Words::NONE, |words| words.part(0, 1));
                 }
                 let carries =
@@ -254,7 +254,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// `MOV` of a constant, one for each half.
+    /// `MOV` of a constant, one per half.
     fn move_constant(&mut self, d: &Operand) {
         let destination = self.register(d);
         for half in 0..destination.count {
@@ -276,7 +276,7 @@ impl<'a> Selector<'a> {
         self.copy(destination, source);
     }
 
-    /// Integers that are made wider or narrower.
+    /// Widens or narrows integers.
     fn emit_width(&mut self, i: &Instruction) {
         let [d, a, ..] = &i.operands[..] else { return };
         let source = self.source(a, &mut true);
@@ -346,7 +346,7 @@ impl<'a> Selector<'a> {
             let mut node = self.node(class);
             node.destination = destination.part(half, 1);
             for (to, from) in node.sources.iter_mut().zip(&sources) {
-                // A shift moves bits from one half into the other.
+                // A shift moves bits between the halves.
                 *to = if from.count == 2 && !is_shift { from.part(half, 1) } else { *from };
             }
             self.read_predicates(&mut node, &operands);
@@ -356,7 +356,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// Machine instructions each of which uses what the one before gave.
+    /// Emits a chain of machine instructions, each using the previous result.
     fn emit_chain(&mut self, i: &Instruction, steps: &[(OperationClass, u8)]) {
         let mut first = self.node(OperationClass::Nothing);
         self.read_operands(&mut first, i);
@@ -365,7 +365,8 @@ impl<'a> Selector<'a> {
         self.emit_steps(i, &first, &result, steps);
     }
 
-    /// Machine instructions each of which uses what the one before gave and what `first` reads; the last writes `result`.
+    /// Emits a chain of machine instructions, each using the previous result and the sources of `first`;
+    /// the last writes `result`.
     fn emit_steps(&mut self, i: &Instruction, first: &Node, result: &Node, steps: &[(OperationClass, u8)]) {
         let double = i.last_type() == Some(ScalarType::F64);
         let classes: Vec<OperationClass> = steps
@@ -382,7 +383,7 @@ impl<'a> Selector<'a> {
                 node.sources[3] = before;
             }
             if matches!(class, OperationClass::Branch | OperationClass::Nothing) {
-                // Around the slow path, or a NOP: it gives nothing, and the block does not end with it.
+                // A NOP, or a branch around the slow path: it has no result and does not end the block.
             } else if step + 1 == classes.len() {
                 node.destination = result.destination;
                 node.predicates_written = result.predicates_written.clone();
@@ -399,7 +400,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// A product of matrices in so many steps, each of which adds to a pair of the result.
+    /// Emits a matrix product in `steps` steps, each of which adds to a pair of the result.
     fn emit_product(&mut self, i: &Instruction, class: OperationClass, steps: u8) {
         let vectors: Vec<Words> = i.operands.iter().skip(1).map(|operand| self.gather(operand)).collect();
         let Some(d) = i.operands.first() else { return };
@@ -435,7 +436,7 @@ impl<'a> Selector<'a> {
         node
     }
 
-    /// An effect without a machine instruction. Where it reads what comes late, it waits for that.
+    /// Emits an effect without a machine instruction. The effect waits for sources that arrive late.
     fn absorbed(&mut self, i: &Instruction) {
         let mut node = Node::new(OperationClass::Nothing, self.line);
         node.kind = Kind::Absorbed;
@@ -457,12 +458,12 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// The register of a convergence barrier is cleared and set.
+/// Clears and sets the register of a convergence barrier.
 fn barrier_is_set(line: u32) -> [Node; 2] {
     [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, line))
 }
 
-/// `MOV` of a constant, one for each half.
+/// `MOV` of a constant, one per half.
 fn moves_of_constant(words: Words, line: u32) -> impl Iterator<Item = Node> {
     (0..words.count).map(move |half| {
         let mut node = Node::new(OperationClass::Move, line);

@@ -1,4 +1,4 @@
-//! From operands to virtual registers: what is part of the instruction, what a register has, what has to be put into one.
+//! Conversion of operands to virtual registers: immediates, registers, and values to be put into registers.
 
 use warp_stream::OperationClass;
 
@@ -8,7 +8,8 @@ use super::{
 };
 
 impl Selector<'_> {
-    /// Loads and stores of parameters of calls are moves; those of a kernel's parameters come from a constant bank.
+    /// Class of parameter accesses: moves for parameters of calls, constant-bank loads for a kernel's
+    /// parameters.
     pub(super) fn parameter_class(&self, i: &Instruction) -> Option<OperationClass> {
         let is_parameter =
             i.modifiers().any(|m| matches!(m, Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc));
@@ -36,7 +37,7 @@ impl Selector<'_> {
         self.predicates.get(register.0 as usize).copied().unwrap_or(0)
     }
 
-    /// Words of a register; none of anything else.
+    /// Words of a register; none for other operands.
     pub(super) fn register(&self, operand: &Operand) -> Words {
         match self.values.behind_negative(operand) {
             Operand::Register(register) => self.words.get(register.0 as usize).copied().unwrap_or_default(),
@@ -45,7 +46,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The registers an operand is read from; none if it is part of the instruction. Only one constant can be.
+    /// Registers of a source operand; none for an immediate. Only one constant can be an immediate.
     pub(super) fn source(&mut self, operand: &Operand, takes_constant: &mut bool) -> Words {
         let operand = self.folds.behind_sign(self.values, operand).clone();
         if let Operand::Special(_) = operand {
@@ -73,7 +74,7 @@ impl Selector<'_> {
         self.depths.get(block).copied().unwrap_or(0)
     }
 
-    /// A register with this constant: of this block, or in a loop one that was set where the constant is defined.
+    /// A register with this constant: of this block, or, in a loop, set at the constant's definition.
     pub(super) fn materialise(&mut self, operand: &Operand, count: u8) -> Words {
         if let Operand::Register(register) = operand
             && let Some(words) = self.hoist(*register)
@@ -91,7 +92,7 @@ impl Selector<'_> {
         words
     }
 
-    /// The register that has had this constant since before the loop.
+    /// Register that holds this constant since before the loop.
     pub(super) fn hoist(&mut self, register: RegisterId) -> Option<Words> {
         if let Some(words) = self.hoisted.get(&register) {
             return Some(*words);
@@ -112,14 +113,14 @@ impl Selector<'_> {
         Some(words)
     }
 
-    /// The registers that operands are read from, but for predicates. Of several constants the widest is part of the
-    /// instruction.
+    /// Registers of source operands, except predicates. Among several constants, the widest becomes the
+    /// immediate.
     pub(super) fn sources(&mut self, operands: &[&Operand]) -> Vec<Words> {
         let mut widest = None;
         for (n, operand) in operands.iter().enumerate() {
             let operand = self.folds.behind_sign(self.values, operand);
             if matches!(self.values.constant(operand), Some(constant) if constant != Constant::Bits(0)) {
-                // In a loop a register is set before it; a number has to be part of the instruction.
+                // In a loop, a register is set before the loop; a number must be the immediate.
                 let is_number = matches!(operand, Operand::Immediate(_));
                 let in_loop = self.depth(self.code.blocks.len()) > 0;
                 let size = if in_loop && is_number { u8::MAX } else { self.register(operand).count };
@@ -162,7 +163,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Reads these operands, the first four that are in registers.
+    /// Adds these operands as sources, the first four that are in registers.
     pub(super) fn read_into(&mut self, node: &mut Node, operands: &[&Operand]) {
         self.read_predicates(node, operands);
         let sources = self.sources(operands);
@@ -192,7 +193,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The results that are no vectors.
+    /// Adds the results that are no vectors.
     pub(super) fn write_result(&mut self, node: &mut Node, i: &Instruction) {
         for (operand, place) in i.operands.iter().zip(&i.op.line().parsed().operands) {
             if place.written {
@@ -201,7 +202,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Reads all operands of an instruction, addresses among them.
+    /// Adds all operands of an instruction as sources, including addresses.
     pub(super) fn read_operands(&mut self, node: &mut Node, i: &Instruction) {
         let places = &i.op.line().parsed().operands;
         let mut flat: Vec<Operand> = Vec::new();
@@ -245,11 +246,11 @@ impl Selector<'_> {
         }
     }
 
-    /// The registers of an address.
+    /// Registers of an address.
     pub(super) fn address(&mut self, base: RegisterId) -> Words {
         let operand = Operand::Register(base);
         match self.values.constant(&operand) {
-            // The place of a variable is part of the instruction.
+            // The address of a variable is an immediate.
             Some(Constant::Bits(_) | Constant::Place(_)) => Words::NONE,
             Some(Constant::Bank) => {
                 let count = self.register(&operand).count;

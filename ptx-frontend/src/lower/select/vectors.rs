@@ -1,11 +1,11 @@
-//! Values of several registers: vectors, and registers that are put together from others.
+//! Values in several registers: vectors, and registers composed of others.
 
 use warp_stream::OperationClass;
 
 use super::{Constant, Instruction, Integer, Logic, Node, Op, Operand, Selector, Words};
 
 impl Selector<'_> {
-    /// 64-bit shifts by 32, and the joining of two halves, are copies of halves.
+    /// Emits 64-bit shifts by 32 and merges of two halves as copies of halves.
     pub(super) fn emit_words(&mut self, i: &Instruction) -> bool {
         let number = |n: usize| match i.operands.get(n).and_then(|operand| self.values.constant(operand)) {
             Some(Constant::Bits(bits)) => Some(bits),
@@ -43,12 +43,12 @@ impl Selector<'_> {
         true
     }
 
-    /// Between a wide register and the registers that are its parts.
+    /// Moves between a wide register and the registers of its parts.
     pub(super) fn emit_rearrangement(&mut self, d: &Operand, a: &Operand) {
         let (to, from) = (self.elements(d), self.elements(a));
         let narrow = |all: &[(Operand, u8)]| all.iter().any(|(_, bytes)| *bytes < 4);
         if narrow(&to) && to.len() > 1 || narrow(&from) && from.len() > 1 {
-            // Halves of a register are taken out and put together by PRMT.
+            // PRMT extracts and merges halves of a register.
             for (operand, _) in &to {
                 let mut node = self.node(OperationClass::Integer);
                 self.write_to(&mut node, operand);
@@ -82,7 +82,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The elements of a vector, or the operand itself, with the bytes of each.
+    /// Elements of a vector, or the operand itself, with their sizes in bytes.
     pub(super) fn elements(&self, operand: &Operand) -> Vec<(Operand, u8)> {
         let all = match operand {
             Operand::Vector(elements) => elements.clone(),
@@ -97,7 +97,7 @@ impl Selector<'_> {
         all.into_iter().map(|operand| (operand.clone(), bytes(&operand))).collect()
     }
 
-    /// The words of an operand; `None` for each that is none of a register.
+    /// Words of an operand; `None` for elements that are no register.
     pub(super) fn optional_words(&self, operand: &Operand) -> Vec<Option<u32>> {
         match operand {
             Operand::Register(_) => self.register(operand).iter().map(Some).collect(),
@@ -105,7 +105,7 @@ impl Selector<'_> {
         }
     }
 
-    /// A vector's elements in registers that lie next to each other.
+    /// Elements of a vector in adjacent registers.
     pub(super) fn gather(&mut self, operand: &Operand) -> Words {
         let elements = self.elements(operand);
         if let [(one, _)] = &elements[..] {
@@ -137,7 +137,7 @@ impl Selector<'_> {
         words
     }
 
-    /// Elements of one or two bytes, put together by PRMT.
+    /// Elements of one or two bytes, packed by PRMT.
     pub(super) fn pack(&mut self, elements: &[(Operand, u8)], bytes: u32) -> Words {
         let words = self.code.group(bytes.div_ceil(4) as u8);
         for (n, pair) in elements.chunks(2).enumerate() {
@@ -151,7 +151,7 @@ impl Selector<'_> {
         words
     }
 
-    /// The results of an instruction; what takes vectors apart is given back.
+    /// Adds the results of an instruction; returns the nodes that split vectors.
     pub(super) fn scatter(&mut self, node: &mut Node, i: &Instruction) -> Vec<Node> {
         let mut after = Vec::new();
         for (operand, place) in i.operands.iter().zip(&i.op.line().parsed().operands) {

@@ -1,5 +1,5 @@
-//! Where the front end and the vendor's assembler disagree on which instructions there are, from which target and which
-//! PTX version on.
+//! Differences between the front end and the vendor's assembler in supported instructions, first targets
+//! and first PTX versions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,58 +12,58 @@ use super::text::{Item, Judgement, Positions, Text, Unreadable};
 use super::{Assembler, AssemblerError, VERSIONS};
 use crate::random::Random;
 
-/// Instructions in one module.
+/// Number of instructions in one module.
 const MODULE: usize = 2000;
 
-/// A disagreement on one instruction.
+/// Disagreement about one instruction.
 #[derive(Debug)]
 pub struct Disagreement {
-    /// Group and name of the form, or the place in a file.
+    /// Group and name of the form, or position in a file.
     pub form: String,
-    /// The instruction.
+    /// Instruction.
     pub instruction: String,
-    /// What is held of it.
+    /// Kind of disagreement.
     pub kind: Kind,
 }
 
-/// What the two hold of an instruction.
+/// Kind of disagreement about an instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The front end has it, the assembler has not; its message.
+    /// Only the front end accepts it. Holds the assembler's message.
     OnlyOurs(String),
-    /// The assembler has it, the front end has not; our message.
+    /// Only the assembler accepts it. Holds the front end's message.
     OnlyTheirs(String),
-    /// Not for the same targets.
+    /// The targets differ.
     Target {
         /// First target of the front end.
         ours: String,
         /// First target of the assembler.
         theirs: String,
     },
-    /// Not in the same versions.
+    /// The versions differ.
     Version {
-        /// First version in the table.
+        /// First version in the op table.
         ours: (u8, u8),
-        /// Does the assembler have it before?
+        /// Set if the assembler supports it earlier.
         earlier: bool,
     },
 }
 
-/// What a comparison has found.
+/// Result of a comparison.
 #[derive(Debug, Default)]
 pub struct Comparison {
-    /// Instructions compared.
+    /// Number of instructions compared.
     pub instructions: usize,
-    /// How many of them both have.
+    /// Number of instructions that both support.
     pub common: usize,
-    /// How many the assembler has and the front end refuses by name.
+    /// Number of instructions that the assembler supports and the front end refuses by name.
     pub by_name: usize,
-    /// The disagreements.
+    /// Disagreements.
     pub disagreements: Vec<Disagreement>,
 }
 
 impl Comparison {
-    /// Adds what another has found.
+    /// Adds the results of another comparison.
     pub fn add(&mut self, other: Comparison) {
         self.instructions += other.instructions;
         self.common += other.common;
@@ -94,7 +94,7 @@ impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<28} {:<56} ", self.form, self.instruction)?;
         match &self.kind {
-            Kind::OnlyOurs(message) => write!(f, "only ours: {message}"),
+            Kind::OnlyOurs(message) => write!(f, "accepted only by the front end: {message}"),
             Kind::OnlyTheirs(message) => write!(f, "only theirs: {message}"),
             Kind::Target { ours, theirs } => write!(f, "from sm_{ours} here, from sm_{theirs} there"),
             Kind::Version { ours: (major, minor), earlier } => {
@@ -111,25 +111,25 @@ impl Item {
     }
 }
 
-/// Instructions and the requirement of each that is looked at.
+/// Instructions with the requirement to compare.
 type Asked = Vec<(usize, Requirement)>;
 
-/// What both hold of instructions in a module for one target.
+/// Verdicts of both on a module's instructions for one target.
 struct Judged {
     target: String,
     ours: Judgement,
     theirs: BTreeMap<usize, String>,
 }
 
-/// What is held of one instruction.
+/// Comparison of one instruction.
 enum Verdict {
-    /// Neither has it.
+    /// Neither supports it.
     None,
-    /// Both have it, as far as was looked.
+    /// Both support it, as far as tested.
     Common,
-    /// The assembler alone has it, and the front end knows that.
+    /// Only the assembler supports it, and the front end refuses it by name.
     ByName,
-    /// They disagree.
+    /// The verdicts differ.
     Disagreement(Kind),
 }
 
@@ -144,7 +144,7 @@ impl Judged {
 }
 
 impl Assembler {
-    /// Compares spellings of the forms, and altered ones.
+    /// Compares spellings of the forms, and altered spellings.
     pub fn on_forms(
         &self,
         lines: impl Iterator<Item = &'static OpLine>,
@@ -158,7 +158,7 @@ impl Assembler {
         Ok(comparison)
     }
 
-    /// Compares the instructions of a file that the front end takes.
+    /// Compares the instructions of a file that the front end accepts.
     pub fn on_file(&self, path: &Path) -> Result<Comparison, AssemblerError> {
         self.on_text(&Text::of_file(path)?)
     }
@@ -192,8 +192,8 @@ impl Assembler {
         Ok(comparison)
     }
 
-    /// Compares the PTX versions of instructions that both have: for each of the table's requirements the version and
-    /// the one before, in modules for the first target.
+    /// Compares the PTX versions of instructions that both support. Tests each version in the table and its
+    /// predecessor, in modules for the first target.
     fn on_versions(
         &self,
         text: &Text,
@@ -201,7 +201,7 @@ impl Assembler {
         judged: &[Judged],
         unreadable: &mut Unreadable,
     ) -> Result<Vec<Disagreement>, AssemblerError> {
-        // For a version and target: the instructions to be looked at, and the table's first version of each.
+        // Instructions to test for each version and target, with the table's first version of each.
         let mut questions: BTreeMap<((u8, u8), String), Asked> = BTreeMap::new();
         for position in common {
             let needed = judged.iter().find_map(|judged| judged.ours.needed.get(position));
@@ -236,7 +236,7 @@ impl Assembler {
     }
 }
 
-/// Compares the targets that take an instruction.
+/// Compares the targets that support an instruction.
 fn verdict(position: usize, judged: &[Judged]) -> Verdict {
     let first = |taken: fn(&Judged, usize) -> bool| judged.iter().find(|judged| taken(judged, position));
     let (ours, theirs) = (first(Judged::taken_here), first(Judged::taken_there));
@@ -258,7 +258,7 @@ fn verdict(position: usize, judged: &[Judged]) -> Verdict {
     };
     let disagrees = |judged: &Judged| {
         let (here, there) = (judged.taken_here(position), judged.taken_there(position));
-        // Some features of a target with a letter are gone in later ones.
+        // Some features of an architecture-specific target are absent from later targets.
         let is_gone = here && Target::from_name(&judged.target).is_some_and(|target| target.specific);
         here != there && !is_gone
     };

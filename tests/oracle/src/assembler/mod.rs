@@ -1,4 +1,4 @@
-//! The vendor's assembler, `ptxas`, as a second opinion on what PTX is.
+//! The vendor's assembler, `ptxas`, as a second implementation of PTX.
 
 pub mod agreement;
 mod specimen;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Versions of the PTX ISA, the newest first.
+/// Versions of the PTX ISA, newest first.
 const VERSIONS: [(u8, u8); 39] = [
     (9, 6),
     (9, 5),
@@ -51,48 +51,48 @@ const VERSIONS: [(u8, u8); 39] = [
     (3, 0),
 ];
 
-/// Why the assembler gives no opinion.
+/// Error of the assembler.
 #[derive(Debug, thiserror::Error)]
 pub enum AssemblerError {
-    /// It cannot be started, or its input not be written.
+    /// The program cannot be started, or its input cannot be written.
     #[error("{path}: {source}")]
     File {
-        /// The program or file.
+        /// Program or file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause.
         source: std::io::Error,
     },
-    /// It does not behave as `ptxas` does.
+    /// The program does not behave like `ptxas`.
     #[error("{path} {what}")]
     Foreign {
-        /// The program.
+        /// Program.
         path: PathBuf,
-        /// What it lacks.
+        /// Missing behaviour.
         what: &'static str,
     },
 }
 
-/// A `ptxas` program.
+/// `ptxas` program.
 #[derive(Debug)]
 pub struct Assembler {
     program: PathBuf,
     scratch: tempfile::TempDir,
-    /// The newest version of the PTX ISA that it reads.
+    /// Newest supported version of the PTX ISA.
     pub version: (u8, u8),
-    /// Numbers of the targets that it assembles for, ascending: 75 for `sm_75`.
+    /// Supported target numbers, ascending: 75 for `sm_75`.
     pub targets: Vec<u32>,
-    /// Targets with features of their own, as `100a`.
+    /// Architecture-specific targets, such as `100a`.
     pub specific: Vec<String>,
 }
 
-/// What it says against a module: messages by line, counted from 1; those of the whole module under line 0.
+/// Errors of a module by line, counted from 1. Line 0 holds errors of the whole module.
 pub type Complaints = BTreeMap<usize, String>;
 
-/// How the message begins after which it reads no further: a line that is no PTX to it, for whatever target.
+/// Beginning of a syntax error, after which the assembler stops. Syntax errors do not depend on the target.
 const UNREADABLE: &str = "Parsing error";
 
 impl Assembler {
-    /// Asks the program what it reads.
+    /// Queries the program's supported versions and targets.
     pub fn open(program: &Path) -> Result<Assembler, AssemblerError> {
         let file = |source| AssemblerError::File { path: program.to_owned(), source };
         let foreign = |what| AssemblerError::Foreign { path: program.to_owned(), what };
@@ -105,7 +105,7 @@ impl Assembler {
         let mut specific: Vec<String> = names.filter(|name| name.ends_with('a')).map(str::to_owned).collect();
         specific.sort();
         specific.dedup();
-        let newest = *targets.last().ok_or(foreign("names no target"))?;
+        let newest = *targets.last().ok_or(foreign("lists no target"))?;
         let scratch = tempfile::tempdir().map_err(file)?;
         let mut assembler =
             Assembler { program: program.to_owned(), scratch, version: (0, 0), targets, specific };
@@ -116,16 +116,16 @@ impl Assembler {
                 return Ok(assembler);
             }
         }
-        Err(foreign("reads no version of PTX that is known here"))
+        Err(foreign("supports no known version of PTX"))
     }
 
-    /// What the assembler says against a module. It may say no more than the first things.
+    /// Returns the assembler's errors for a module, possibly only the first few.
     pub fn complaints(&self, text: &str, target: &str) -> Result<Complaints, AssemblerError> {
         let path = self.scratch.path().join("module.ptx");
         let file = |source| AssemblerError::File { path: path.clone(), source };
         std::fs::write(&path, text).map_err(file)?;
         let mut command = Command::new(&self.program);
-        // For a virtual architecture it reads and makes no code.
+        // For a virtual architecture, ptxas only parses and generates no code.
         command.args(["-arch", &format!("compute_{target}"), "-o", "/dev/null"]).arg(&path);
         let output =
             command.output().map_err(|source| AssemblerError::File { path: self.program.clone(), source })?;
@@ -133,17 +133,17 @@ impl Assembler {
     }
 }
 
-/// The directives that a module begins with.
+/// Returns the directives at the start of a module.
 fn head((major, minor): (u8, u8), target: &str) -> String {
     format!(".version {major}.{minor}\n.target sm_{target}\n.address_size 64\n")
 }
 
-/// All that is said, on one line.
+/// Joins all errors in one line.
 fn shown(complaints: &Complaints) -> String {
     complaints.values().map(String::as_str).collect::<Vec<_>>().join("; ").replace('\n', "; ")
 }
 
-/// Reads lines such as `ptxas FILE, line 12; error   : MESSAGE` and `ptxas fatal   : MESSAGE`.
+/// Parses lines such as `ptxas FILE, line 12; error   : MESSAGE` and `ptxas fatal   : MESSAGE`.
 fn read_complaints(output: &Output) -> Complaints {
     let mut complaints = Complaints::new();
     if output.status.success() {

@@ -1,4 +1,4 @@
-//! Instructions to ask an assembler about: spellings of a form, each with operands that it takes.
+//! Test instructions for an assembler: spellings of a form, each with valid operands.
 
 use ptx_frontend::isa::{
     Fragment, Geometry, Modifier, OpLine, OperandSyntax, OperandType, ScalarType, Slot, Token,
@@ -7,28 +7,28 @@ use ptx_frontend::isa::{
 use crate::random::Random;
 use crate::variant::{Variant, operand_type};
 
-/// Spellings of one form at most; of those that have more, each token stands in one at least.
+/// Limit of spellings per form. If there are more, each token occurs at least once.
 const SPELLINGS: usize = 400;
 
-/// How many altered spellings of a form are tried.
+/// Number of altered spellings per form.
 const ALTERED: usize = 60;
 
-/// What the kernels of specimens name: memory that is not a register's address, and a label.
+/// Declarations that the test kernels refer to.
 pub(super) const SURROUNDINGS: &str = ".const .align 32 .b8 constants[64];";
 
-/// An instruction and the registers that it names.
+/// Instruction and the registers that it uses.
 #[derive(Debug)]
 pub(super) struct Specimen {
-    /// Its form.
+    /// Form of the instruction.
     pub(super) line: &'static OpLine,
-    /// Its text.
+    /// Text of the instruction.
     pub(super) instruction: String,
     declarations: String,
 }
 
 impl Specimen {
-    /// Of a form: its spellings, and as many again with a token exchanged, added, or left out. None of those that name
-    /// labels and functions.
+    /// Returns spellings of a form, and as many with a token replaced, added or removed. Omits forms with
+    /// labels or functions.
     pub(super) fn all(line: &'static OpLine, random: &mut Random) -> Vec<Specimen> {
         let names = |place: &OperandSyntax| {
             use OperandType as T;
@@ -60,7 +60,7 @@ impl Specimen {
         specimens
     }
 
-    /// With these tokens; `None` if the form's operands do not follow from them.
+    /// Creates an instruction with these tokens. Returns `None` if they do not determine the operands.
     fn new(line: &'static OpLine, tokens: &[Option<Token>], random: &mut Random) -> Option<Specimen> {
         if Variant::fits(line) {
             return Variant::new(line, tokens.to_vec(), random).as_ref().map(Specimen::of_variant);
@@ -101,7 +101,7 @@ impl Specimen {
         }
     }
 
-    /// A kernel that does nothing but execute it, on one line.
+    /// Returns a one-line kernel with only this instruction.
     pub(super) fn kernel(&self, name: &str) -> String {
         let Specimen { instruction, declarations, .. } = self;
         format!(
@@ -110,7 +110,7 @@ impl Specimen {
     }
 }
 
-/// Writes the operands of one instruction.
+/// Writer of the operands of one instruction.
 struct Writer<'a> {
     line: &'static OpLine,
     tokens: &'a [Option<Token>],
@@ -124,7 +124,7 @@ impl Writer<'_> {
         self.tokens.contains(&Some(Token::Modifier(modifier)))
     }
 
-    /// Is the operand, which may be left out, there?
+    /// Decides whether an optional operand is present.
     fn is_there(&mut self, place: &OperandSyntax) -> bool {
         match place.ty {
             OperandType::Fixed(ScalarType::B64) => self.has(Modifier::L2CacheHint) != self.random.one_in(20),
@@ -197,7 +197,7 @@ impl Writer<'_> {
         })
     }
 
-    /// A place in the state space that the first modifier naming one says.
+    /// Returns an address in the state space of the first space modifier.
     fn address(&mut self, name: &str) -> String {
         if self.has(Modifier::Const) {
             "[constants]".to_owned()
@@ -228,7 +228,7 @@ impl Writer<'_> {
         let register = match (ty, ty.bits()) {
             (ScalarType::F32 | ScalarType::F64 | ScalarType::Pred, _) => ty.name(),
             (ScalarType::E2m1x2 | ScalarType::E4m3 | ScalarType::E5m2, _) => "b8",
-            // It takes no wider register, as other stores do.
+            // This instruction takes no wider register, unlike other stores.
             (_, 8) if self.line.name == "st_async_release" => "b8",
             (_, 0..=16) => "b16",
             (_, 17..=32) => "b32",
@@ -240,7 +240,7 @@ impl Writer<'_> {
     }
 }
 
-/// The constant that stands in a place where no register may.
+/// Returns the constant for an operand that cannot be a register.
 fn constant(line: &OpLine, place: &str, tokens: &[Option<Token>]) -> Option<u32> {
     let wide = tokens.contains(&Some(Token::Modifier(Modifier::Cg)));
     match (line.name, place) {
@@ -271,7 +271,8 @@ fn types(tokens: &[Option<Token>]) -> Vec<ScalarType> {
     types.collect()
 }
 
-/// Ways to fill the slots: all, or of many a part in which each token stands, most of the others being left out.
+/// Returns tokens for the slots: all combinations, or a subset in which each token occurs and most others
+/// are absent.
 fn fillings(slots: &[Slot], random: &mut Random) -> Vec<Vec<Option<Token>>> {
     let all: usize = slots.iter().map(|slot| slot.choices.len() + usize::from(slot.optional)).product();
     if all <= SPELLINGS {
@@ -300,7 +301,7 @@ fn fillings(slots: &[Slot], random: &mut Random) -> Vec<Vec<Option<Token>>> {
     fillings
 }
 
-/// One of the spellings with a token exchanged, added or left out.
+/// Returns a spelling with a token replaced, added or removed.
 fn altered(spellings: &[Vec<Option<Token>>], random: &mut Random) -> Option<Vec<Option<Token>>> {
     let mut tokens = random.pick(spellings)?.clone();
     let place = random.below(tokens.len().max(1) as u64) as usize;
@@ -319,7 +320,7 @@ fn altered(spellings: &[Vec<Option<Token>>], random: &mut Random) -> Option<Vec<
     Some(tokens)
 }
 
-/// Tokens that the assembler takes anywhere and ignores.
+/// Returns whether the assembler ignores a token in any position.
 fn is_ignored(token: Token) -> bool {
     use ScalarType as T;
     match token {

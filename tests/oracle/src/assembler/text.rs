@@ -1,5 +1,4 @@
-//! A module whose instructions can be taken out one by one, to ask the assembler and the front end which of them they
-//! accept.
+//! Module with individually removable instructions, to find the accepted ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,53 +12,53 @@ use ptx_frontend::{Error, Module};
 use super::specimen::{SURROUNDINGS, Specimen};
 use super::{Assembler, AssemblerError, UNREADABLE, head, shown};
 
-/// Lines of a module behind its head. Lines with an instruction to be judged may be left out.
+/// Lines of a module after its header. Lines with tested instructions are removable.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     lines: Vec<String>,
-    /// By position in the lines.
+    /// Tested instructions by line position.
     pub(super) items: BTreeMap<usize, Item>,
 }
 
-/// An instruction to be judged.
+/// Instruction under test.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
-    /// Group and name of its form, or its place in a file.
+    /// Group and name of the form, or position in a file.
     pub(super) form: String,
-    /// Its text.
+    /// Text of the instruction.
     pub(super) instruction: String,
 }
 
-/// Instructions by position in the lines.
+/// Instructions by line position.
 pub(super) type Positions = BTreeSet<usize>;
 
-/// What the assembler says against instructions, by position in the lines; `None` where it does not even take the rest.
+/// The assembler's errors by line position, or `None` if it refuses even the remaining lines.
 pub(super) type Refusals = Option<BTreeMap<usize, String>>;
 
-/// What is no PTX at all to the assembler in a version, by position in the lines. Its grammar is one for all targets, so
-/// that nothing of it is asked about again.
+/// Syntax errors of the assembler by version and line position. The grammar does not depend on the target,
+/// so these instructions are not tested again.
 pub(super) type Unreadable = BTreeMap<((u8, u8), usize), String>;
 
-/// What the front end holds of instructions in a module of one version and target.
+/// Verdict of the front end on instructions in a module of one version and target.
 #[derive(Debug, Default)]
 pub(super) struct Judgement {
-    /// Those that it refuses.
+    /// Refused instructions.
     pub(super) refused: BTreeMap<usize, Refusal>,
-    /// What a module needs for the others; one of several is enough.
+    /// Requirements of the accepted instructions. One of several suffices.
     pub(super) needed: BTreeMap<usize, Vec<Requirement>>,
 }
 
-/// Why the front end refuses an instruction.
+/// Refusal by the front end.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
-    /// Its words.
+    /// Message.
     pub(super) message: String,
-    /// It knows the instruction and does not have it.
+    /// Set if the front end knows the instruction but does not support it.
     pub(super) by_name: bool,
 }
 
 impl Text {
-    /// A kernel for each specimen, each on one line.
+    /// Returns a text with a one-line kernel for each test instruction.
     pub(super) fn of_specimens(specimens: &[Specimen]) -> Text {
         let mut text = Text { lines: vec![SURROUNDINGS.to_owned()], items: BTreeMap::new() };
         for (number, specimen) in specimens.iter().enumerate() {
@@ -73,7 +72,7 @@ impl Text {
         text
     }
 
-    /// A file's lines; the instructions are those that stand alone on theirs.
+    /// Returns the lines of a file. Instructions alone on their lines are tested.
     pub(super) fn of_file(path: &Path) -> Result<Text, AssemblerError> {
         let file = |source| AssemblerError::File { path: path.to_owned(), source };
         let written = std::fs::read_to_string(path).map_err(file)?;
@@ -84,7 +83,7 @@ impl Text {
         let lines: Vec<String> =
             written.lines().map(|line| if is_head(line) { String::new() } else { line.to_owned() }).collect();
         let mut text = Text { lines, items: BTreeMap::new() };
-        // In a module of this version and target, our own front end refuses nothing.
+        // In a module of this version and target, the front end refuses nothing.
         for position in text.judgement(&Positions::new(), (9, 9), "999a").needed.into_keys() {
             let Some(line) = text.lines.get(position).filter(|line| line.trim_end().ends_with(';')) else {
                 continue;
@@ -95,7 +94,7 @@ impl Text {
         Ok(text)
     }
 
-    /// All instructions to be judged.
+    /// Returns the positions of all tested instructions.
     pub(super) fn positions(&self) -> Positions {
         self.items.keys().copied().collect()
     }
@@ -108,11 +107,12 @@ impl Text {
             }
             text.push('\n');
         }
-        // The assembler looks at the head only where there is a kernel.
+        // The assembler checks the header only if there is a kernel.
         text + ".visible .entry probe() { ret; }\n"
     }
 
-    /// What the front end holds of these instructions. It does not tell all at once, either.
+    /// Returns the front end's verdict on these instructions. The front end reports errors in several
+    /// rounds.
     pub(super) fn judgement(&self, asked: &Positions, version: (u8, u8), target: &str) -> Judgement {
         let mut open = asked.clone();
         let mut judgement = Judgement::default();
@@ -145,7 +145,7 @@ impl Text {
     }
 }
 
-/// What a module needs to have an instruction and its special registers, one of several.
+/// Returns alternative requirements of an instruction and its special registers.
 fn needs(instruction: &ptx_frontend::ir::Instruction) -> Vec<Requirement> {
     let specials = instruction.operands.iter().filter_map(|operand| match operand {
         Operand::Special(register) => Some(register.requirement()),
@@ -167,13 +167,13 @@ fn refusals(error: &Error) -> Vec<(usize, Refusal)> {
     placed.collect()
 }
 
-/// The position in a text of a line of its module, counted from 1.
+/// Converts a line of the module, counted from 1, to a position in the text.
 fn position(line: u32) -> Option<usize> {
     (line as usize).checked_sub(4)
 }
 
 impl Assembler {
-    /// Those of the instructions that it refuses in a module of this version and target, with its words.
+    /// Returns the assembler's errors for instructions in a module of this version and target.
     pub(super) fn refusals(
         &self,
         text: &Text,
@@ -194,7 +194,7 @@ impl Assembler {
         Ok(Some(refused))
     }
 
-    /// It does not tell all at once: what it has named is left out, and it is asked again.
+    /// Repeats the assembly without refused instructions, because not all errors are reported at once.
     fn refused(
         &self,
         text: &Text,
@@ -214,7 +214,7 @@ impl Assembler {
                 .filter_map(|(line, message)| Some((position(*line)?, message.clone())))
                 .collect();
             if named.is_empty() {
-                // It names no instruction: halves are asked alone.
+                // If no instruction is named, the halves are tested separately.
                 let all: Vec<usize> = open.into_iter().collect();
                 let [only] = all.as_slice() else {
                     let (first, second) = all.split_at(all.len() / 2);

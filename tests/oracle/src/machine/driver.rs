@@ -1,4 +1,4 @@
-//! Any library with the CUDA driver API: ours or a real one.
+//! Machine with the CUDA driver API, Voltsim's or a real GPU's.
 
 use cuda_driver::{Driver, DriverError, Sizes};
 

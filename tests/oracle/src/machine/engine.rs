@@ -1,4 +1,4 @@
-//! The functional engine, in this process.
+//! Functional engine in this process.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use functional::module::Module;
 
 use super::{Job, Machine, MachineError, THREADS, bytes_of, words_of};
 
-/// A simulated device.
+/// Simulated device.
 #[derive(Debug)]
 pub struct Engine(Arc<Device>);
 
 impl Engine {
-    /// A device with empty memory.
+    /// Creates a device with empty memory.
     pub fn new() -> Result<Engine, MachineError> {
         let spec = DeviceSpec { memory_bytes: 4 << 30, ..DeviceSpec::default() };
         let settings = Settings { threads: 1, ..Settings::default() };

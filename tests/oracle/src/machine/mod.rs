@@ -1,4 +1,4 @@
-//! What executes a kernel on rows of operands.
+//! Machines that execute a kernel on rows of operands.
 
 mod driver;
 mod engine;
@@ -8,10 +8,10 @@ pub use engine::Engine;
 /// Threads of a CTA.
 const THREADS: u32 = 128;
 
-/// Why there are no answers.
+/// Failure to execute a job.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MachineError {
-    /// The module or kernel is not accepted.
+    /// The module or kernel was refused.
     #[error("refused: {0}")]
     Refused(String),
     /// The machine does not work, or the kernel failed.
@@ -19,21 +19,21 @@ pub enum MachineError {
     Failed(String),
 }
 
-/// One kernel `one` with its rows.
+/// Kernel `one` with its rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// The module.
+    /// Text of the module.
     pub text: &'a str,
-    /// Rows of operands, one after another.
+    /// Rows of operands, concatenated.
     pub operands: &'a [u64],
-    /// Words of a row of operands.
+    /// Words per row of operands.
     pub operand_words: usize,
-    /// Words of a row of results.
+    /// Words per row of results.
     pub result_words: usize,
 }
 
 impl Job<'_> {
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.operands.len() / self.operand_words.max(1)
     }
@@ -43,13 +43,13 @@ impl Job<'_> {
     }
 }
 
-/// Something that executes PTX.
+/// Machine that executes PTX.
 pub trait Machine {
-    /// The results, rows one after another.
+    /// Executes a job. Returns the concatenated rows of results.
     fn run(&mut self, job: Job<'_>) -> Result<Vec<u64>, MachineError>;
 }
 
-/// Words as bytes, little endian.
+/// Converts words to little-endian bytes.
 pub fn bytes_of(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

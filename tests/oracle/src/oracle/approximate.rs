@@ -1,7 +1,7 @@
-//! The approximate functions (PTX manual 9.7.3.8, 9.7.3.13 to 9.7.3.22, 9.7.4.9, 9.7.4.10): special values, and the
-//! errors that the manual allows.
+//! Approximate functions (PTX manual 9.7.3.8, 9.7.3.13 to 9.7.3.22, 9.7.4.9, 9.7.4.10): special values and
+//! the manual's error bounds.
 //!
-//! Exact values come from MPFR where it is there, otherwise from the host's functions of double precision
+//! Exact values come from MPFR if available, otherwise from the host's double-precision functions
 //! ([`reference`](super::reference)).
 
 use ptx_frontend::isa::{Modifier, TypeClass};
@@ -12,16 +12,16 @@ use crate::format::{Float, Format, Round};
 use crate::operands::mask;
 use crate::variant::Variant;
 
-/// An error that the manual allows.
+/// Error bound of the manual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// Units in the last place of the exact result.
     Ulp(f64),
-    /// The power of 2 of the allowed part of the exact result.
+    /// Binary exponent of the allowed relative error.
     Relative(f64),
-    /// The power of 2 of the allowed difference.
+    /// Binary exponent of the allowed absolute error.
     Absolute(f64),
-    /// Any: the operand is out of the range that the manual speaks of.
+    /// No bound: the operand is outside of the manual's range.
     Unbounded,
 }
 
@@ -36,23 +36,23 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// A number close to an exact one.
+/// Range of numbers near an exact one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
-    /// The result's format.
+    /// Format of the result.
     pub format: Format,
-    /// The exact result.
+    /// Exact result.
     pub exact: Exact,
-    /// How close.
+    /// Error bound.
     pub bound: Bound,
-    /// Subnormal results become 0.
+    /// Flushes subnormal results to 0.
     pub ftz: bool,
-    /// The low half of the result's bits is 0.
+    /// Set if the low half of the result's bits is 0.
     pub upper_half: bool,
 }
 
 impl Near {
-    /// May the result be this?
+    /// Returns whether a result is allowed.
     pub fn allows(&self, bits: u64) -> bool {
         let Near { format, exact: Exact { value: exact, .. }, .. } = *self;
         if exact.is_nan() {
@@ -73,7 +73,8 @@ impl Near {
             return true;
         }
         let same_sign = found.is_sign_negative() == (exact < 0.0);
-        // Results around the smallest normal number may be flushed, and those around the largest be infinite.
+        // Results around the smallest normal number may be flushed. Results around the largest may be
+        // infinite.
         if self.ftz && found == 0.0 && exact.abs() < format.to_f64(1 << format.fraction()) * 1.000_000_2 {
             return same_sign;
         }
@@ -83,7 +84,7 @@ impl Near {
         self.exact.distance(found) <= self.allowed()
     }
 
-    /// The difference that is allowed: at least the one of the nearest number.
+    /// Returns the allowed difference, at least that of the nearest number.
     fn allowed(&self) -> f64 {
         let Exact { value, .. } = self.exact;
         let unit = ulp(self.format, value);
@@ -96,7 +97,7 @@ impl Near {
         allowed.max(0.5 * unit)
     }
 
-    /// May an exact result that is off by as much as the host's functions are change the verdict on these bits?
+    /// Returns whether an error of the host's functions could change the verdict on these bits.
     pub fn is_close_call(&self, bits: u64) -> bool {
         let Exact { value, .. } = self.exact;
         let doubt = value.abs() * (-50f64).exp2();
@@ -110,7 +111,7 @@ impl std::fmt::Display for Near {
     }
 }
 
-/// The unit in the last place that numbers near `exact` have.
+/// Returns the unit in the last place of numbers near `exact`.
 pub fn ulp(format: Format, exact: f64) -> f64 {
     let exponent = (exact.to_bits() >> 52 & 0x7ff) as i64 - 1023;
     let unit = exponent.max(1 - format.bias()) - i64::from(format.fraction());
@@ -122,7 +123,7 @@ pub fn ulp(format: Format, exact: f64) -> f64 {
     }
 }
 
-/// A function of one operand.
+/// Function of one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     /// 1 ÷ a.
@@ -144,7 +145,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// The one that a mnemonic stands for.
+    /// Returns the function of a mnemonic.
     pub fn of(mnemonic: &str) -> Option<Function> {
         Some(match mnemonic {
             "rcp" => Function::Rcp,
@@ -159,7 +160,7 @@ impl Function {
         })
     }
 
-    /// What the manual allows for an operand.
+    /// Returns the manual's error bound for an operand.
     pub fn bound(self, format: Format, a: f64) -> Bound {
         let turns = a.abs() / std::f64::consts::TAU;
         match (self, format) {
@@ -181,12 +182,12 @@ impl Function {
         }
     }
 
-    /// What the result for an operand may be.
+    /// Returns the allowed results for an operand.
     pub fn near(self, format: Format, x: u64, ftz: bool) -> Near {
         self.near_by(Exact::of, format, x, ftz)
     }
 
-    /// The same by the host's functions alone, which are faster.
+    /// Returns the allowed results by the host's functions, which are faster.
     pub fn near_by_host(self, format: Format, x: u64, ftz: bool) -> Near {
         self.near_by(Exact::by_host, format, x, ftz)
     }
@@ -219,7 +220,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     Ok(Box::new(move |x| vec![Answer::Near(near(x[0]))]))
 }
 
-/// `div.approx` multiplies with a reciprocal that is 0 for divisors above 2^126.
+/// `div.approx` multiplies by a reciprocal that is 0 for divisors above 2^126.
 fn quotient(variant: &Variant) -> Judge {
     const LARGEST: f64 = f64::from_bits((1023 + 126) << 52);
     let ftz = variant.has(Modifier::Ftz);
@@ -235,7 +236,8 @@ fn quotient(variant: &Variant) -> Judge {
     })
 }
 
-/// `rsqrt.approx.f64`: the manual gives no bound; within 2^-51, as a·d² tells in quadruple precision.
+/// Checks `rsqrt.approx.f64`. The manual gives no bound; this test requires 2^-51, with a·d² in quadruple
+/// precision.
 fn reciprocal_root(a: u64) -> Answer {
     let format = Format::F64;
     let value = f64::from_bits(a);
@@ -247,7 +249,7 @@ fn reciprocal_root(a: u64) -> Answer {
     Answer::ReciprocalRoot { of: a }
 }
 
-/// Is d within 2^-51 of 1 ÷ √a?
+/// Returns whether d is within 2^-51 of 1 ÷ √a.
 pub(super) fn is_reciprocal_root(d: u64, a: u64) -> bool {
     let [d, a] = [d, a].map(|bits| Format::F64.quad(bits));
     let nearest = Round::NearestTiesToEven;

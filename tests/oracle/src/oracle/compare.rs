@@ -21,7 +21,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
 
 type Comparison = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
 
-/// Is the first number (of the variant's type, or of an element of it) to the second as the modifier says?
+/// Compares two numbers of the variant's type, or elements of them, as the modifier specifies.
 fn comparison(variant: &Variant, ty: ScalarType) -> Result<Comparison, Unjudged> {
     let how = variant.modifiers().next().ok_or(Unjudged::Unknown)?;
     let Some(format) = Format::of(ty) else {
@@ -76,7 +76,7 @@ fn holds_for_nan(how: Modifier) -> bool {
 
 type Combination = Box<dyn Fn(bool, &[u64]) -> bool + Send + Sync>;
 
-/// A truth combined with the predicate c, if there is one.
+/// Combines a comparison with the optional predicate c.
 fn combination(variant: &Variant) -> Combination {
     let Some(c) = variant.place("c") else { return Box::new(|truth, _| truth) };
     let negated = c.negated;
@@ -115,7 +115,7 @@ fn setp(variant: &Variant) -> Result<Judge, Unjudged> {
     }))
 }
 
-/// What a type has for true.
+/// Returns the type's value for true.
 fn truth_of(ty: ScalarType) -> u64 {
     match Format::of(ty) {
         Some(format) => format.one(),

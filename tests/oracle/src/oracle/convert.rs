@@ -1,5 +1,5 @@
-//! Conversion between integers and the formats of IEEE 754 (PTX manual 9.7.9.20), by quadruple precision, which has every
-//! value of every type.
+//! Conversion between integers and IEEE 754 formats (PTX manual 9.7.9.20), via quadruple precision, which
+//! represents every value exactly.
 
 use ptx_frontend::isa::{Modifier, ScalarType};
 use rustc_apfloat::ieee::Quad;
@@ -18,12 +18,12 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     }
 }
 
-/// A conversion of one number to another.
+/// Conversion of one number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conversion {
     to: ScalarType,
     from: ScalarType,
-    /// Bits of the result's register.
+    /// Width of the result's register in bits.
     register: u32,
     round: Round,
     integral: bool,
@@ -65,7 +65,7 @@ impl Conversion {
             return false;
         }
         let (Some(to), Some(from)) = (to, from) else {
-            // Between integers `.sat` stands only where there is something to clamp.
+            // Between integers, `.sat` is allowed only if clamping can occur.
             let range = |ty: ScalarType| range(ty.bits(), ty.is_signed());
             let ((least, most), (lowest, highest)) = (range(self.to), range(self.from));
             let between_integers = to.is_none() && from.is_none();
@@ -85,7 +85,7 @@ impl Conversion {
     fn result(&self, register: u64) -> u64 {
         let bits = register & mask(self.from.bits());
         let from = Format::of(self.from);
-        // Machine code of ptxas makes halves of subnormal numbers, too.
+        // ptxas also generates code that flushes subnormal half-precision results.
         let flushes = self.ftz && from == Some(Format::F32) && self.to != ScalarType::F16;
         let bits = if flushes { Format::F32.flush(bits) } else { bits };
         let value = match from {
@@ -116,7 +116,7 @@ impl Conversion {
 
     fn as_float(&self, source: u64, value: Quad, to: Format) -> u64 {
         if value.is_nan() {
-            // Its payload survives in double precision alone.
+            // The payload survives only in double precision.
             let payload = Format::of(self.from).map_or(0, |format| {
                 (source & mask(format.fraction())) << (52 - format.fraction())
                     | (source & format.sign()) << (64 - format.bits())

@@ -1,4 +1,4 @@
-//! Extended-precision arithmetic (PTX manual 9.7.2), in 128 bits and more.
+//! Extended-precision arithmetic (PTX manual 9.7.2) in at least 128 bits.
 
 use ptx_frontend::isa::Modifier;
 
@@ -7,8 +7,8 @@ use crate::kernel::Carry;
 use crate::operands::mask;
 use crate::variant::Variant;
 
-/// The carry comes last among the operands and the results: read with `addc` it is 1 or 0, a borrow read with `subc`
-/// all ones or 0.
+/// Judges an instruction with the carry as last operand and result. The carry is 1 or 0 when read with
+/// `addc`; the borrow is all ones or 0 when read with `subc`.
 pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     let ty = *variant.types().last().ok_or(Unjudged::Unknown)?;
     let bits = ty.bits();

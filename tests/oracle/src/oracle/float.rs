@@ -22,7 +22,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     if variant.has(Modifier::Relu) && variant.has(Modifier::Sat) {
         return Err(Unjudged::NotInManual);
     }
-    // These name their rounding since sm_20.
+    // These instructions require a rounding mode since sm_20.
     let rounded = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp, Modifier::Approx, Modifier::Full];
     if matches!(mnemonic, "mad" | "div" | "rcp" | "sqrt") && !has_any(variant, &rounded) {
         return Err(Unjudged::NotInManual);
@@ -59,7 +59,7 @@ fn operation(mnemonic: &str) -> Option<Operation> {
     })
 }
 
-/// The operation with flushing, rounding and the treatment of NaN; `.sat` and `.relu` come on top.
+/// Operation with flushing, rounding and NaN rules; `.sat` and `.relu` apply afterwards.
 #[derive(Debug, Clone, Copy)]
 struct Arithmetic {
     operation: Operation,
@@ -84,8 +84,8 @@ impl Arithmetic {
         }
     }
 
-    /// Quotients and reciprocals are computed by several machine instructions, which flush what they have rounded to 24
-    /// bits.
+    /// Quotients and reciprocals take several machine instructions, which flush their result after rounding
+    /// to 24 bits.
     fn flush(self, format: Format, x: &[u64], bits: u64) -> u64 {
         let one = || format.round(Quad::from_i128(1).value, Round::NearestTiesToEven);
         let quotient = match (self.operation, x) {
@@ -118,7 +118,7 @@ impl Arithmetic {
     }
 }
 
-/// For packed types what is said of an element.
+/// Applies an element function to packed types.
 fn of_elements(format: Format, ty: ScalarType, of: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Judge {
     match ty.class() {
         TypeClass::Packed => one(halves(format.bits(), of)),
@@ -131,7 +131,7 @@ fn arithmetic(variant: &Variant, operation: Operation, format: Format, ty: Scala
     of_elements(format, ty, move |x| how.result(x))
 }
 
-/// Single precision with all operands but the last in a shorter format.
+/// Computes in single precision, with all operands but the last in a shorter format.
 fn mixed(variant: &Variant, operation: Operation, half: ScalarType) -> Result<Judge, Unjudged> {
     let how = Arithmetic::of(variant, operation, Format::F32);
     let half = Format::of(half).ok_or(Unjudged::Unknown)?;
@@ -143,7 +143,7 @@ fn mixed(variant: &Variant, operation: Operation, half: ScalarType) -> Result<Ju
     }))
 }
 
-/// A NaN stays one; which is not said.
+/// A NaN stays a NaN with unspecified bits.
 fn sign(variant: &Variant, format: Format, ty: ScalarType) -> Result<Judge, Unjudged> {
     let ftz = variant.has(Modifier::Ftz);
     let abs = variant.line.parsed().mnemonic == "abs";
@@ -206,7 +206,7 @@ fn testp(variant: &Variant, format: Format) -> Judge {
             Some(Modifier::Infinite) => a.is_infinite(),
             Some(Modifier::Number) => !a.is_nan(),
             Some(Modifier::Notanumber) => a.is_nan(),
-            // Zero is as normal as any number that is not subnormal.
+            // Zero counts as normal.
             Some(Modifier::Normal) => a.is_finite() && !subnormal,
             _ => subnormal,
         })

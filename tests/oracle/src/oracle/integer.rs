@@ -1,4 +1,4 @@
-//! Integer arithmetic (PTX manual 9.7.1), in 128 bits.
+//! Integer arithmetic (PTX manual 9.7.1) in 128 bits.
 
 use ptx_frontend::isa::{Modifier, ScalarType};
 
@@ -56,7 +56,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     })
 }
 
-/// The sum, without carries, of a shifted by the places of b's bits.
+/// Returns the carry-less product.
 fn carryless(a: u64, b: u64) -> u128 {
     let places = (0..u64::BITS).filter(|place| b >> place & 1 == 1);
     places.map(|place| u128::from(a) << place).fold(0, std::ops::BitXor::bitxor)
@@ -64,7 +64,7 @@ fn carryless(a: u64, b: u64) -> u128 {
 
 type Function<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
 
-/// The forms that are arithmetic on whole numbers of one type.
+/// Returns the function of scalar arithmetic on one integer type.
 fn scalar(variant: &Variant, ty: ScalarType) -> Result<Function<u64>, Unjudged> {
     let bits = ty.bits();
     let signed = ty.is_signed();
@@ -80,7 +80,7 @@ fn scalar(variant: &Variant, ty: ScalarType) -> Result<Function<u64>, Unjudged> 
     let mnemonic = variant.line.parsed().mnemonic;
     let wide = variant.has(Modifier::Wide);
     let d_bits = if wide { 2 * bits } else { bits };
-    // The half of a product, or all of it.
+    // Takes the high half of a product, or the whole product.
     let half = move |product: i128| if hi { product >> bits } else { product };
     // The 24-bit product has 48 bits.
     let read24 = move |x: &[u64], i: usize| signed_or_not(x[i], 24, signed);
@@ -111,7 +111,7 @@ fn scalar(variant: &Variant, ty: ScalarType) -> Result<Function<u64>, Unjudged> 
     Ok(Box::new(move |x| wrapped(value(x), d_bits)))
 }
 
-/// The product modulo 2^128: that of two unsigned 64-bit numbers needs all bits.
+/// Returns the product modulo 2^128. Unsigned 64-bit factors need all bits.
 fn multiply(a: i128, b: i128) -> i128 {
     (a as u128).wrapping_mul(b as u128) as i128
 }
@@ -138,7 +138,7 @@ fn fns(mask: u64, base: u64, offset: i32) -> u64 {
     ones.map(|position| position as u64).nth(offset.unsigned_abs() as usize - 1).unwrap_or(NONE)
 }
 
-/// Position and length of a field: 8 bits of a count for words, 32 for double words, as machine code of ptxas has it.
+/// Returns position and length of a field. ptxas uses 8 bits of a count for words and 32 for double words.
 fn counts(counts: [u64; 2], bits: u32) -> [u64; 2] {
     counts.map(|count| count & if bits == 64 { mask(32) } else { 0xff })
 }
@@ -176,7 +176,7 @@ fn bmsk(a: u64, b: u64, clamp: bool) -> u64 {
     (a..(a + b).min(32)).fold(0, |d, bit| d | 1 << bit)
 }
 
-/// Piece `i` of a word.
+/// Returns element `i` of a word.
 fn element(word: u64, i: u32, bits: u32, ty: ScalarType) -> i128 {
     signed_or_not(word >> (i * bits), bits, ty.is_signed())
 }

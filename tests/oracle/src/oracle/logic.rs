@@ -10,7 +10,7 @@ use crate::variant::Variant;
 pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     let ty = *variant.types().last().ok_or(Unjudged::Unknown)?;
     let ones = mask(ty.bits());
-    // `!` before a predicate.
+    // Negation of predicates.
     let negated: Vec<u64> = variant.inputs().map(|place| u64::from(place.negated)).collect();
     let read = move |x: &[u64], i: usize| (x[i] ^ negated.get(i).copied().unwrap_or(0)) & ones;
     let clamp = variant.has(Modifier::Clamp);
@@ -42,7 +42,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     })
 }
 
-/// b:a.
+/// Concatenates b and a.
 fn both(x: &[u64]) -> u64 {
     x[1] << 32 | x[0] & mask(32)
 }
@@ -83,7 +83,7 @@ fn prmt(x: &[u64], mode: Option<Modifier>) -> u64 {
         Some(Modifier::Rc8) => byte(s),
         Some(Modifier::Ecl) => byte(i.max(s)),
         Some(Modifier::Ecr) => byte(i.min(s)),
-        // rc16: the low half's bytes, or the high half's.
+        // rc16: the bytes of the low or the high half.
         Some(_) => byte(2 * (s & 1) + i % 2),
     };
     (0..4).fold(0, |d, i| d | place(i) << (8 * i))

@@ -1,4 +1,4 @@
-//! What an instruction must give, from the PTX manual's text and pseudocode.
+//! Results required by the PTX manual's text and pseudocode.
 
 mod approximate;
 mod compare;
@@ -20,37 +20,37 @@ use crate::kernel::{BEFORE, Carry, guard_holds};
 use crate::operands::mask;
 use crate::variant::{Place, Setting, Variant};
 
-/// What one result may be.
+/// Allowed value of one result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Answer {
-    /// These bits.
+    /// Exact bits.
     Bits(u64),
-    /// One of these: the manual can be read in two ways.
+    /// One of two values, where the manual is ambiguous.
     Either(u64, u64),
     /// Any NaN.
     Nan(Format),
-    /// Two elements, where for a NaN any NaN will do.
+    /// Two elements, each of which may be any NaN if it is a NaN.
     PairWithNan {
-        /// The elements' format.
+        /// Format of the elements.
         format: Format,
-        /// The low element.
+        /// Low element.
         low: u64,
-        /// The high element.
+        /// High element.
         high: u64,
     },
-    /// A number close to the exact one.
+    /// Number near the exact one.
     Near(Near),
-    /// Two such numbers, the low one first.
+    /// Two numbers near exact ones, low first.
     NearPair(Near, Near),
     /// 1 ÷ √ of this double.
     ReciprocalRoot {
-        /// Its bits.
+        /// Bits of the double.
         of: u64,
     },
 }
 
 impl Answer {
-    /// May the result be this?
+    /// Returns whether a result is allowed.
     pub fn allows(&self, bits: u64) -> bool {
         match self {
             Answer::Bits(wanted) => *wanted == bits,
@@ -86,19 +86,20 @@ impl std::fmt::Display for Answer {
     }
 }
 
-/// The results of one variant for a row of operands, the carry last.
+/// Function from a row of operands to the allowed results of a variant, with the carry last.
 pub type Judge = Box<dyn Fn(&[u64]) -> Vec<Answer> + Send + Sync>;
 
-/// Why there is no judge.
+/// Reason why there is no judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unjudged {
-    /// The manual has no such combination of types, modifiers and operands, though the op table's line admits it.
+    /// The manual does not define this combination of types, modifiers and operands, although the op table
+    /// admits it.
     NotInManual,
-    /// Nobody has written down what it gives.
+    /// No judge has been written.
     Unknown,
 }
 
-/// The judge of a variant.
+/// Returns the judge of a variant.
 pub fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     let carry = Carry::of(variant);
     match variant.line.group {
@@ -113,7 +114,7 @@ pub fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     }
 }
 
-/// The results of a row: what the judge says, or what was there before where a guard does not hold.
+/// Returns the allowed results of a row: the judge's, or the previous value if a guard is false.
 pub fn answers(variant: &Variant, judge: &Judge, row: usize, x: &[u64]) -> Vec<Answer> {
     if variant.setting != Setting::Guarded || guard_holds(row) {
         return judge(x);
@@ -125,7 +126,7 @@ pub fn answers(variant: &Variant, judge: &Judge, row: usize, x: &[u64]) -> Vec<A
     variant.results().map(|place| Answer::Bits(before(place))).collect()
 }
 
-/// Mnemonics of the forms that no oracle judges, by group, with the reason.
+/// Mnemonics without an oracle, by group, with the reason.
 pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
     ("memory", &["ld", "ldu", "st", "cp", "tensormap", "multimem"], "reads or writes memory"),
     ("memory", &["prefetch", "prefetchu", "applypriority", "discard"], "has no result"),
@@ -145,7 +146,7 @@ pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Why no oracle judges a form; `None` if one does.
+/// Returns the reason why a form has no oracle; `None` if it has one.
 pub fn reason_for_none(line: &OpLine) -> Option<&'static str> {
     let mnemonic = line.parsed().mnemonic;
     if ["mov_vector", "stochastic_narrow"].contains(&line.name) {
@@ -157,33 +158,33 @@ pub fn reason_for_none(line: &OpLine) -> Option<&'static str> {
     UNJUDGED.iter().find(named).map(|(_, _, reason)| *reason)
 }
 
-/// The integer that the low bits of a register are for a type.
+/// Returns the low bits of a register as an integer of a type.
 fn integer(bits: u64, ty: ScalarType) -> i128 {
     signed_or_not(bits, ty.bits(), ty.class() == TypeClass::Signed)
 }
 
-/// The low bits as a number.
+/// Returns the low bits as a signed or unsigned integer.
 fn signed_or_not(bits: u64, width: u32, signed: bool) -> i128 {
     let value = i128::from(bits & mask(width));
     if signed && value >> (width - 1) & 1 == 1 { value - (1 << width) } else { value }
 }
 
-/// The least and greatest of a width.
+/// Returns the minimum and maximum of a width.
 fn range(width: u32, signed: bool) -> (i128, i128) {
     if signed { (-(1 << (width - 1)), (1 << (width - 1)) - 1) } else { (0, (1 << width) - 1) }
 }
 
-/// Its low bits.
+/// Returns the low bits.
 fn wrapped(value: i128, width: u32) -> u64 {
     value as u64 & mask(width)
 }
 
-/// One result that depends on the row.
+/// Returns a judge with a single exact result.
 fn one(of: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Judge {
     Box::new(move |x| vec![Answer::Bits(of(x))])
 }
 
-/// Each half of a packed result from the same half of its operands.
+/// Applies a function to each half of packed operands.
 fn halves(
     width: u32,
     of: impl Fn(&[u64]) -> u64 + Send + Sync + 'static,

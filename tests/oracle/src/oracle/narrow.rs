@@ -1,5 +1,5 @@
-//! Conversion to pairs of halves, `.tf32`, numbers of eight bits and fewer, and packed integers (PTX manual 9.7.9.20,
-//! 9.7.9.21). The narrow formats have so few numbers that the nearest is found by looking at all.
+//! Conversion to pairs of halves, `.tf32`, numbers of at most eight bits, and packed integers (PTX manual
+//! 9.7.9.20, 9.7.9.21). In narrow formats, exhaustive search finds the nearest number.
 
 use ptx_frontend::isa::{Modifier, ScalarType, TypeClass};
 
@@ -51,7 +51,7 @@ struct How {
 
 type Element = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
-/// The conversion of one number.
+/// Returns the conversion of one number.
 fn element(to: ScalarType, from: ScalarType, how: How) -> Option<Element> {
     if to == ScalarType::Ue8m0x2 {
         let format = Format::of(from)?;
@@ -99,10 +99,10 @@ fn nearest_half(value: f64, to: Format) -> u64 {
     }
 }
 
-/// A format with so few numbers that all can be looked at.
+/// Format with few enough numbers for exhaustive search.
 #[derive(Debug, Clone, Copy)]
 struct Narrow {
-    /// Bits that a number takes; those of six have two zeros above.
+    /// Bits of a number. Six-bit numbers have two zero bits above.
     bits: u32,
     exponent: u32,
     fraction: u32,
@@ -110,7 +110,7 @@ struct Narrow {
     largest: u64,
     /// Bits of infinity.
     infinity: Option<u64>,
-    /// Bits of the NaN that conversions give.
+    /// Bits of the NaN from conversions.
     nan: Option<u64>,
 }
 
@@ -138,7 +138,7 @@ impl Narrow {
         1 << (self.exponent + self.fraction)
     }
 
-    /// The number with these bits.
+    /// Returns the number with these bits.
     fn value(self, bits: u64) -> f64 {
         let magnitude = bits & (self.sign() - 1);
         let value = if Some(magnitude) == self.infinity {
@@ -155,7 +155,7 @@ impl Narrow {
         if bits & self.sign() != 0 { -value } else { value }
     }
 
-    /// The nearest number, of two the even one; the largest for what is too large.
+    /// Returns the nearest number, preferring even ones in ties, and the largest on overflow.
     fn nearest(self, value: f64, relu: bool) -> u64 {
         if value.is_nan() {
             return self.nan.unwrap_or(self.largest);
@@ -183,7 +183,8 @@ impl Narrow {
     }
 }
 
-/// `.ue8m0`: the power of 2 at or above a magnitude, at least 2^-127, all ones for NaN and what is too large.
+/// Returns the power of 2 at or above a magnitude (`.ue8m0`), at least 2^-127. NaN and overflow give all
+/// ones.
 fn power_of(x: u64, format: Format, how: How) -> u64 {
     if format.is_nan(x) {
         return 0xff;
@@ -200,8 +201,8 @@ fn power_of(x: u64, format: Format, how: How) -> u64 {
     }
 }
 
-/// Two singles, rounded away from zero if what is cut off, as a fraction, and random bits, as another, add up to 1. Each
-/// half of c holds bits for one: thirteen for binary16, all for bfloat16.
+/// Rounds two singles stochastically: away from zero if the dropped fraction and a random fraction sum to
+/// at least 1. Each half of c holds the random bits of one: thirteen for binary16, all for bfloat16.
 fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unjudged> {
     let format = Format::of(to).ok_or(Unjudged::Unknown)?;
     let count = if format == Format::F16 { 13 } else { 16 };
@@ -220,7 +221,7 @@ fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unju
         let unit = super::ulp(format, format.to_f64(below));
         let cut = (magnitude - format.to_f64(below)) / unit;
         let fraction = cut * f64::from(1u32 << count);
-        // Beyond the largest number by a unit or more.
+        // The value exceeds the largest number by at least a unit.
         let beyond = cut >= 1.0;
         let up = beyond || fraction as u64 + (random & mask(count)) >= 1 << count;
         let bits = if up { below + 1 } else { below };
@@ -231,7 +232,7 @@ fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unju
     Ok(one(move |x| convert(x[0], x[2] >> 16 & mask(16)) << 16 | convert(x[1], x[2] & mask(16))))
 }
 
-/// Fixed-point numbers of 8 bits, of which the nearest is found by looking at all, divided or multiplied by a power of 2.
+/// Converts 8-bit fixed-point numbers by exhaustive search, scaled by a power of 2.
 fn fixed(variant: &Variant, to: ScalarType, from: ScalarType, how: How) -> Result<Judge, Unjudged> {
     let scaled = variant.has(Modifier::ScaledByPowers);
     let scale = move |scales: u64, shift: u32| match scales >> shift & 0xff {
@@ -245,7 +246,7 @@ fn fixed(variant: &Variant, to: ScalarType, from: ScalarType, how: How) -> Resul
             if x.is_nan() {
                 return 127;
             }
-            // The even number comes first among those equally far away.
+            // The even number precedes others at the same distance.
             let order =
                 (-128..=127).filter(|bits| bits % 2 == 0).chain((-128..=127).filter(|bits| bits % 2 != 0));
             let x = x.clamp(-4.0, 4.0);
@@ -279,7 +280,7 @@ fn fixed(variant: &Variant, to: ScalarType, from: ScalarType, how: How) -> Resul
     }))
 }
 
-/// A single with ten bits of fraction; the other thirteen are 0.
+/// Returns a single with ten fraction bits; the lowest thirteen are 0.
 fn tensor_float(x: u64, how: How) -> Answer {
     const CUT: u64 = 1 << 13;
     let format = Format::F32;
@@ -304,7 +305,7 @@ fn tensor_float(x: u64, how: How) -> Answer {
     Answer::Bits(if infinite && how.finite { rounded - CUT } else { rounded })
 }
 
-/// Two integers, clamped, before the low bits of c.
+/// Packs two clamped integers above the low bits of c.
 fn pack(variant: &Variant) -> Result<Judge, Unjudged> {
     let to = *variant.types().first().ok_or(Unjudged::Unknown)?;
     let bits = to.bits();

@@ -1,5 +1,5 @@
-//! Values of the approximate functions to more than double precision, by MPFR where its library is: it correctly rounds
-//! to as many bits as one asks for. It is what gcc calculates with, so that it is there wherever gcc is.
+//! Values of the approximate functions beyond double precision, by MPFR if installed, with correct rounding
+//! to any precision. GCC depends on MPFR, so the library exists wherever GCC does.
 
 use std::ffi::{c_int, c_long, c_ulong};
 use std::mem::MaybeUninit;
@@ -9,26 +9,26 @@ use libloading::Library;
 
 use super::Function;
 
-/// The library.
+/// File name of the library.
 const LIBRARY: &str = "libmpfr.so.6";
 
-/// Bits that values are calculated to.
+/// Precision of values in bits.
 const PRECISION: c_long = 160;
 
 /// Rounding to nearest.
 const NEAREST: c_int = 0;
 
-/// A number to more than double precision.
+/// Number beyond double precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exact {
-    /// The double next to it.
+    /// Nearest double.
     pub value: f64,
-    /// What is added to that.
+    /// Difference from the nearest double.
     pub rest: f64,
 }
 
 impl Exact {
-    /// By the host's functions of double precision, whose errors are of some 2^-52 of the value.
+    /// Computes with the host's double-precision functions, whose relative errors are about 2^-52.
     pub fn by_host(function: Function, a: f64) -> Exact {
         let value = match function {
             Function::Rcp => 1.0 / a,
@@ -43,7 +43,8 @@ impl Exact {
         Exact { value, rest: 0.0 }
     }
 
-    /// By MPFR, if it is there; values that are 0, infinite or NaN by the host, as MPFR has other signs there.
+    /// Computes with MPFR if available. Zeros, infinities and NaNs come from the host, because MPFR has
+    /// other signs for them.
     pub fn of(function: Function, a: f64) -> Exact {
         let by_host = Exact::by_host(function, a);
         let special = by_host.value == 0.0 || !by_host.value.is_finite();
@@ -53,19 +54,19 @@ impl Exact {
         }
     }
 
-    /// The difference of `found` from it.
+    /// Returns the difference of `found` from the exact value.
     pub fn distance(&self, found: f64) -> f64 {
         ((found - self.value) - self.rest).abs()
     }
 }
 
-/// The library, or why it is not there.
+/// Returns the library, or the reason for its absence.
 pub fn mpfr() -> Result<&'static Mpfr, &'static str> {
     static MPFR: OnceLock<Result<Mpfr, String>> = OnceLock::new();
     MPFR.get_or_init(|| Mpfr::open().map_err(|error| error.to_string())).as_ref().map_err(String::as_str)
 }
 
-/// MPFR's `mpfr_t`: precision, sign, exponent, and where the digits are.
+/// MPFR's `mpfr_t`: precision, sign, exponent and pointer to the digits.
 #[repr(C)]
 struct Number {
     precision: c_long,
@@ -76,7 +77,7 @@ struct Number {
 
 type Unary = unsafe extern "C" fn(*mut Number, *const Number, c_int) -> c_int;
 
-/// The functions that are needed.
+/// Functions of the library.
 pub struct Mpfr {
     init: unsafe extern "C" fn(*mut Number, c_long),
     clear: unsafe extern "C" fn(*mut Number),
@@ -91,17 +92,18 @@ pub struct Mpfr {
     lg2: Unary,
     ex2: Unary,
     tanh: Unary,
-    /// Its functions are called as long as this is there.
+    /// Keeps the library loaded for the function pointers.
     _library: Library,
 }
 
 impl Mpfr {
     fn open() -> Result<Mpfr, libloading::Error> {
-        // SAFETY: the library has no initialisers that matter.
+        // SAFETY: the library has no relevant initialisers.
         let library = unsafe { Library::new(LIBRARY) }?;
         macro_rules! symbol {
             ($name:literal) => {
-                // SAFETY: MPFR's functions have these types, by its documentation, in all versions of this name.
+                // SAFETY: by MPFR's documentation, its functions have these types in all versions with this
+                // name.
                 *unsafe { library.get($name) }?
             };
         }
@@ -123,7 +125,7 @@ impl Mpfr {
         })
     }
 
-    /// The function's value at `a`.
+    /// Returns the function's value at `a`.
     fn value(&self, function: Function, a: f64) -> Exact {
         let unary = match function {
             Function::Rcp => None,
@@ -137,8 +139,8 @@ impl Mpfr {
         };
         let mut number = MaybeUninit::<Number>::uninit();
         let x = number.as_mut_ptr();
-        // SAFETY: `x` has room for a number; it is initialised before all else, cleared last, and results may take the
-        // places of operands.
+        // SAFETY: `x` is a valid location for a number. `x` is initialised first and cleared last, and
+        // results may overlap operands.
         unsafe {
             (self.init)(x, PRECISION);
             (self.from_double)(x, a, NEAREST);

@@ -18,7 +18,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
 
 type Binary = Box<dyn Fn(i128, i128) -> i128 + Send + Sync>;
 
-/// The operation on numbers.
+/// Returns the operation on integers.
 fn operation(variant: &Variant) -> Result<Binary, Unjudged> {
     let clamp = variant.has(Modifier::Clamp);
     let amount = move |b: i128| if clamp { b.min(32) } else { b & 31 };
@@ -49,7 +49,7 @@ fn operation(variant: &Variant) -> Result<Binary, Unjudged> {
     })
 }
 
-/// Lowest bit and width of a byte, half or word.
+/// Returns the lowest bit and width of a byte, half or word.
 fn place(part: Option<Part>) -> (u32, u32) {
     match part {
         None => (0, 32),
@@ -65,7 +65,7 @@ fn read(word: u64, part: Option<Part>, ty: ScalarType) -> i128 {
     signed_or_not((word & mask(32)) >> lowest, width, ty.is_signed())
 }
 
-/// Type of the result, of a and of b.
+/// Returns the types of the result, a and b.
 fn types(variant: &Variant) -> Result<[ScalarType; 3], Unjudged> {
     let of = |name| variant.place(name).map(|place| place.ty).ok_or(Unjudged::Unknown);
     Ok([of("d")?, of("a")?, of("b")?])
@@ -101,7 +101,7 @@ fn scalar(variant: &Variant) -> Result<Judge, Unjudged> {
             };
             wrapped(combined, 32)
         };
-        // The intermediate result has 34 bits and, in the manual's words, a sign that depends on the type of d.
+        // The intermediate result has 34 bits and, by the manual, a sign that depends on the type of d.
         vec![Answer::Either(combined(value), combined(integer(wrapped(value, 32), d_type)))]
     }))
 }

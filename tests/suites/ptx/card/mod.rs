@@ -1,7 +1,8 @@
-//! The file tests on any CUDA driver, such as that of a real GPU: `VOLTSIM_PTX_DRIVER` is the path of its `libcuda.so.1`.
+//! File tests on any CUDA driver, such as a real GPU's: `VOLTSIM_PTX_DRIVER` is the path of its
+//! `libcuda.so.1`.
 //!
-//! A kernel that faults or hangs leaves a driver of no use to its process, so files are run by processes of their own, several files
-//! each as long as all is well.
+//! A kernel that faults or hangs makes the driver unusable for its process. Therefore separate processes
+//! run the files, several each as long as none fails.
 
 mod textures;
 mod workers;
@@ -16,25 +17,26 @@ use launch_capture::Image;
 use crate::directives::{self, Expectation, FileTest};
 use crate::launch::differences;
 
-/// The path of the driver.
+/// Path of the driver.
 pub(crate) const DRIVER: &str = "VOLTSIM_PTX_DRIVER";
-/// The files that this process runs, in lines; those that started it read what it says.
+/// Environment variable of the files that this process runs, one per line. The parent process reads the
+/// results.
 pub(crate) const FILES: &str = "VOLTSIM_PTX_DRIVER_FILES";
 
-/// How a file fared.
+/// Result of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// The card leaves behind what the file says.
+    /// The results match the file.
     Agrees,
-    /// It leaves behind something else.
+    /// The results differ.
     Differs,
-    /// Its driver does not take the module.
+    /// The driver refuses the module.
     Refused,
-    /// The file is not for a card.
+    /// The file is not applicable to a card.
     LeftOut,
-    /// A call failed, after which the process is not used any more.
+    /// A call failed, and the process is not reused.
     Failed,
-    /// The kernel did not end in time.
+    /// The kernel exceeded its time limit.
     Hangs,
 }
 
@@ -42,7 +44,7 @@ const VERDICTS: [(Verdict, &str); 6] = [
     (Verdict::Agrees, "agrees"),
     (Verdict::Differs, "differs"),
     (Verdict::Refused, "refused"),
-    (Verdict::LeftOut, "left out"),
+    (Verdict::LeftOut, "skipped"),
     (Verdict::Failed, "failed"),
     (Verdict::Hangs, "hangs"),
 ];
@@ -54,7 +56,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Runs the files on the driver and prints how those fared that do not agree.
+/// Runs the files on the driver, and prints the results of those that do not match.
 pub(crate) fn run(driver: &Path, root: &Path, files: &[PathBuf]) -> ExitCode {
     let outcomes = workers::run(driver, files);
     let mut counts = VERDICTS.map(|(verdict, _)| (verdict, 0));
@@ -71,7 +73,7 @@ pub(crate) fn run(driver: &Path, root: &Path, files: &[PathBuf]) -> ExitCode {
     if outcomes.iter().all(|(_, verdict, _)| fine(*verdict)) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs files in this process and says of each how it fared, in a line, until one has failed.
+/// Runs files in this process and prints a line with each result, until a failure.
 pub(crate) fn serve(driver: &Path, files: &str) -> ExitCode {
     let driver = match Driver::open(driver) {
         Ok(driver) => driver,
@@ -93,7 +95,7 @@ pub(crate) fn serve(driver: &Path, files: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Why a file does not agree.
+/// Result and message of a file that does not match.
 type Complaint = (Verdict, String);
 
 fn failed(error: DriverError) -> Complaint {
@@ -110,7 +112,7 @@ fn one(driver: &Driver, path: &Path) -> Result<(), Complaint> {
     let test = directives::parse(&text).map_err(left_out)?;
     let is_ours = |expectation: &Expectation| !matches!(expectation, Expectation::Buffer { .. });
     if test.expectations.iter().any(is_ours) {
-        return Err(left_out("it is about faults, refusals or what is printed"));
+        return Err(left_out("it tests faults, refusals or output"));
     }
     if test.parameters.iter().any(|parameter| !parameter.multicast.is_empty()) {
         return Err(left_out("it needs several devices"));
@@ -122,7 +124,7 @@ fn one(driver: &Driver, path: &Path) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Where a parameter's values lie.
+/// Location of a parameter's values.
 enum Place {
     Scalar,
     Memory(u64),
@@ -180,7 +182,7 @@ fn launch(
     driver.unload(module).map_err(failed)
 }
 
-/// The kernel that the file names, or the only one it has.
+/// Returns the kernel named by the file, or the only kernel.
 fn kernel(test: &FileTest, text: &str) -> Option<String> {
     if let Some(name) = &test.kernel {
         return Some(name.clone());

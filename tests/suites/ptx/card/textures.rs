@@ -13,7 +13,8 @@ const NORMALIZED: u32 = 2;
 const SRGB: u32 = 0x10;
 const SEAMLESS: u32 = 0x40;
 
-/// Makes the array and gives the kernel's argument, which is empty if the module has a reference of this name.
+/// Creates the array. Returns the kernel's argument, which is empty if the module has a reference of this
+/// name.
 pub(super) fn place(
     declared: &Declared,
     driver: &Driver,
@@ -26,7 +27,7 @@ pub(super) fn place(
     let sampler = sampler(declared);
     if declared.memory == texture::ImageKind::Linear {
         if declared.extent.height > 0 {
-            return Err(left_out("it is of two dimensions in linear memory"));
+            return Err(left_out("it has two dimensions in linear memory"));
         }
         let address = driver.allocate(bytes.len() as u64).map_err(failed)?;
         driver.write(address, bytes).map_err(failed)?;
@@ -53,7 +54,7 @@ pub(super) fn place(
         driver.bind_surface(module, name, &array).map_err(failed)?;
         return Ok((Vec::new(), Place::Array(array, image)));
     }
-    // A driver may refuse an object for what its texture is, such as integers that are to be filtered.
+    // A driver may refuse a texture object for its properties, such as filtering of integers.
     let object = match declared.is_surface {
         true => driver.surface(&array),
         false => driver.texture(&Texels::Array(&array), &sampler),
@@ -61,7 +62,7 @@ pub(super) fn place(
     Ok((object.map_err(left_out)?.to_le_bytes().to_vec(), Place::Array(array, image)))
 }
 
-/// The array, whose texels lie one behind the other here.
+/// Returns the array with consecutive texels.
 fn image(declared: &Declared, format: u32) -> Image {
     let extent = declared.extent;
     let texel_bytes = declared.format.bytes();
@@ -110,7 +111,7 @@ fn sampler(declared: &Declared) -> Sampler {
     }
 }
 
-/// The `CUarray_format` of a format of ours.
+/// Returns the `CUarray_format` of an engine format.
 fn format(format: texture::Format) -> Option<u32> {
     let normalized = |first: u32| Some(first + format.channels.ilog2());
     match (format.numeric, format.bits) {

@@ -1,4 +1,4 @@
-//! The processes that run files on a driver.
+//! Processes that run files on a driver.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use super::{DRIVER, FILES, VERDICTS, Verdict};
 
-/// How long a file may take, the start of its process included.
+/// Time limit of a file, including the start of its process.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Processes at a time, at most.
+/// Maximum number of concurrent processes.
 const MOST: usize = 12;
-/// Stands for a line's end in a message.
+/// Replacement of line ends in a message.
 const LINE_END: char = '\u{1}';
 
 type Outcome = (PathBuf, Verdict, String);
 
-/// What a process says of a file.
+/// Formats the result of a file as a line.
 pub(super) fn line(verdict: Verdict, message: &str) -> String {
     format!("{verdict}\t{}", message.replace('\n', &LINE_END.to_string()))
 }
@@ -28,7 +28,7 @@ fn read(line: &str) -> Option<(Verdict, String)> {
     Some((*verdict, message.replace(LINE_END, "\n")))
 }
 
-/// Runs all files, in shares.
+/// Distributes all files to processes and runs them.
 pub(super) fn run(driver: &Path, files: &[PathBuf]) -> Vec<Outcome> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
     let shares = files.chunks(files.len().div_ceil(workers).max(1));
@@ -45,7 +45,7 @@ fn run_share(driver: &Path, mut files: Vec<PathBuf>) -> Vec<Outcome> {
         let heard = match start(driver, &files) {
             Ok((mut child, lines)) => {
                 let heard = listen(&lines, files.len());
-                // It may have ended by itself.
+                // The process may have ended already.
                 let _ = child.kill();
                 let _ = child.wait();
                 heard
@@ -59,7 +59,7 @@ fn run_share(driver: &Path, mut files: Vec<PathBuf>) -> Vec<Outcome> {
     outcomes
 }
 
-/// A process for these files, and the lines that it says.
+/// Starts a process for these files. Returns it with a receiver of its output lines.
 fn start(driver: &Path, files: &[PathBuf]) -> std::io::Result<(Child, Receiver<String>)> {
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
     let mut child = Command::new(std::env::current_exe()?)
@@ -76,7 +76,7 @@ fn start(driver: &Path, files: &[PathBuf]) -> std::io::Result<(Child, Receiver<S
     Ok((child, lines))
 }
 
-/// What a process says of at most so many files; of the one that ends it too.
+/// Reads the results of at most `files` files, including one that ended the process.
 fn listen(lines: &Receiver<String>, files: usize) -> Vec<(Verdict, String)> {
     let mut heard: Vec<(Verdict, String)> = Vec::new();
     while heard.len() < files {

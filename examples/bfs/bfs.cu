@@ -1,11 +1,11 @@
-// Breadth-first search in a random graph of `bfs [vertices]`, level by level. In the first search every vertex looks
-// whether it was found last; two arrays of distances take turns, so that no thread reads what another thread of its launch
-// writes. The second search keeps the vertices found last in a queue.
+// Breadth-first search in a random graph of `bfs [vertices]`, level by level. In the first search, every
+// vertex checks whether the previous level reached it. Two arrays of distances alternate, so no thread
+// reads another's writes of the same launch. The second search keeps the current level in a queue.
 #include "check.h"
 #include "native.h"
 #include "time_native.h"
 
-// Reads the distances of earlier launches; adds those of this launch to `next`, which lacks those of the launch before.
+// Reads the distances of earlier launches and adds those of this launch to `next`, which lacks the previous launch's.
 __global__ void bfs_levels(const int *offsets, const int *targets, int vertices, const int *distances, int *next,
                            int level, int *found) {
     int v = blockIdx.x * blockDim.x + threadIdx.x;
@@ -26,12 +26,12 @@ __global__ void bfs_queue(const int *offsets, const int *targets, const int *fro
     int v = frontier[i];
     for (int edge = offsets[v]; edge < offsets[v + 1]; ++edge) {
         int target = targets[edge];
-        // The thread that finds the vertex first appends it.
+        // The first thread to reach the vertex appends it.
         if (atomicCAS(&distances[target], -1, level) == -1) next[atomicAdd(next_size, 1)] = target;
     }
 }
 
-// Each vertex has 2 to 10 neighbours, half of them near by.
+// Each vertex has 2 to 10 neighbours, half of them nearby.
 static Graph random_graph(int vertices) {
     std::mt19937 engine(7);
     Graph graph = {vertices, {0}, {}};

@@ -1,5 +1,5 @@
-// What every program here needs: error checks, random inputs with a fixed seed, and comparison with the host's answer.
-// A program ends with `return finish();`, which prints PASS or FAIL as the last line.
+// Shared support of all programs: error checks, reproducible random inputs, and comparison with the
+// host's results. A program ends with `return finish();`, which prints PASS or FAIL as the last line.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@
 
 inline int failures = 0;
 
-// Ends the program when a CUDA call that must succeed does not.
+// Ends the program if a CUDA call fails unexpectedly.
 #define CHECK(call) check_call((call), #call, __FILE__, __LINE__)
 
 inline void check_call(cudaError_t error, const char *call, const char *file, int line) {
@@ -22,7 +22,7 @@ inline void check_call(cudaError_t error, const char *call, const char *file, in
     std::exit(1);
 }
 
-// Notes a failure and goes on.
+// Records a failure and continues.
 #define EXPECT(condition) expect((condition), #condition, __FILE__, __LINE__)
 
 inline void expect(bool holds, const char *condition, const char *file, int line) {
@@ -31,7 +31,7 @@ inline void expect(bool holds, const char *condition, const char *file, int line
     ++failures;
 }
 
-// The call must give exactly this error.
+// Checks that the call returns exactly this error.
 #define EXPECT_ERROR(wanted, call) expect_error((wanted), (call), #call, __FILE__, __LINE__)
 
 inline void expect_error(cudaError_t wanted, cudaError_t got, const char *call, const char *file, int line) {
@@ -40,7 +40,7 @@ inline void expect_error(cudaError_t wanted, cudaError_t got, const char *call, 
     ++failures;
 }
 
-// Compares every element; `tolerance` is relative to the larger of 1 and the wanted value, 0 means equal.
+// Compares every element. `tolerance` is relative to the larger of 1 and the expected value; 0 means equality.
 template <class T>
 void compare(const char *what, const T *got, const T *want, size_t count, double tolerance = 0) {
     size_t differing = 0;
@@ -64,7 +64,7 @@ void compare(const char *what, const std::vector<T> &got, const std::vector<T> &
     if (got.size() == want.size()) compare(what, got.data(), want.data(), got.size(), tolerance);
 }
 
-// `count` values evenly distributed over [low, high], the same in every run.
+// Returns `count` uniformly distributed values in [low, high], equal in every run.
 template <class T>
 std::vector<T> random_values(size_t count, T low, T high, unsigned seed = 1) {
     std::mt19937_64 engine(seed);
@@ -79,7 +79,7 @@ std::vector<T> random_values(size_t count, T low, T high, unsigned seed = 1) {
     return values;
 }
 
-// Device memory of `count` elements that frees itself.
+// Device memory of `count` elements with automatic release.
 template <class T>
 class DeviceArray {
 public:
@@ -108,7 +108,7 @@ private:
     size_t count_;
 };
 
-// Launch errors at once, execution errors after the kernel has ended.
+// Checks for launch errors immediately and for execution errors after the kernel.
 inline void check_kernel(const char *file, int line) {
     check_call(cudaGetLastError(), "launch", file, line);
     check_call(cudaDeviceSynchronize(), "cudaDeviceSynchronize()", file, line);

@@ -1,11 +1,11 @@
-// As check.h, for calls of the driver API.
+// Variant of check.h for calls of the driver API.
 #pragma once
 
 #include "check.h"
 
 #include <cuda.h>
 
-// Ends the program when a driver call that must succeed does not.
+// Ends the program if a driver call fails unexpectedly.
 #define DRIVER(call) check_driver((call), #call, __FILE__, __LINE__)
 
 inline const char *driver_error(CUresult result) {
@@ -20,7 +20,7 @@ inline void check_driver(CUresult result, const char *call, const char *file, in
     std::exit(1);
 }
 
-// The driver call must give exactly this error.
+// Checks that the driver call returns exactly this error.
 #define EXPECT_DRIVER(wanted, call) expect_driver((wanted), (call), #call, __FILE__, __LINE__)
 
 inline void expect_driver(CUresult wanted, CUresult got, const char *call, const char *file, int line) {

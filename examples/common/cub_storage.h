@@ -1,9 +1,9 @@
-// Calls of CUB's device-wide algorithms, which ask for temporary storage first.
+// Calls of CUB's device-wide algorithms, which require temporary storage.
 #pragma once
 
 #include "check.h"
 
-// Calls `algorithm(storage, bytes)` for the size and then with storage of that size, and waits for it.
+// Calls `algorithm(storage, bytes)` for the size, then with storage of that size, and waits for completion.
 template <class Algorithm>
 void with_storage(Algorithm algorithm) {
     size_t bytes = 0;

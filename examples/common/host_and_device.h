@@ -1,4 +1,4 @@
-// Runs one function on the device and on the host and compares the results' bits.
+// Runs one function on the device and on the host, and compares the bits of the results.
 #pragma once
 
 #include "check.h"
@@ -12,7 +12,7 @@ __global__ void call_for_each(const Operands *operands, Result *results, int cou
     if (i < count) results[i] = function(operands[i]);
 }
 
-// `function`, a __device__ lambda, gives for each of `operands` what `expected` gives on the host.
+// Checks that `function`, a __device__ lambda, returns for each of `operands` the host's result of `expected`.
 template <class Operands, class Function, class Expected>
 void compare_bits(const char *what, const std::vector<Operands> &operands, Function function, Expected expected) {
     using Result = decltype(expected(operands[0]));
@@ -36,7 +36,7 @@ void compare_bits(const char *what, const std::vector<Operands> &operands, Funct
     failures += differing != 0;
 }
 
-// The same function on both sides.
+// Checks the same function on both sides.
 template <class Operands, class Function>
 void compare_bits(const char *what, const std::vector<Operands> &operands, Function function) {
     compare_bits(what, operands, function, function);

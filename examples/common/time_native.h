@@ -1,4 +1,4 @@
-// Timing of plain C++ on the host, which `cargo xtask bench` compares the simulated kernel with.
+// Timing of plain C++ on the host, for comparison with the simulated kernel in `cargo xtask bench`.
 #pragma once
 
 #include <algorithm>
@@ -6,16 +6,16 @@
 #include <cstdio>
 #include <cstring>
 
-// Whether the program was asked to time its native code: `program [size] --native`.
+// Returns whether the program was called as `program [size] --native`, to time its native code.
 inline bool wants_native(int argc, char **argv) { return argc > 1 && std::strcmp(argv[argc - 1], "--native") == 0; }
 
-// The size given as first argument.
+// Returns the size given as first argument.
 inline int size_argument(int argc, char **argv, int otherwise) {
     int size = argc > 1 ? std::atoi(argv[1]) : 0;
     return size > 0 ? size : otherwise;
 }
 
-// Prints the shortest of three runs, as `native KERNEL SECONDS`.
+// Prints the shortest of three runs as `native KERNEL SECONDS`.
 template <class Run>
 void time_native(const char *kernel, Run run) {
     using Clock = std::chrono::steady_clock;

@@ -4,7 +4,7 @@
 constexpr int radius = 4;
 __constant__ float mask[2 * radius + 1];
 
-// `step` is 1 along rows and the width along columns; `position` and `length` are those along the step.
+// `step` is 1 along rows and the width along columns; `position` and `length` refer to that direction.
 __device__ float blur(const float *centre, int step, int position, int length) {
     float sum = 0;
     for (int k = -radius; k <= radius; ++k)
@@ -36,7 +36,7 @@ int main() {
     blur_columns<<<blocks, threads>>>(between, out, width, height);
     CHECK_KERNEL();
 
-    // On the host with the mask of two dimensions.
+    // The host uses the two-dimensional mask.
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
             for (int dy = -radius; dy <= radius; ++dy)

@@ -1,8 +1,8 @@
-// The kernels of the demo. kernels.ptx is made from this file:
+// Kernels of the demo. kernels.ptx is compiled from this file:
 //   nvcc -ptx -O3 -fmad=false -arch=compute_75 kernels.cu
 // (-fmad=false, so that the host's C gives the same bits.)
 
-// Counts, for each point of the picture, the steps until z*z + c leaves the circle of radius 2.
+// Counts for each point of the picture the steps until z*z + c leaves the circle of radius 2.
 extern "C" __global__ void mandelbrot(int* steps, int width, int height, int limit)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,7 +22,7 @@ extern "C" __global__ void mandelbrot(int* steps, int width, int height, int lim
     steps[y * width + x] = step;
 }
 
-// Sums all values: within a CTA in shared memory, over the CTAs by one atomic each.
+// Sums all values: within a CTA in shared memory, across CTAs with one atomic each.
 extern "C" __global__ void sum(const int* values, int count, unsigned* total)
 {
     __shared__ unsigned partial[256];

@@ -1,5 +1,5 @@
-// Heat spreads over a plate: a five-point stencil with a heat source per cell, each block's cells and their rim in shared
-// memory, two buffers in turn.
+// Heat diffusion on a plate: a five-point stencil with a heat source per cell. Each
+// block keeps its cells and their border in shared memory, and two buffers alternate.
 #include "check.h"
 #include "time_native.h"
 
@@ -11,7 +11,7 @@ constexpr float conductivity = 0.2f;
 __global__ void heat_step(const float *in, const float *source, float *out, int width, int height) {
     __shared__ float cells[tile + 2][tile + 2];
     int x = blockIdx.x * tile + threadIdx.x, y = blockIdx.y * tile + threadIdx.y;
-    // Beyond the edge it is as warm as at the edge.
+    // Outside of the plate, the temperature equals that of the edge.
     auto at = [&](int column, int row) {
         column = min(max(column, 0), width - 1), row = min(max(row, 0), height - 1);
         return in[row * width + column];

@@ -1,5 +1,5 @@
-// How often each byte value occurs in `histogram [count]` bytes: each block counts in shared memory, then adds its
-// counts to those of all blocks.
+// Histogram of the byte values in `histogram [count]` bytes: each block
+// counts in shared memory, then adds its counts to the global ones.
 #include "check.h"
 #include "time_native.h"
 #include "native.h"
@@ -16,7 +16,7 @@ __global__ void histogram(int count, const unsigned char *data, unsigned *bins) 
 
 int main(int argc, char **argv) {
     const int count = size_argument(argc, argv, 1 << 20);
-    // The product of two evenly distributed values: small ones are frequent, so that threads meet in a bin.
+    // The product of two uniform values is often small, so threads contend for bins.
     std::vector<unsigned> left = random_values<unsigned>(count, 0, 255, 1);
     std::vector<unsigned> right = random_values<unsigned>(count, 0, 255, 2);
     std::vector<unsigned char> data(count);

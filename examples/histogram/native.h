@@ -1,4 +1,4 @@
 #pragma once
 
-// Counts how often each byte value occurs.
+// Counts the occurrences of each byte value.
 void histogram_native(int count, const unsigned char *data, unsigned *bins);

@@ -1,5 +1,5 @@
-// c = a b for square matrices, `matrix_multiply [size]`: first each thread reads all it needs from global memory,
-// then the threads of a block share tiles in shared memory.
+// c = a b for square matrices, `matrix_multiply [size]`: first with
+// all operands in global memory, then with tiles in shared memory.
 #include "check.h"
 #include "time_native.h"
 #include "native.h"
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
 
     DeviceArray<float> device_a(a), device_b(b), device_c(size * size);
     dim3 threads(tile, tile), blocks(size / tile, size / tile);
-    // Sums of `size` products, in another order than the host's.
+    // Sums of `size` products, in a different order than on the host.
     const double tolerance = 1e-6 * size;
 
     multiply_naive<<<blocks, threads>>>(size, device_a, device_b, device_c);

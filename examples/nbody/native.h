@@ -1,9 +1,9 @@
 #pragma once
 
-// Position and mass of a body, and an acceleration, each with four floats for aligned access.
+// Position and mass of a body, or an acceleration, as four floats for aligned access.
 struct Body {
     float x, y, z, mass;
 };
 
-// Acceleration of each body by the gravity of all.
+// Computes the gravitational acceleration of each body by all others.
 void accelerations_native(int count, const Body *bodies, Body *accelerations);

@@ -1,4 +1,4 @@
-// Gravity between all pairs of `nbody [bodies]`: the bodies pass through shared memory in tiles; then one step of motion.
+// Gravity between all pairs of `nbody [bodies]`, with tiles in shared memory, followed by one time step.
 #include "check.h"
 #include "native.h"
 #include "time_native.h"

@@ -1,5 +1,5 @@
 //@ modes: shared static clang
-// The sum of an array: a tree in shared memory, then the same with warp shuffles, each finished by one atomic per block.
+// Sum of an array by a tree in shared memory, then by warp shuffles, each finished by one atomic per block.
 #include "check.h"
 
 constexpr int threads = 256;

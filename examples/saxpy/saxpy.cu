@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
 
     std::vector<float> wanted = y;
     saxpy_native(count, a, x.data(), wanted.data());
-    // The device rounds once (fma), the host compiler may round twice.
+    // The device rounds once (fma), while the host compiler may round twice.
     compare("y", device_y.download(), wanted, 1e-6);
     if (wants_native(argc, argv)) time_native("saxpy", [&] { saxpy_native(count, a, x.data(), y.data()); });
     return finish();

@@ -1,11 +1,11 @@
-// Running sums of an array of any length, in three kernels: each block scans its part, the blocks' totals are scanned,
-// and each block adds what lies before it.
+// Prefix sums of an array of any length in three kernels: each block scans its
+// part, the block totals are scanned, and each block adds the total before it.
 #include "check.h"
 #include "time_native.h"
 
 constexpr int threads = 256;
 
-// Scans `value` over the block by doubling strides; gives the sum of this thread's and all earlier values.
+// Scans `value` over the block with doubling strides. Returns the inclusive prefix sum.
 __device__ int scan_block(int value) {
     __shared__ int sums[2][threads];
     int from = 0, t = threadIdx.x;

@@ -1,11 +1,11 @@
-// Two sorts: bitonic, whose steps compare fixed pairs, and radix, which moves keys by four bits at a time and keeps equal
-// keys in order.
+// Two sorts: a bitonic sort, whose steps compare fixed
+// pairs, and a stable radix sort with four bits per step.
 #include "check.h"
 
 #include <algorithm>
 #include <climits>
 
-// One step of the bitonic network: pairs at `distance`, in runs of `run` that alternate in direction.
+// One step of the bitonic network: pairs at `distance`, in runs of `run` with alternating direction.
 __global__ void bitonic_step(unsigned *keys, int run, int distance) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ distance;
     if (other <= i) return;
@@ -35,7 +35,7 @@ constexpr int digits = 16, threads = 128;
 
 __device__ int digit_of(unsigned key, int shift) { return key >> shift & (digits - 1); }
 
-// How many keys of each digit every block has, digit by digit.
+// Counts the keys of each digit in every block, ordered by digit.
 __global__ void count_digits(const unsigned *keys, int count, int shift, int *counts) {
     __shared__ int of_block[digits];
     if (threadIdx.x < digits) of_block[threadIdx.x] = 0;
@@ -46,7 +46,7 @@ __global__ void count_digits(const unsigned *keys, int count, int shift, int *co
     if (threadIdx.x < digits) counts[threadIdx.x * gridDim.x + blockIdx.x] = of_block[threadIdx.x];
 }
 
-// Running sums, exclusive, by one block.
+// Exclusive prefix sums by one block.
 __global__ void scan_counts(int *counts, int count) {
     __shared__ int sums[threads];
     int per_thread = (count + threads - 1) / threads, first = threadIdx.x * per_thread, sum = 0;
@@ -62,8 +62,8 @@ __global__ void scan_counts(int *counts, int count) {
     }
 }
 
-// Moves each key and its index to its place: after the keys of smaller digits, those of earlier blocks, and those of
-// the same digit before it in the block.
+// Moves each key with its index after the keys of smaller digits, then
+// of earlier blocks, then of the same digit before it in the block.
 __global__ void scatter(const unsigned *keys, const int *indices, int count, int shift, const int *places, unsigned *out_keys, int *out_indices) {
     __shared__ unsigned char digit[threads];
     int i = blockIdx.x * threads + threadIdx.x;
@@ -100,7 +100,7 @@ int main() {
     std::sort(wanted.begin(), wanted.end());
     compare("bitonic", bitonic_sort(keys), wanted);
 
-    // Few different keys, so that the order of equal ones shows.
+    // Few distinct keys make the order of equal ones visible.
     keys = random_values<unsigned>(12345, 0, 999);
     for (unsigned &key : keys) key *= 4000037;
     std::vector<int> indices(keys.size()), wanted_indices(keys.size());

@@ -1,6 +1,6 @@
 //@ modes: shared static clang
-// The transpose of a matrix: read by rows and written by columns, and by way of shared memory with padding, so that all
-// accesses to global memory are along rows.
+// Transpose of a matrix: first with column-wise writes, then through
+// padded shared memory, so that all global accesses are along rows.
 #include "check.h"
 
 constexpr int tile = 32, rows = 8;

@@ -1,11 +1,11 @@
-// Atomic additions of one warp to shared and global memory, 1 to 32 lanes on one address and the others idle: the time of one
-// that the next waits for, and the cycles each takes of a stream of them. Then of all SMs, at one address and at addresses of
-// their own.
+// Atomic additions of one warp to shared and global memory, with 1 to 32 active
+// lanes on one address: latency of a dependent addition, and cycles per addition in
+// a stream. Then additions of all SMs, to one address and to separate addresses.
 #include "micro.h"
 
 constexpr int COUNT = 32;
 
-// One whose answer the next needs, or one without an answer.
+// A dependent addition, or one without a result.
 template <bool SHARED, bool DEPENDENT>
 __device__ void add(unsigned long long at, unsigned &value) {
     if constexpr (!DEPENDENT) {
@@ -18,7 +18,7 @@ __device__ void add(unsigned long long at, unsigned &value) {
     }
 }
 
-// Pass 1 counts: pass 0 brings code and data near.
+// Only pass 1 counts; pass 0 fills the caches.
 template <bool SHARED, bool DEPENDENT>
 __global__ void contend(unsigned *global, unsigned lanes, int count, unsigned *took) {
     __shared__ unsigned word;
@@ -53,7 +53,7 @@ double cycles_each(unsigned lanes) {
     return (run(4 * COUNT) - run(COUNT)) / (3 * COUNT);
 }
 
-// A warp's additions without an answer: all lanes at one word, or each warp at a line of its own.
+// Additions of a warp without results: all lanes to one word, or each warp to its own line.
 template <bool ONE_WORD>
 __global__ void contend_all(unsigned *global, int count) {
     unsigned long long at = __cvta_generic_to_global(global + (ONE_WORD ? 0 : blockIdx.x * blockDim.x + threadIdx.x));
@@ -62,7 +62,7 @@ __global__ void contend_all(unsigned *global, int count) {
     for (int i = 0; i < count; ++i) add<false, false>(at, value);
 }
 
-// Lanes that all SMs add a cycle.
+// Lane additions of all SMs per cycle.
 template <bool ONE_WORD>
 double lanes_a_cycle() {
     int ctas = 2 * device().multiProcessorCount, threads = 1024;

@@ -1,12 +1,12 @@
-// What L1, shared memory and L2 deliver: every warp of a full machine reads, again and again, what all its level holds. The
-// words of global memory are doubles, as in gpu-cache of RRZE's gpu-benches.
+// Bandwidth of L1, shared memory and L2: every warp of a full machine repeatedly reads the whole
+// contents of a level. Words of global memory are doubles, as in gpu-cache of RRZE's gpu-benches.
 #include "micro.h"
 
 constexpr int THREADS = 1024, LOADS = 8;
 
 using Word = unsigned long long;
 
-// Reads `count` words, LOADS of each thread at a time, `rounds` times after one that fills the caches.
+// Reads `count` words, LOADS per thread at a time, `rounds` times after a round that fills the caches.
 template <bool LEVEL2>
 __global__ void read(const Word *data, unsigned count, int rounds, size_t zero, Word *out, Span *spans) {
     Word sum = 0;
@@ -67,7 +67,7 @@ int main() {
     };
     row("bandwidth.shared", 16.0 * THREADS * LOADS * 4 / (shared(20) - shared(4)), "B/cycle/SM");
     unsigned sms = device().multiProcessorCount;
-    // What each SM reads does not fit its L1: how much of it is there in the next round is a matter of who was evicted.
+    // The data of each SM exceed its L1. The number of hits in the next round depends on the evictions.
     for (unsigned kib : {128, 192, 256}) {
         count = (kib << 10) / sizeof(Word);
         auto all = [&](int rounds) {
@@ -75,7 +75,7 @@ int main() {
         };
         row("bandwidth.l1_of_" + std::to_string(kib) + "_kib", 8.0 * (kib << 10) / (all(10) - all(2)), "B/cycle/SM");
     }
-    // 1 MiB, which each SM reads whole.
+    // Each SM reads the whole MiB.
     count = (1 << 20) / sizeof(Word);
     auto l2 = [&](int rounds) {
         return event_seconds([&] {

@@ -1,4 +1,4 @@
-// Sizes, lines and sectors of L1 and L2, found from times alone.
+// Sizes, lines and sectors of L1 and L2, measured only by time.
 #include "micro.h"
 
 constexpr int STEPS = 16;
@@ -17,7 +17,7 @@ __global__ void walk(const unsigned long long *ring, unsigned warming, unsigned 
     *took = cycles() - start;
 }
 
-// Cycles of a load in the second round of a ring of `nodes` that lie `stride` bytes apart.
+// Cycles of a load in the second round of a ring of `nodes` with a stride of `stride` bytes.
 template <bool LEVEL2>
 double second_round(size_t nodes, size_t stride) {
     nodes = nodes / STEPS * STEPS;
@@ -28,7 +28,7 @@ double second_round(size_t nodes, size_t stride) {
     return double(took.download()[0]) / nodes;
 }
 
-// The most bytes of which a second round hits, between `low`, which fit, and `high`, to `step` bytes.
+// Maximum size with hits in the second round, between `low`, which fits, and `high`, within `step` bytes.
 template <bool LEVEL2>
 size_t capacity(size_t stride, size_t low, size_t high, size_t step) {
     double hit = second_round<LEVEL2>(low / 4 / stride, stride);
@@ -41,10 +41,10 @@ size_t capacity(size_t stride, size_t low, size_t high, size_t step) {
     return low;
 }
 
-// Loads 0, then, when it has come, each of `count` words at `distance` bytes; cycles of each.
+// Loads word 0, waits, then loads each of `count` words at distances of `distance` bytes. Measures the cycles of each.
 template <bool LEVEL2>
 __global__ void neighbours(const unsigned long long *memory, unsigned count, unsigned distance, unsigned *took) {
-    // Copies of the body would miss the instruction caches.
+    // Copies of the body would miss in the instruction caches.
 #pragma unroll 1
     for (unsigned i = 0; i < count; ++i) {
         unsigned start = cycles();
@@ -54,7 +54,7 @@ __global__ void neighbours(const unsigned long long *memory, unsigned count, uns
     }
 }
 
-// Bytes that a miss brings: the distance of the first word that is not there yet.
+// Bytes fetched by a miss: the distance of the first missing word.
 template <bool LEVEL2>
 size_t fetched() {
     constexpr unsigned COUNT = 64, DISTANCE = 8;
@@ -70,8 +70,8 @@ size_t fetched() {
     return COUNT * DISTANCE;
 }
 
-// Fills the L1 with `lines`, the first one first, loads one more, and counts the sectors that are not there then: the last line
-// is looked at first, so that what a miss brings takes the place of what was looked at already.
+// Fills the L1 with `lines` in order, loads one more, and counts the missing sectors.
+// The last line is tested first, so that fetches replace lines that have been tested.
 __global__ void evict(const char *memory, unsigned lines, unsigned limit, unsigned *missing) {
     unsigned long long sum = 0;
 #pragma unroll 1
@@ -90,7 +90,7 @@ __global__ void evict(const char *memory, unsigned lines, unsigned limit, unsign
     *missing = count;
 }
 
-// Bytes that go when an L1 of `bytes` is full and one more line comes. `hit` is what a load takes that hits.
+// Bytes evicted when one more line enters a full L1 of `bytes`. `hit` is the latency of a hit.
 size_t evicted(size_t bytes, double hit) {
     DeviceArray<char> memory(bytes + 128);
     memory.fill(0);
@@ -103,7 +103,7 @@ size_t evicted(size_t bytes, double hit) {
 int main() {
     size_t usable = capacity<false>(32, 64 << 10, 160 << 10, 1 << 10);
     row("size.l1_usable", usable, "B");
-    // With one word per line, as many nodes fit as there are lines.
+    // With one word per line, the number of nodes that fit equals the number of lines.
     size_t lines = capacity<false>(128, 64 << 10, 160 << 10, 2 << 10) / 128;
     row("size.l1_line", double(usable) / lines, "B");
     row("size.l1_evicted", evicted(lines * 128, second_round<false>(128, 128)), "B");

@@ -1,5 +1,5 @@
-// Cycles from an instruction to the next that needs its result, in chains of one warp. Sequences that an assembler expands
-// (divisions, roots) count as one; those of doubles have a sum before them, as in cuda-incore of RRZE's gpu-benches.
+// Latency in cycles of dependent instructions, in chains of one warp. Sequences that an assembler expands
+// (divisions, roots) count as one; those of doubles start with an addition, as in cuda-incore of RRZE's gpu-benches.
 #include "micro.h"
 
 STEP(Integer, unsigned, "r", 2, "add.u32 %0, %0, %1; xor.b32 %0, %0, %2;");
@@ -33,7 +33,7 @@ STEP(Fp32Reciprocal, float, "f", 1, "rcp.rn.f32 %0, %0;");
 STEP(IntegerDivide, int, "r", 2, "div.s32 %0, %1, %0; add.s32 %0, %0, %2;");
 STEP(WarpBarrier, unsigned, "r", 1, "bar.warp.sync 0xffffffff;");
 
-// The second pass counts: the first brings the code into the instruction caches.
+// Only the second pass counts; the first fills the instruction caches.
 template <class Operation, int LENGTH>
 __global__ void chain(const typename Operation::Value *in, typename Operation::Value *out, unsigned *took) {
     auto x = in[0], y = in[1], z = in[2];
@@ -58,7 +58,7 @@ double chain_cycles(const DeviceArray<typename Operation::Value> &in) {
     return took.download()[0];
 }
 
-// LENGTH is short where a step is a whole sequence: the longer chain has to fit into the L0 instruction cache.
+// LENGTH is short if a step is a whole sequence, so that the longer chain fits in the L0 instruction cache.
 template <class Operation, int LENGTH = 64>
 void measure(const char *name, std::vector<typename Operation::Value> values) {
     DeviceArray<typename Operation::Value> in(values);

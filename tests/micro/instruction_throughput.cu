@@ -1,5 +1,5 @@
-// Cycles per warp instruction and sub-core, of 32 warps on one SM with four independent chains each. Divisions and roots of
-// doubles have a sum before them, as in cuda-incore of RRZE's gpu-benches.
+// Cycles per warp instruction and sub-core, for 32 warps on one SM with four independent chains each.
+// Divisions and roots of doubles start with an addition, as in cuda-incore of RRZE's gpu-benches.
 #include "micro.h"
 
 STEP(Integer, unsigned, "r", 2, "add.u32 %0, %0, %1; xor.b32 %0, %0, %2;");
@@ -21,7 +21,7 @@ __global__ void chains(const typename Operation::Value *in, typename Operation::
     typename Operation::Value x[CHAINS], y = in[1], z = in[2];
     for (int chain = 0; chain < CHAINS; ++chain) x[chain] = in[0] + typename Operation::Value(chain);
     unsigned start = 0;
-    // Round 0 brings the code into the instruction caches.
+    // Round 0 fills the instruction caches.
 #pragma unroll 1
     for (int round = 0; round <= rounds; ++round) {
         if (round == 1) {

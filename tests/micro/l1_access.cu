@@ -1,10 +1,10 @@
-// Cycles of an SM for each warp load that hits the L1: against the stride of the lanes, against the offset of the second half
-// of the warp, and for a warp's lanes in groups that share a line.
+// Cycles per warp load that hits the L1, by stride of the lanes, by offset
+// of the warp's second half, and by groups of lanes that share a line.
 #include "micro.h"
 
 constexpr int WARPS = 32, LOADS = 16;
 
-// Each lane's word is `offsets[lane]` bytes from the start.
+// The word of each lane is at `offsets[lane]` bytes.
 template <class Word>
 __global__ void load(const char *memory, const unsigned *offsets, int rounds, size_t zero, Word *out, Span *spans) {
     const char *at = memory + offsets[threadIdx.x % 32];

@@ -1,5 +1,5 @@
-// What the L2 does with a write of a part of a sector: the kernel of Khairy et al., Fig. 5, with the times of its reads. All
-// accesses go past the L1; a fence after each write keeps the reads from the values' registers.
+// Handling of partial sector writes in the L2: the kernel of Khairy et al., Fig. 5, with timed reads.
+// All accesses bypass the L1, and a fence after each write prevents forwarding from registers.
 #include "micro.h"
 
 __device__ float timed_load(const float *at, unsigned *took) {
@@ -16,7 +16,7 @@ __device__ void store(float *at, float value) {
     __threadfence();
 }
 
-// Round 0 works on other lines and brings the code into the instruction caches.
+// Round 0 uses other lines and fills the instruction caches.
 __global__ void write_and_read(const float *a, float *c, unsigned *took) {
     float value = *a;
 #pragma unroll 1
@@ -44,7 +44,7 @@ int main() {
                            "l2_write.read_of_whole_sector"};
     for (int i = 0; i < 4; ++i) {
         row(std::string(names[i]) + "_cycles", times[i], "cycles");
-        // The second read of a word that was just read hits.
+        // The second read of the same word hits.
         row(std::string(names[i]), times[i] > 1.3 * times[1], "misses");
     }
 }

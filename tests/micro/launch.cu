@@ -1,5 +1,5 @@
-// What a launch costs: events around kernels that do nothing. The first row is of a kernel that was never launched before, for
-// the measured launches began with empty caches.
+// Cost of a launch: events around empty kernels. The first row is for a kernel that
+// was never launched before, because the measured launches began with empty caches.
 #include "micro.h"
 
 __global__ void nothing() {}
@@ -8,7 +8,7 @@ __global__ void nothing_yet() {}
 int main() {
     auto launch = [](unsigned ctas, unsigned threads) { return event_seconds([=] { nothing<<<ctas, threads>>>(); }); };
     unsigned sms = device().multiProcessorCount;
-    // Its code is loaded, and in no cache.
+    // The code is loaded but in no cache.
     cudaFuncAttributes attributes;
     CHECK(cudaFuncGetAttributes(&attributes, nothing_yet));
     displace_l2();

@@ -1,7 +1,7 @@
-// What the micro-benchmarks share: rows `name value unit` on standard output, clock reads, event times, rings of pointers.
+// Shared code of the micro-benchmarks: rows `name value unit` on standard output, clocks, event times, pointer rings.
 //
-// A clock is read before and after a piece of code in one kernel; what the reading itself costs, and what is still under way
-// when it ends, is the same for a short and a long piece, so that their difference is exact.
+// The clock is read before and after a piece of code. The cost of reading and the work
+// still in flight are equal for a short and a long piece, so the difference is exact.
 #pragma once
 
 #include "check.h"
@@ -15,14 +15,14 @@ inline void row(const std::string &name, double value, const char *unit) {
     std::fflush(stdout);
 }
 
-// The SM's clock; 32 bits are enough for a difference.
+// Returns the SM's clock; 32 bits suffice for differences.
 __device__ inline unsigned cycles() {
     unsigned now;
     asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
     return now;
 }
 
-// A word of 4 or 8 bytes of global memory, from the L1 or past it.
+// Loads a 4-byte or 8-byte word of global memory, through or around the L1.
 template <bool LEVEL2, class Word>
 __device__ Word load_word(const Word *at) {
     static_assert(sizeof(Word) == 4 || sizeof(Word) == 8);
@@ -34,7 +34,7 @@ __device__ Word load_word(const Word *at) {
     return word;
 }
 
-// An operation of an instruction or more. A step uses and gives x; y and z are values the compiler does not know.
+// Operation of one or more instructions. A step maps x to x; the compiler does not know y and z.
 #define STEP(NAME, TYPE, CONSTRAINT, COUNT, ...)                                                        \
     struct NAME {                                                                                       \
         using Value = TYPE;                                                                             \
@@ -53,7 +53,7 @@ inline const cudaDeviceProp &device() {
     return properties;
 }
 
-// Waits `wait` cycles; gives the cycles and nanoseconds that have passed.
+// Waits `wait` cycles. Returns the elapsed cycles and nanoseconds.
 __global__ void pass_time(long long wait, long long *passed) {
     unsigned long long before, after;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(before));
@@ -64,7 +64,7 @@ __global__ void pass_time(long long wait, long long *passed) {
     passed[1] = (long long)(after - before);
 }
 
-// Core cycles of a second, as they pass: the attribute of the device is its highest clock.
+// Measures core cycles per second. The device attribute gives only the maximum clock.
 inline double clock_rate() {
     static const double rate = [] {
         DeviceArray<long long> passed(2);
@@ -76,7 +76,7 @@ inline double clock_rate() {
     return rate;
 }
 
-// Seconds between events before and after `launch`.
+// Returns seconds between events before and after `launch`.
 template <class Launch>
 double event_seconds(Launch launch) {
     cudaEvent_t start, stop;
@@ -93,18 +93,18 @@ double event_seconds(Launch launch) {
     return milliseconds * 1e-3;
 }
 
-// When each warp of a CTA began and ended.
+// Start and end of each warp of a CTA.
 struct Span {
     unsigned start, stop;
 };
 
-// The thread's warp ends, which began at `start`.
+// Records the end of the thread's warp, which began at `start`.
 __device__ inline void end_span(Span *spans, unsigned start) {
     unsigned stop = cycles();
     if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
 }
 
-// Cycles from the first start to the last stop, over the modulus of the clock.
+// Returns cycles from the first start to the last end, modulo the clock's range.
 inline double span(const std::vector<Span> &spans) {
     unsigned origin = spans[0].start;
     int first = 0, last = 0;
@@ -115,7 +115,7 @@ inline double span(const std::vector<Span> &spans) {
     return double(last) - double(first);
 }
 
-// Index of the next node, for each node, in a random ring; always the same for the same number.
+// Returns the next index of each node in a random ring, equal in every run for the same size.
 inline std::vector<size_t> random_successors(size_t nodes) {
     std::vector<size_t> order(nodes), next(nodes);
     std::iota(order.begin(), order.end(), size_t(0));
@@ -124,7 +124,7 @@ inline std::vector<size_t> random_successors(size_t nodes) {
     return next;
 }
 
-// A random ring of pointers, `stride` bytes apart.
+// Random ring of pointers with a stride of `stride` bytes.
 struct Ring {
     size_t nodes;
     DeviceArray<unsigned long long> memory;
@@ -138,7 +138,7 @@ struct Ring {
     }
 };
 
-// Reads every sector of twice the L2's size, so that nothing older is left in it.
+// Reads every sector of twice the L2's size, which evicts all older data.
 __global__ void read_all(const uint4 *data, size_t count, unsigned *sink) {
     unsigned sum = 0;
     for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x)

@@ -1,5 +1,5 @@
-// Cycles of a load whose address is the result of the load before: L1, L2, DRAM, shared memory, constant caches, textures,
-// and, as far as a card has them, misses of the TLBs.
+// Latency of dependent loads: L1, L2, DRAM, shared memory,
+// constant caches, textures and, if the card has any, TLB misses.
 #include "micro.h"
 
 constexpr int STEPS = 16;
@@ -20,14 +20,14 @@ struct Constant {
     __device__ static void step(Pointer &at) { asm volatile("ld.const.u64 %0, [%0];" : "+l"(at)); }
 };
 
-// Walks `warming` loads, then `counted` ones between two clock reads. Both are multiples of STEPS.
+// Follows `warming` loads, then `counted` loads between two clock reads. Both are multiples of STEPS.
 template <class Space>
 __device__ void chase(typename Space::Pointer at, unsigned warming, unsigned counted, unsigned long long *out) {
 #pragma unroll 1
     for (unsigned i = 0; i < warming; i += STEPS)
 #pragma unroll
         for (int step = 0; step < STEPS; ++step) Space::step(at);
-    // The clock is read when the last pointer has come.
+    // The clock is read after the last pointer has arrived.
     if (at == 1) *out = at;
     unsigned start = cycles();
 #pragma unroll 1
@@ -79,7 +79,7 @@ double per_load(const DeviceArray<unsigned long long> &took, unsigned counted) {
     return double(took.download()[0]) / counted;
 }
 
-// Cycles of a load after `warming` loads, over `counted` ones; a whole round each where nothing is said.
+// Cycles of a load after `warming` loads, averaged over `counted` loads; by default a whole round each.
 template <class Space>
 double walk(const Ring &ring, size_t warming = 0, size_t counted = 0) {
     DeviceArray<unsigned long long> took(1);
@@ -94,8 +94,8 @@ __global__ void link_pages(char *memory, size_t page, size_t pages) {
         *node(i) = (unsigned long long)node((i + 1) % pages);
 }
 
-// One node in each of `pages` pages of 2 MiB, at places that fall into different sets of the caches. They are walked in L2, for
-// the L1 has virtual addresses.
+// One node in each of `pages` 2 MiB pages, at offsets in different cache
+// sets. The loads go to the L2, because the L1 has virtual addresses.
 double walk_pages(char *memory, size_t pages) {
     link_pages<<<16, 64>>>(memory, size_t(2) << 20, pages);
     CHECK_KERNEL();
@@ -105,7 +105,7 @@ double walk_pages(char *memory, size_t pages) {
     return per_load(took, count);
 }
 
-// Loads a word of each of `pages` pages of 2 MiB, one after the other; nobody has touched them before.
+// Loads a word of each of `pages` untouched 2 MiB pages in sequence.
 __global__ void visit(const char *memory, unsigned pages, unsigned zero, unsigned long long *out) {
     unsigned at = 0;
     unsigned start = cycles();
@@ -116,7 +116,7 @@ __global__ void visit(const char *memory, unsigned pages, unsigned zero, unsigne
     *out = cycles() - start;
 }
 
-// What the first load from a page takes more than one that finds it, and its line in the L2.
+// Additional latency of the first load from a page compared with one that hits the TLB and the L2.
 double first_load() {
     constexpr unsigned PAGES = 32;
     DeviceArray<char> memory(size_t(PAGES + 1) << 21);
@@ -166,10 +166,10 @@ double texture_latency() {
 }
 
 int main() {
-    // Before anything else: what is freed is allocated again, and its pages are known.
+    // This runs first, because freed memory is allocated again with known pages.
     double first = first_load();
     row("latency.l1", walk<Global>(Ring(128, 128)), "cycles");
-    // Four times the largest L1: what a round leaves there is gone when the next comes by.
+    // Four times the largest L1, so that nothing of a round remains there for the next.
     double level2 = walk<Global>(Ring(4096, 128));
     row("latency.l2", level2, "cycles");
     row("latency.dram_of_new_page", first + level2, "cycles");

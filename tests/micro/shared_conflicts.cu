@@ -1,4 +1,4 @@
-// Cycles of an SM for each warp load of shared memory, against the stride of the lanes: n lanes in a bank take n passes.
+// Cycles per warp load of shared memory, by stride of the lanes: n lanes in a bank take n passes.
 #include "micro.h"
 
 constexpr int WARPS = 32, LOADS = 32;

@@ -1,9 +1,9 @@
-// DRAM bandwidth against occupancy: an element per thread, CTAs of 32 to 1024 threads of which two fit an SM (one thing more
-// that limits them is their shared memory). Launch and drain are left out: two sizes are compared, after a launch that leaves
-// the L2 as they do.
+// DRAM bandwidth by occupancy: an element per thread, CTAs of 32 to 1024 threads,
+// two per SM (limited by shared memory). The difference between two sizes cancels
+// launch and drain, after a launch that leaves the L2 in the same state.
 #include "micro.h"
 
-// Elements of each array: more than the L2 holds.
+// Elements of each array, which exceeds the L2.
 constexpr size_t SMALL = 1 << 20, LARGE = 2 << 20;
 
 struct Init {
@@ -40,7 +40,7 @@ __global__ void stream(double *a, const double *__restrict__ b, const double *__
 
 template <class Kernel>
 void measure(const std::vector<double *> &arrays, int threads) {
-    // Two CTAs to an SM: each takes a little less than half of the shared memory, which leaves the carve-out's rest to the L1.
+    // Two CTAs per SM: each takes slightly less than half of the shared memory; the rest goes to the L1.
     int shared = int(device().sharedMemPerMultiprocessor / 2 - device().reservedSharedMemPerBlock);
     CHECK(cudaFuncSetAttribute(stream<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     auto seconds = [&](size_t count) {

@@ -41,11 +41,11 @@ __global__ void accumulate_halves(__half2 *pair, __half *single) {
     atomicAdd(single, __float2half(0.5f));
 }
 
-// What atomicAdd returns is what was there: the values chain up to the sum.
+// atomicAdd returns the previous value: the values form a chain up to the sum.
 __global__ void returned(float *sum, float *before) { before[threadIdx.x] = atomicAdd(sum, 1.0f); }
 
 int main() {
-    // Small multiples of 1/8, so that every order of additions gives the same sum.
+    // Small multiples of 1/8, whose sum is the same in any order.
     const int count = 4000;
     std::vector<int> values = random_values<int>(count, -500, 500);
     Sums wanted = {0, 1e30f, 0};

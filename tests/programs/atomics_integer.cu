@@ -1,4 +1,4 @@
-// Every integer atomic on global and on shared memory, for 32 and 64 bits, with the values it returns.
+// Every integer atomic on global and shared memory, for 32 and 64 bits, with the returned values.
 #include "check.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ typedef unsigned long long u64;
 
 constexpr int threads = 256, blocks = 12, count = threads * blocks;
 
-// Results of operations whose order does not matter.
+// Results of operations with irrelevant order.
 struct Totals {
     int add, sub, min, max, and_, or_, xor_;
     unsigned umin, umax, uadd;
@@ -39,7 +39,7 @@ __device__ void apply(Totals &totals, long long value) {
     atomicMax(&totals.umax64, u64(value));
     atomicMin(&totals.min64, value);
     atomicMax(&totals.max64, value);
-    // Counters that wrap round at 1000.
+    // Counters that wrap at 1000.
     atomicInc(&totals.inc, 999);
     atomicDec(&totals.dec, 999);
 }
@@ -98,7 +98,7 @@ static void compare_totals(const char *what, const Totals &got, const Totals &wa
 #undef FIELD
 }
 
-// The values returned: each ticket is given once, and exchanges hand every value on exactly once.
+// Returned values: each ticket is issued once, and exchanges pass every value on exactly once.
 __global__ void tickets(unsigned *next, unsigned *taken, u64 *hand, u64 *got) {
     unsigned i = blockIdx.x * threads + threadIdx.x;
     taken[atomicAdd(next, 1u)] += 1 + i;
@@ -121,7 +121,7 @@ __global__ void multiply(unsigned *product, u64 *product64) {
 }
 
 __global__ void cas_halves(unsigned short *halves) {
-    // Two 16-bit counters in one word do not disturb each other.
+    // Two 16-bit counters in one word are independent.
     unsigned short *mine = halves + threadIdx.x % 2, old = *mine, assumed;
     do {
         assumed = old;

@@ -1,5 +1,5 @@
-// Block, device and system scope; fences; the last block to finish adds up what the others left; blocks that wait for
-// a flag set by an earlier block.
+// Block, device and system scope; fences; a reduction finished by
+// the last block; blocks that wait for a flag of an earlier block.
 #include "check.h"
 
 __device__ unsigned blocks_done;
@@ -32,7 +32,7 @@ __global__ void system_scope(int *host_counter) {
     __threadfence_system();
 }
 
-// Block b waits until block b - 1 has handed its running sum on.
+// Block b waits until block b - 1 has passed on its prefix sum.
 __global__ void chained_scan(const int *data, int *prefix, volatile int *ready, volatile int *running) {
     __shared__ int before;
     unsigned block = blockIdx.x;

@@ -1,5 +1,5 @@
 //@ link: -lcuda
-// Copies with attributes: batches of linear copies and of boxes, when their sources are read, and their errors.
+// Copies with attributes: batches of linear and box copies, the time of source reads, and errors.
 #include "check_driver.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ int main() {
     in_order.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     at_once.srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
 
-    // From host to device, between devices and from device to host, behind a kernel.
+    // From host to device, between devices and from device to host, after a kernel.
     fill<<<(count + 255) / 256, 256, 0, stream>>>(second, count, 7);
     const void *from[] = {up.data(), second.get(), second.get()};
     void *to[] = {first.get(), third.get(), down.data()};
@@ -37,7 +37,7 @@ int main() {
     compare("device to device", third.download(), wanted);
     compare("device to host", down, wanted);
 
-    // A source is read in the stream's order, or before the call returns.
+    // A source is read in stream order, or before the call returns.
     int word = 1;
     CHECK(cudaLaunchHostFunc(stream, change, &word));
     CHECK(cudaMemcpyWithAttributesAsync(first, &word, sizeof word, &in_order, stream));
@@ -52,7 +52,7 @@ int main() {
     EXPECT(first.download()[0] == 1);
     CHECK(cudaEventDestroy(gate));
 
-    // Boxes: memory to an array, the array to memory, memory to memory with rows and layers of other lengths.
+    // Boxes: memory to array, array to memory, and memory to memory with other row and layer pitches.
     const int width = 8, height = 5, depth = 3, row = 10, rows = 6;
     cudaChannelFormatDesc format = cudaCreateChannelDesc<int>();
     cudaArray_t array;
@@ -110,7 +110,7 @@ int main() {
     EXPECT_ERROR(wrong, cudaMemcpy3DBatchAsync(1, &operation, 0, stream));
     cudaGetLastError();
 
-    // CUDA 12.8 tells which copy is wrong.
+    // Since CUDA 12.8, the error names the failed copy.
     using Batch = CUresult (*)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *, size_t *, size_t,
                                size_t *, CUstream);
     auto batch = reinterpret_cast<Batch>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemcpyBatchAsync"));

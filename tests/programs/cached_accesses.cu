@@ -23,7 +23,7 @@ __global__ void store_all_ways(const T *__restrict__ in, T *out, int count) {
     __stwt(out + 4 * i + 3, value);
 }
 
-// `T` is seen as words for comparison.
+// `T` is compared word by word.
 template <class T, class Word>
 void check_type(const char *what, int count) {
     const int words = sizeof(T) / sizeof(Word);

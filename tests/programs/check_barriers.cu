@@ -4,7 +4,7 @@
 //@ stderr: voltsim check barriers: part of a warp executes an aligned barrier
 //@ stderr: executed by threads (0,0,0) to (15,0,0) of CTA (0,0,0)
 //@ stderr: check_barriers.cu:12)
-// A barrier in a branch that only half of a warp takes is reported.
+// A barrier in a branch of half of a warp is reported.
 #include "check.h"
 
 __global__ void halves(int *data) {

@@ -6,10 +6,10 @@
 //@ stderr: check_memory.cu:13)
 //@ stderr: of 400 bytes at
 //@ stderr: made by cudaMalloc (API call
-// A store past the end of an allocation is reported with the allocation, the thread and the line.
+// A store beyond an allocation is reported with the allocation, the thread and the line.
 #include "check.h"
 
-// One thread more than there are elements.
+// One thread more than elements.
 __global__ void fill(int *data) { data[threadIdx.x] = threadIdx.x; }
 
 int main() {

@@ -6,8 +6,8 @@
 //@ stderr: variable tile
 //@ stderr: check_races.cu:19)
 //@ stderr: check_races.cu:36)
-// Two kernels that lack what orders their threads: a barrier of the CTA, and a fence before the counter that tells the
-// last CTA. With both they are what many programs do, and no race.
+// Two kernels without a necessary ordering of threads: a barrier of the CTA, and a fence before
+// the counter that identifies the last CTA. With both, they would be common and race-free.
 #include "check.h"
 
 const int threads = 128, blocks = 16;

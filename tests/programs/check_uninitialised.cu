@@ -6,7 +6,7 @@
 //@ stderr: is byte 240 of allocation
 //@ stderr: read of 4 bytes of uninitialised shared memory
 //@ stderr: check_uninitialised.cu:16)
-// Reads of what nothing has written: behind what the host has copied, and of a tile that is filled in part.
+// Reads of uninitialised memory: beyond the data copied by the host, and of a partially filled tile.
 #include "check.h"
 
 __global__ void shift(const int *in, int *out) {
@@ -23,7 +23,7 @@ int main() {
     CHECK(cudaMemcpy(copy, in, 64 * sizeof(int), cudaMemcpyDeviceToDevice));
     shift<<<1, 64>>>(copy, out);
     CHECK_KERNEL();
-    // What a kernel leaves may be read: by another one, and by the host.
+    // Kernels and the host may read the results of a kernel.
     shift<<<1, 64>>>(out, in);
     CHECK_KERNEL();
     return finish();

@@ -1,4 +1,4 @@
-// Clocks only go forward, and work takes time on them.
+// Clocks are monotonic, and work takes time.
 #include "check.h"
 
 __global__ void measure(long long *cycles, unsigned long long *nanoseconds, unsigned *sink, int rounds) {

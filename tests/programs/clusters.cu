@@ -1,7 +1,7 @@
 //@ arch: compute_90
 //@ device: h100
-// Thread block clusters: a histogram whose bins are spread over the shared memory of a cluster's blocks, what
-// cooperative groups say of a cluster, the calculator of clusters that fit, and launches that are refused.
+// Thread block clusters: a histogram distributed over the shared memory of a cluster,
+// cooperative groups of a cluster, the cluster occupancy calculator, and refused launches.
 #include "check.h"
 
 #include <cooperative_groups.h>
@@ -28,8 +28,8 @@ __global__ void histogram(const unsigned *values, int count, int *bins) {
     for (int i = threadIdx.x; i < bins_per_block; i += blockDim.x) atomicAdd(&first[i], own[i]);
 }
 
-// What each block of a grid of 4 by 2 blocks in clusters of 2 by 2 knows of its place; and its neighbour's number, read
-// behind a barrier in two halves.
+// Indices of each block in a grid of 4 by 2 blocks with clusters
+// of 2 by 2, and a neighbour's index, read after a split barrier.
 __global__ void __cluster_dims__(2, 2, 1) places(int *out) {
     __shared__ int number;
     cg::cluster_group cluster = cg::this_cluster();

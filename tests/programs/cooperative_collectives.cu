@@ -1,5 +1,5 @@
-// Cooperative groups' collectives on groups of every kind: coalesced threads, partitions, tiles of more than a warp, with
-// several types and operations, scans that update a counter, matches and one thread chosen.
+// Cooperative groups' collectives on all kinds of groups: coalesced threads, partitions, tiles larger
+// than a warp, with several types and operations, scans that update a counter, matches and elections.
 //@ arch: compute_80
 #include "check.h"
 
@@ -24,7 +24,7 @@ struct Smaller {
     }
 };
 
-// Only the threads with an odd value, and among them those of the same remainder.
+// Only threads with an odd value, and among them those with the same remainder.
 __global__ void coalesced(const int *values, int *out) {
     int i = threadIdx.x, value = values[i], *mine = out + i * results;
     if (value % 2 == 0) return;
@@ -67,7 +67,7 @@ static std::vector<int> coalesced_on_host(const std::vector<int> &values) {
     return out;
 }
 
-// Tiles of 128 threads talk through shared memory; scans hand out places in a list behind a counter.
+// Tiles of 128 threads communicate through shared memory; scans allocate list positions from a counter.
 __global__ void large_tiles(const int *values, int *out, int *counter, int *places) {
     __shared__ cg::block_tile_memory<count> storage;
     auto block = cg::this_thread_block(storage);
@@ -104,7 +104,7 @@ static void test_large_tiles(const std::vector<int> &values) {
     }
     compare("large tiles", got, wanted);
 
-    // Every thread has got as many places as it asked for, all next to each other.
+    // Every thread received the requested number of contiguous positions.
     std::vector<int> owner = places.download(), taken;
     int sum = 0;
     for (int i = 0; i < count; ++i) {

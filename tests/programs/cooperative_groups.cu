@@ -56,7 +56,7 @@ static std::vector<int> tiles_on_host(const std::vector<int> &values) {
     return out;
 }
 
-// The threads that came here together share one atomic.
+// The threads that arrived together share one atomic.
 __global__ void aggregated_count(const int *values, int *counters, int *order) {
     int bucket = values[threadIdx.x] % 3;
     if (bucket != 2) {

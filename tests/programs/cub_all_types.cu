@@ -1,5 +1,5 @@
-// CUB's radix sorts of every type of key, up and down, keys alone and pairs, by all bits and by some; segmented sorts; scans
-// and reductions by key; partitions; extrema with their places.
+// CUB's radix sorts of every key type, ascending and descending, keys alone and pairs, by all and by
+// some bits; segmented sorts; scans and reductions by key; partitions; extrema with their indices.
 //@ long: minutes of instantiations
 //@ modes: shared
 #include "cub_storage.h"
@@ -17,7 +17,7 @@
 
 static const int count = 5000;
 
-// Keys of any bits, but no NaN and no zeros of two signs, which sort by their bits.
+// Random keys without NaNs or zeros of two signs, which sort by their bits.
 template <class Key>
 static std::vector<Key> random_keys() {
     std::vector<uint64_t> words = random_values<uint64_t>(count, 0, ~0ull >> 1, 11);
@@ -123,7 +123,7 @@ static void doubles() {
     });
     std::copy_if(values.begin(), values.end(), std::back_inserter(wanted), Small());
     EXPECT(selected.download()[0] == int(wanted.size()));
-    // Those that are left come in reverse order.
+    // The rejected elements are in reverse order.
     for (int i = count - 1; i >= 0; --i)
         if (!Small()(values[i])) wanted.push_back(values[i]);
     compare("partition", out.download(), wanted);

@@ -1,6 +1,6 @@
 //@ mistakes: the merge sort of CUB reads shared memory behind its keys, and uses nothing of it
-// CUB's primitives of a block and of a warp: loads and stores through shared memory, exchange, radix and merge sort, scan,
-// reduce, histogram, discontinuities and shuffles, against the host.
+// CUB's block and warp primitives against the host: loads and stores through shared memory,
+// exchange, radix and merge sort, scan, reduce, histogram, discontinuities and shuffles.
 //@ modes: shared
 #include "check.h"
 
@@ -27,7 +27,7 @@ struct Before {
     __host__ __device__ bool operator()(int a, int b) const { return a % 100 < b % 100; }
 };
 
-// Each block sorts its tile by value, and descending, and by the last two digits.
+// Each block sorts its tile by value, in descending order, and by the last two digits.
 __global__ void sort(const int *in, int *ascending, int *descending, int *by_digits) {
     using Load = cub::BlockLoad<int, threads, items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
     using Store = cub::BlockStore<int, threads, items, cub::BLOCK_STORE_TRANSPOSE>;
@@ -55,8 +55,8 @@ __global__ void sort(const int *in, int *ascending, int *descending, int *by_dig
     Store(storage.store).Store(by_digits + offset, mine);
 }
 
-// Per item: the sum up to it by two ways of scanning, and whether it differs from the one before it; per block: the sum,
-// the maximum, and how often each digit occurs.
+// Per item: its prefix sum by two kinds of scan, and whether it differs from its
+// predecessor. Per block: the sum, the maximum, and the count of each digit.
 __global__ void scan(const int *in, int *sums, int *maxima, int *heads, int *totals, unsigned *digits) {
     using Sum = cub::BlockScan<int, threads, cub::BLOCK_SCAN_RAKING>;
     using Maximum = cub::BlockScan<int, threads, cub::BLOCK_SCAN_WARP_SCANS>;
@@ -97,7 +97,7 @@ __global__ void scan(const int *in, int *sums, int *maxima, int *heads, int *tot
     if (threadIdx.x < 10) digits[10 * blockIdx.x + threadIdx.x] = counts[threadIdx.x];
 }
 
-// Warps, and pieces of 8 threads.
+// Whole warps, and groups of 8 threads.
 __global__ void warps(const int *in, int *out) {
     using Reduce = cub::WarpReduce<int>;
     using Scan = cub::WarpScan<int, 8>;

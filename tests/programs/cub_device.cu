@@ -18,7 +18,7 @@ struct Affine {
     unsigned factor, summand;
 };
 
-// f after g; not commutative, so that the order of the operands shows.
+// f after g; not commutative, so the order of operands matters.
 struct Compose {
     __host__ __device__ Affine operator()(Affine g, Affine f) const {
         return {f.factor * g.factor, f.factor * g.summand + f.summand};

@@ -1,6 +1,6 @@
 //@ mistakes: the merge sort of CUB reads shared memory behind its keys, and uses nothing of it
-// CUB's device-wide sorts: radix sorts of keys and pairs in both directions, of floats and wide integers, and of segments,
-// and the merge sort by a comparison of one's own, against the host.
+// CUB's device-wide sorts against the host: radix sorts of keys and pairs in both directions,
+// of floats, wide integers and segments, and the merge sort with a custom comparison.
 //@ modes: shared
 #include "cub_storage.h"
 

@@ -1,5 +1,5 @@
-// cuda::atomic and cuda::atomic_ref of all sizes, scopes and orders: fetch operations, exchange, compare-and-exchange loops,
-// wait and notify, messages between blocks, semaphores and latches.
+// cuda::atomic and cuda::atomic_ref of all sizes, scopes and orders: fetch operations, exchange,
+// compare-and-exchange loops, wait and notify, messages between blocks, semaphores and latches.
 #include "check.h"
 
 #include <cuda/atomic>
@@ -69,7 +69,7 @@ static void test_counters() {
     for (int i = 0; i < count_of_threads; ++i) EXPECT(taken[i] == unsigned(i));
 }
 
-// References to ordinary memory, in shared memory with the block's scope, then across blocks.
+// References to ordinary memory: in shared memory with block scope, then across blocks.
 __global__ void histogram(const int *values, int *bins, float *total) {
     __shared__ int local[16];
     if (threadIdx.x < 16) local[threadIdx.x] = 0;
@@ -97,7 +97,7 @@ static void test_references() {
 
 using Flag = cuda::atomic<int, cuda::thread_scope_device>;
 
-// Each block waits for the number of the one before it, and hands on what that one has written plus its own.
+// Each block waits for its predecessor's number, and passes on the predecessor's value plus its own.
 __global__ void relay(Flag *turn, int *sums) {
     if (threadIdx.x != 0) return;
     int block = blockIdx.x;
@@ -108,7 +108,7 @@ __global__ void relay(Flag *turn, int *sums) {
     turn->notify_all();
 }
 
-// One flag by fences alone.
+// One flag with fences only.
 __global__ void publish(int *data, int *flag, int *seen) {
     if (blockIdx.x == 0) {
         data[threadIdx.x] = 1000 + threadIdx.x;
@@ -146,7 +146,7 @@ static void test_messages() {
     compare("published", seen.download(), wanted);
 }
 
-// At most three threads at a time may be between acquire and release; a latch holds everybody until all have been there.
+// At most three threads at a time are between acquire and release; a latch holds all threads until all have arrived.
 __global__ void guarded(int *inside, int *most, int *after) {
     using Semaphore = cuda::counting_semaphore<cuda::thread_scope_block, 3>;
     using Latch = cuda::latch<cuda::thread_scope_block>;

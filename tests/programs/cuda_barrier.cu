@@ -1,5 +1,5 @@
-// cuda::barrier, cuda::pipeline and memcpy_async as on Ampere: producers and consumers, a completion function, dropped
-// participants, buffers filled asynchronously several stages ahead, and the cooperative groups' form of it.
+// cuda::barrier, cuda::pipeline and memcpy_async on Ampere: producers and consumers, a completion function,
+// dropped participants, asynchronous fills several stages ahead, and the cooperative groups variant.
 //@ arch: compute_80
 #include "check.h"
 
@@ -12,7 +12,7 @@
 namespace cg = cooperative_groups;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
-// The first half of the block fills two buffers in turn, the second half adds them up.
+// The first half of the block fills two alternating buffers, and the second half sums them.
 __global__ void produce_and_consume(int rounds, int *sums) {
     const int half = 64;
     __shared__ int buffers[2][half];
@@ -59,7 +59,7 @@ struct Step {
     __device__ void operator()() const noexcept { ++*phase; }
 };
 
-// Every round one more thread leaves; the completion function runs once a phase, before anybody goes on.
+// Every round, one more thread leaves; the completion function runs once per phase, before any thread continues.
 __global__ void leaving(int *phases_seen) {
     __shared__ int phase;
     using Counting = cuda::barrier<cuda::thread_scope_block, Step>;
@@ -110,7 +110,7 @@ __global__ void pipelined(const int *in, int *out, int tiles) {
     }
 }
 
-// The same by a thread's own pipeline with copies of 16 bytes, and by barriers.
+// The same with a thread's own pipeline with 16-byte copies, and with barriers.
 __global__ void each_thread(const int4 *in, int4 *out) {
     __shared__ int4 buffer[2][64];
     __shared__ Barrier barrier;

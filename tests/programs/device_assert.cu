@@ -23,7 +23,7 @@ int main() {
     check_values<<<1, 64>>>(device_values, seen);
     EXPECT_ERROR(cudaErrorAssert, cudaDeviceSynchronize());
     EXPECT_ERROR(cudaErrorAssert, cudaGetLastError());
-    // It stays.
+    // The error is sticky.
     int word;
     EXPECT_ERROR(cudaErrorAssert, cudaMemcpy(&word, seen, sizeof word, cudaMemcpyDeviceToHost));
     EXPECT_ERROR(cudaErrorAssert, cudaGetLastError());

@@ -1,6 +1,6 @@
 //@ flags: -rdc=true
 //@ link: -lcudadevrt
-// Kernels that launch kernels: parameters, streams and events of the device, tail launches, nesting, copies and fills, errors.
+// Kernels that launch kernels: parameters, device streams and events, tail launches, nesting, copies and fills, errors.
 #include "check.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ __global__ void note(int what) {
     if (threadIdx.x == 0) order[atomicAdd(&order_count, 1)] = what;
 }
 
-// Quicksort: each level launches the next one for both halves, which read what this level has written.
+// Quicksort: each level launches the next for both halves, which read the data written by this level.
 __global__ void quicksort(unsigned *keys, int left, int right) {
     if (right - left < 8) {
         for (int i = left + 1; i <= right; ++i)
@@ -55,13 +55,13 @@ __global__ void add_mixed(Mixed mixed, int factor, double *sum) {
         for (unsigned i = 0; i < blockDim.x; ++i) atomicAdd(sum, cells[i]);
 }
 
-// Each thread of every CTA launches a grid of its own.
+// Each thread of every CTA launches its own grid.
 __global__ void launch_many(double *sum) {
     Mixed mixed = {char(threadIdx.x), 0.5, {1, 2, 3}};
     add_mixed<<<dim3(2, 1, 1), dim3(3, 1, 1), 3 * sizeof(double)>>>(mixed, blockIdx.x + 1, sum);
 }
 
-// The tail launch comes after all else, and a stream's work in its order.
+// The tail launch runs last, and a stream's work runs in order.
 __global__ void ordered() {
     note<<<1, 32, 0, cudaStreamTailLaunch>>>(9);
     cudaStream_t stream;
@@ -88,7 +88,7 @@ __global__ void copies(char *to, const char *from) {
     cudaMemcpy2DAsync(to + 200, 20, from, 10, 10, 5, cudaMemcpyDeviceToDevice, 0);
 }
 
-// What a call returns in `errors`.
+// Stores the results of calls in `errors`.
 __global__ void wrong(int *errors, char *memory) {
     note<<<1, 2048>>>(0);  // too many threads
     errors[0] = cudaPeekAtLastError();
@@ -103,7 +103,7 @@ __global__ void wrong(int *errors, char *memory) {
     errors[7] = cudaMemsetAsync(memory, 0, size_t(1) << 40, 0);
 }
 
-// Each level launches the next one until that fails.
+// Each level launches the next until a launch fails.
 __global__ void nest(int level, int *deepest, int *error) {
     *deepest = level;
     nest<<<1, 1>>>(level + 1, deepest, error);
@@ -167,7 +167,7 @@ int main() {
     std::vector<int> notes = noted();
     EXPECT((notes == std::vector<int>{1, 2, 3, 9}));
 
-    // What the host launches next comes after all children.
+    // The host's next launch runs after all children.
     DeviceArray<int> flag(1);
     fire_and_forget<<<3, 1>>>(flag);
     note<<<1, 1>>>(5);

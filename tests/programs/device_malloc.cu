@@ -6,7 +6,7 @@ struct List {
     List *next;
 };
 
-// Each thread builds a list of its own and leaves it for the next kernel.
+// Each thread builds its own list and leaves it for the next kernel.
 __global__ void build(List **heads, int length) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     List *head = nullptr;
@@ -59,7 +59,7 @@ int main() {
     std::vector<long long> wanted(count);
     for (int i = 0; i < count; ++i)
         for (int n = 0; n < length + i % 3; ++n) wanted[i] += i * 1000 + n;
-    // Freed memory is used again: 40 rounds would not fit otherwise.
+    // Freed memory is reused: otherwise 40 rounds would not fit.
     for (int round = 0; round < 40; ++round) {
         build<<<3, 64>>>(heads, length);
         sum_and_free<<<3, 64>>>(heads, sums);

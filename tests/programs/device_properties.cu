@@ -1,4 +1,4 @@
-// What the device says about itself, by properties, by attributes and from within a kernel; peers; limits; versions.
+// Device properties by properties, by attributes and from a kernel; peers; limits; versions.
 #include "check.h"
 
 #include <cstring>
@@ -56,7 +56,7 @@ int main() {
     CHECK(cudaDriverGetVersion(&driver));
     EXPECT(runtime == CUDART_VERSION && driver >= runtime);
 
-    // A device is no peer of itself, but copies between peers work within one device.
+    // A device is not its own peer, but peer copies work within one device.
     int is_peer = -1;
     CHECK(cudaDeviceCanAccessPeer(&is_peer, 0, 0));
     EXPECT(is_peer == 0);

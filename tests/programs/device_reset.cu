@@ -1,5 +1,5 @@
-// cudaDeviceReset gives back everything: memory of all kinds, streams, events, pools, arrays, textures, graphs; what was made
-// before is no handle any more, and the device works as at first.
+// cudaDeviceReset releases memory of all kinds, streams, events, pools, arrays,
+// textures and graphs. Earlier handles are invalid, and the device works as new.
 #include "check.h"
 
 #include <unistd.h>

@@ -1,9 +1,9 @@
 //@ modes: shared static clang
-// Threads of one warp take different ways: loops of different length with break and continue, switch, early return,
-// short-circuit conditions, and meet again.
+// Threads of one warp diverge and reconverge: loops of different length with
+// break and continue, switch, early return, and short-circuit conditions.
 #include "check.h"
 
-// The same function runs on the device and, for the answer, on the host.
+// The same function runs on the device and, for the expected result, on the host.
 __host__ __device__ unsigned wander(unsigned seed) {
     unsigned value = seed, steps = 0;
     for (unsigned outer = 0; outer < 20; ++outer) {
@@ -38,7 +38,7 @@ __global__ void wander_all(const unsigned *seeds, unsigned *steps, int count) {
     steps[i] = wander(seeds[i]);
 }
 
-// Collatz lengths: a loop whose length varies wildly within a warp.
+// Collatz lengths: loops of very different length within a warp.
 __host__ __device__ int collatz(unsigned long long n) {
     int length = 0;
     for (; n != 1; ++length) n = n % 2 ? 3 * n + 1 : n / 2;
@@ -50,7 +50,7 @@ __global__ void collatz_all(int *lengths, int count) {
     if (i < count) lengths[i] = collatz(i + 1);
 }
 
-// Each side of a branch holds a barrier of the warp's lanes that went there.
+// Each side of a branch has a barrier of its lanes.
 __global__ void meet_on_both_sides(int *out) {
     __shared__ int slot[32];
     unsigned lane = threadIdx.x;

@@ -1,7 +1,7 @@
 //@ modes: shared
 //@ link: -lcuda
-// The driver API alone: PTX text loaded as a module, launches with a list and with a buffer of parameters, globals,
-// function attributes, linking, and errors with the compiler's log.
+// The driver API alone: PTX modules, launches with a list and with a buffer of
+// parameters, globals, function attributes, linking, and errors with the compiler's log.
 #include "check.h"
 
 #include <cuda.h>
@@ -125,7 +125,7 @@ static void launches(CUmodule module) {
     for (float &value : wanted) value = std::fma(std::fma(value, 2.0f, 0.5f), 3.0f, -1.0f);
     compare("scaled", got, wanted);
 
-    // As before CUDA 4: shape and parameters set for the function.
+    // Launches as before CUDA 4: shape and parameters are set for the function.
     DRIVER(cuFuncSetBlockShape(scale, 256, 1, 1));
     DRIVER(cuFuncSetSharedSize(scale, 64));
     DRIVER(cuParamSetSize(scale, 16));
@@ -138,7 +138,7 @@ static void launches(CUmodule module) {
     DRIVER(cuStreamSynchronize(stream));
     for (unsigned i = 0; i < 512; ++i) wanted[i] = std::fma(wanted[i], 3.0f, 0.25f);
     compare("scaled as before", got, wanted);
-    // Functions of before CUDA 3.2, with addresses of 32 bits, belong to contexts of that version.
+    // Functions from before CUDA 3.2, with 32-bit addresses, belong to contexts of that version.
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     auto allocate = reinterpret_cast<CUresult (*)(unsigned *, unsigned)>(dlsym(driver, "cuMemAlloc"));
     unsigned narrow;

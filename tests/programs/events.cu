@@ -1,4 +1,4 @@
-// Events: completion, elapsed time, and what is refused.
+// Events: completion, elapsed time, and refused uses.
 #include "check.h"
 
 __global__ void spin(int rounds, unsigned *out) {
@@ -41,13 +41,13 @@ int main() {
 
     CHECK(cudaEventSynchronize(untimed));
     EXPECT_ERROR(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&whole, start, untimed));
-    // Never recorded: complete, but without a time.
+    // An event that was never recorded is complete but has no time.
     cudaEvent_t never;
     CHECK(cudaEventCreate(&never));
     EXPECT_ERROR(cudaSuccess, cudaEventQuery(never));
     EXPECT_ERROR(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&whole, start, never));
     cudaGetLastError();
-    // Recording again moves the event.
+    // A second record moves the event.
     CHECK(cudaEventRecord(start));
     CHECK(cudaEventSynchronize(start));
     CHECK(cudaEventElapsedTime(&whole, stop, start));

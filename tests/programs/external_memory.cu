@@ -1,5 +1,5 @@
 //@ link: -lcuda
-// Memory that something outside of CUDA has made, by file descriptor; what cannot be imported.
+// Memory created outside of CUDA, imported by file descriptor; refused imports.
 #include "check_driver.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@ __global__ void scale(int *data, int count, int factor) {
 }
 
 int main() {
-    // A file of the system, which the host has mapped too.
+    // A file of the system that the host has mapped too.
     const size_t size = 1 << 20;
     const int count = 1000, start = 4096 / sizeof(int);
     int file = memfd_create("outside", 0);
@@ -82,7 +82,7 @@ int main() {
     DRIVER(cuMemFree(imported));
     DRIVER(cuDestroyExternalMemory(external));
 
-    // Errors. A descriptor whose import fails stays the caller's.
+    // Errors. The caller keeps a descriptor whose import fails.
     description.handle.fd = file;
     description.size = size + 1;
     EXPECT_ERROR(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &description));

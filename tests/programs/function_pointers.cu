@@ -1,5 +1,5 @@
-// Calls through pointers: tables in constant and global memory, pointers passed to kernels, different targets within a
-// warp, and recursion.
+// Calls through pointers: tables in constant and global memory, pointers
+// passed to kernels, different targets within a warp, and recursion.
 #include "check.h"
 
 typedef float (*Operation)(float, float);

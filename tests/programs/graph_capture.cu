@@ -1,4 +1,4 @@
-// Graphs captured from streams: what calls become, forks and joins, what must not be done meanwhile, and modes.
+// Graphs captured from streams: nodes of calls, forks and joins, forbidden calls, and modes.
 #include "check.h"
 
 #include <thread>
@@ -119,7 +119,7 @@ static void work_of_others_has_to_be_joined() {
     CHECK(cudaStreamWaitEvent(second, event, 0));
     add<<<4, 64, 0, second>>>(data, count, 1);
     end_with(cudaErrorStreamCaptureUnjoined);
-    // A stream that has joined without doing anything need not be joined.
+    // A stream that joined without any work need not be joined back.
     begin();
     add<<<4, 64, 0, stream>>>(data, count, 1);
     CHECK(cudaEventRecord(event, stream));
@@ -129,7 +129,7 @@ static void work_of_others_has_to_be_joined() {
 
 static void captures_stay_apart() {
     DeviceArray<int> data(count);
-    // Two captures do not become one.
+    // Two captures cannot merge.
     begin();
     CHECK(cudaStreamBeginCapture(second, cudaStreamCaptureModeGlobal));
     CHECK(cudaEventRecord(event, second));
@@ -137,7 +137,7 @@ static void captures_stay_apart() {
     cudaGraph_t graph;
     EXPECT_ERROR(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(second, &graph));
     end_with(cudaErrorStreamCaptureInvalidated);
-    // Nor does captured work wait for what is not captured, or the other way.
+    // Captured and uncaptured work cannot wait for each other.
     CHECK(cudaEventRecord(event, second));
     begin();
     EXPECT_ERROR(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(stream, event, 0));
@@ -154,7 +154,7 @@ static void captures_stay_apart() {
     EXPECT_ERROR(cudaErrorCapturedEvent, cudaEventSynchronize(event));
     CHECK(cudaEventRecord(event, second));
     CHECK(cudaStreamWaitEvent(second, event, 0));
-    // It ends in the stream it began in.
+    // A capture must end in the stream where it began.
     begin();
     CHECK(cudaEventRecord(event, stream));
     CHECK(cudaStreamWaitEvent(second, event, 0));
@@ -185,7 +185,7 @@ static void what_waits_is_forbidden() {
     CHECK(cudaEventRecord(event, stream));
     EXPECT_ERROR(cudaErrorCapturedEvent, cudaEventQuery(event));
     end_with(cudaErrorStreamCaptureInvalidated);
-    // The legacy default stream would depend on the captured blocking one.
+    // The legacy default stream would depend on the captured blocking stream.
     begin(cudaStreamCaptureModeRelaxed);
     cudaStreamCaptureStatus status;
     EXPECT_ERROR(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(cudaStreamLegacy, &status));
@@ -198,7 +198,7 @@ static void what_waits_is_forbidden() {
     begin(cudaStreamCaptureModeRelaxed);
     EXPECT_ERROR(cudaErrorStreamCaptureUnsupported, cudaStreamAddCallback(stream, [](cudaStream_t, cudaError_t, void *) {}, nullptr, 0));
     end_with(cudaErrorStreamCaptureInvalidated);
-    // While only non-blocking streams are captured it is free.
+    // While only non-blocking streams are captured, the legacy stream is usable.
     cudaStream_t independent;
     CHECK(cudaStreamCreateWithFlags(&independent, cudaStreamNonBlocking));
     CHECK(cudaStreamBeginCapture(independent, cudaStreamCaptureModeRelaxed));
@@ -238,7 +238,7 @@ static void modes() {
     begin(cudaStreamCaptureModeRelaxed);
     EXPECT_ERROR(cudaSuccess, allocate_and_free());
     CHECK(cudaGraphDestroy(end()));
-    // A thread may let itself do more.
+    // A thread may relax its capture mode.
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     begin(cudaStreamCaptureModeGlobal);
     CHECK(cudaThreadExchangeStreamCaptureMode(&mode));
@@ -247,7 +247,7 @@ static void modes() {
     CHECK(cudaThreadExchangeStreamCaptureMode(&mode));
     EXPECT(mode == cudaStreamCaptureModeRelaxed);
     CHECK(cudaGraphDestroy(end()));
-    // Only a relaxed capture ends in another thread.
+    // Only a relaxed capture can end in another thread.
     auto end_it = [] {
         cudaGraph_t graph;
         cudaError_t error = cudaStreamEndCapture(stream, &graph);
@@ -275,7 +275,7 @@ static void what_is_known_of_a_capture() {
     CHECK(cudaMemsetAsync(data, 0, data.bytes(), stream));
     CHECK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &dependencies, nullptr, &number));
     EXPECT(number == 1);
-    // A node added by hand, between what is captured before and after.
+    // A node added manually, between nodes captured before and after.
     cudaGraphNode_t node;
     int elements = count, value = 5;
     int *address = data;
@@ -307,7 +307,7 @@ static void into_a_graph_that_is_there() {
     multiply<<<4, 64, 0, stream>>>(data, count, 4);
     CHECK(cudaStreamEndCapture(stream, &ended));
     EXPECT(ended == graph);
-    // Who has the graph need not ask for it.
+    // The owner of the graph need not query it.
     size_t number = 2;
     cudaGraphNode_t nodes[2];
     CHECK(cudaGraphGetNodes(graph, nodes, &number));
@@ -319,7 +319,7 @@ static void into_a_graph_that_is_there() {
     EXPECT_ERROR(cudaErrorInvalidValue, cudaStreamEndCapture(stream, nullptr));
     CHECK(cudaStreamEndCapture(stream, &ended));
     CHECK(cudaGraphDestroy(ended));
-    // A graph that was there before outlives a capture that fails.
+    // An existing graph outlives a failed capture.
     CHECK(cudaStreamBeginCaptureToGraph(stream, graph, &fill, nullptr, 1, cudaStreamCaptureModeRelaxed));
     EXPECT_ERROR(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
     end_with(cudaErrorStreamCaptureInvalidated);
@@ -378,7 +378,7 @@ static void each_thread_captures_for_itself() {
                 CHECK(cudaStreamEndCapture(own, &graph));
                 CHECK(cudaGraphInstantiate(&exec, graph, 0));
                 CHECK(cudaGraphLaunch(exec, own));
-                // Launches of one executable graph follow each other, in whatever streams they are.
+                // Launches of one executable graph run in sequence, in any streams.
                 CHECK(cudaGraphLaunch(common_exec, own));
                 CHECK(cudaStreamSynchronize(own));
                 wrong[t] += out != std::vector<int>(count, 4 * (t + 1));
@@ -401,7 +401,7 @@ static void a_destroyed_stream_ends_its_capture() {
     CHECK(cudaStreamBeginCapture(temporary, cudaStreamCaptureModeGlobal));
     CHECK(cudaStreamDestroy(temporary));
     EXPECT_ERROR(cudaSuccess, allocate_and_free());
-    // One that has joined a capture and been joined by it may go before the end.
+    // A stream that has joined and been joined back may be destroyed before the end.
     DeviceArray<int> data(count);
     begin();
     CHECK(cudaMemsetAsync(data, 0, data.bytes(), stream));

@@ -5,7 +5,7 @@ __global__ void set(cudaGraphConditionalHandle handle, const int *value) { cudaG
 
 __global__ void add(int *data, int value) { *data += value; }
 
-// Counts up, and goes on until the limit.
+// Counts up until the limit.
 __global__ void count_up(cudaGraphConditionalHandle handle, int *data, int limit) { cudaGraphSetConditional(handle, ++*data < limit); }
 
 static cudaStream_t stream;
@@ -81,7 +81,7 @@ static void loops() {
     turns.fill(0);
     cudaGraph_t graph;
     CHECK(cudaGraphCreate(&graph, 0));
-    // The default value begins each launch.
+    // Each launch starts with the default value.
     cudaGraphConditionalHandle handle = condition(graph, 1, cudaGraphCondAssignDefault);
     cudaGraph_t body = conditional(graph, {}, handle, cudaGraphCondTypeWhile, 1)[0];
     // The body is captured.
@@ -158,7 +158,7 @@ static void what_is_refused() {
     cudaGraphConditionalHandle handle = condition(graph);
     cudaGraphExec_t exec;
     cudaGraphInstantiateParams params = {};
-    // A condition has to be used, and by one node.
+    // A condition must be used by exactly one node.
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphInstantiateWithParams(&exec, graph, &params));
     EXPECT(params.result_out == cudaGraphInstantiateConditionalHandleUnused);
     cudaGraphNodeParams node_params = {};
@@ -175,10 +175,10 @@ static void what_is_refused() {
     CHECK(cudaGraphNodeGetParams(node, &got));
     EXPECT(got.type == cudaGraphNodeTypeConditional && got.conditional.phGraph_out[0] == body && got.conditional.handle == handle);
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &node_params));
-    // Only work of the device is in its graphs.
+    // Conditional graphs contain only device work.
     cudaHostNodeParams host = {call, nullptr};
     EXPECT_ERROR(cudaErrorNotSupported, cudaGraphAddHostNode(&node, body, nullptr, 0, &host));
-    // Such a graph is there once.
+    // Such a graph exists once.
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphClone(&other, graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     cudaGraphExec_t second;

@@ -1,5 +1,5 @@
-// Graphs built node by node: what each type of node does, order, topology as it can be asked for, clones, pictures and
-// user objects.
+// Graphs built node by node: the effect of each node type,
+// order, topology queries, clones, drawings and user objects.
 #include "check.h"
 
 #include <cstring>
@@ -186,7 +186,7 @@ static void host_functions_and_children() {
     CHECK(cudaGraphAddChildGraphNode(&second, graph, &empty, 1, child));
     host.userData = &two;
     CHECK(cudaGraphAddHostNode(&end, graph, &second, 1, &host));
-    // The node has a copy of the graph.
+    // The node has its own copy of the graph.
     CHECK(cudaGraphDestroy(child));
     launch(graph);
     compare("children", data.download(), std::vector<int>(count, 9));
@@ -256,7 +256,7 @@ static void a_graph_is_ordered_in_its_stream() {
         CHECK(cudaGraphLaunch(exec, stream));
         multiply<<<4, 64, 0, stream>>>(data, count, 2);
     }
-    // Destroyed while it runs: the launches go on.
+    // The graph is destroyed while it runs; the launches continue.
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaStreamSynchronize(stream));
@@ -289,7 +289,7 @@ static void topology() {
     EXPECT(number == 2);
     CHECK(cudaGraphNodeGetDependencies(nodes[3], roots, nullptr, &number));
     EXPECT(number == 1 && roots[0] == nodes[1]);
-    // An edge is there once, and removed once.
+    // An edge exists once and can be removed once.
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphAddDependencies(graph, from, to, nullptr, 1));
     CHECK(cudaGraphRemoveDependencies(graph, from, to, nullptr, 1));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphRemoveDependencies(graph, from, to, nullptr, 1));
@@ -298,7 +298,7 @@ static void topology() {
     CHECK(cudaGraphNodeGetType(nodes[0], &type));
     EXPECT(type == cudaGraphNodeTypeEmpty);
 
-    // A cycle is found when the graph is instantiated.
+    // Instantiation detects cycles.
     cudaGraphNode_t back_from = nodes[3], back_to = nodes[1];
     CHECK(cudaGraphAddDependencies(graph, &back_from, &back_to, nullptr, 1));
     cudaGraphExec_t exec;
@@ -318,7 +318,7 @@ static void topology() {
     EXPECT_ERROR(cudaErrorNotSupported, cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagDeviceLaunch));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 64));
 
-    // Nodes of another graph cannot be depended on.
+    // Dependencies on nodes of another graph are refused.
     cudaGraph_t other;
     cudaGraphNode_t node;
     CHECK(cudaGraphCreate(&other, 0));
@@ -451,8 +451,8 @@ static void mistakes_of_nodes() {
     (void)cudaGetLastError();
 }
 
-// Of two kernels that can run, the more urgent one starts first where the graph goes by its nodes; a captured kernel has
-// the priority of its stream.
+// Of two runnable kernels, the one with higher priority starts first if the
+// graph runs by nodes. A captured kernel has the priority of its stream.
 static void priorities() {
     int least, greatest;
     CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -467,7 +467,7 @@ static void priorities() {
     CHECK(cudaGraphKernelNodeSetAttribute(urgent, cudaLaunchAttributePriority, &value));
     cudaGraphExec_t exec;
     CHECK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUseNodePriority));
-    // A host that is busy elsewhere may start the second kernel while the first one still waits for a core.
+    // A busy host may start the second kernel while the first one still waits for a core.
     bool in_order = false;
     for (int round = 0; round < 20 && !in_order; ++round) {
         CHECK(cudaGraphLaunch(exec, nullptr));

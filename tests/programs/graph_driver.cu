@@ -1,5 +1,5 @@
-// Graphs in the driver API, with the parts of it that the runtime API has not got: kernels by handle and by parameter
-// block, both versions of calls, memory operations, contexts.
+// Graphs in the driver API, with features absent from the runtime API: kernels by
+// handle and by parameter block, both versions of calls, memory operations, contexts.
 //@ link: -lcuda
 #include "check_driver.h"
 
@@ -94,7 +94,7 @@ static void kernels_by_arguments_and_by_block() {
     DRIVER(cuGraphMemsetNodeGetParams(start, &fill_got));
     EXPECT(fill_got.dst == data.address && fill_got.value == 1 && fill_got.elementSize == 4 && fill_got.width == count);
 
-    // Each argument changed for the next launch, as programs that replay graphs do it.
+    // Each argument is changed for the next launch, as in programs that replay graphs.
     for (int round = 0; round < 3; ++round) {
         value = 100 * round;
         params = kernel_params(arguments);
@@ -277,7 +277,7 @@ int main() {
     DRIVER(cuCtxSetCurrent(context));
     DRIVER(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CHECK(cudaGetFuncBySymbol(&function, (void *)add));
-    // The handle the driver knows is the module's own.
+    // The driver's handle equals the module's.
     CUgraph graph;
     CUgraphNode node;
     DRIVER(cuGraphCreate(&graph, 0));

@@ -1,4 +1,4 @@
-// Memory that graphs allocate and free: addresses stay, lives begin with launches and end with frees.
+// Memory that graphs allocate and free: addresses are fixed; lifetimes begin at launches and end at frees.
 #include "check.h"
 
 #include <unistd.h>
@@ -62,12 +62,12 @@ static void freed_in_the_graph() {
     for (int i = 0; i < 3; ++i) CHECK(cudaGraphLaunch(exec, stream));
     CHECK(cudaStreamSynchronize(stream));
     compare("freed in the graph", out, std::vector<int>(count, 5));
-    // What is freed still counts until memory is trimmed.
+    // Freed memory still counts until it is trimmed.
     EXPECT(attribute(cudaGraphMemAttrUsedMemCurrent) >= bytes && attribute(cudaGraphMemAttrUsedMemHigh) >= bytes);
     EXPECT(attribute(cudaGraphMemAttrReservedMemCurrent) >= bytes);
     CHECK(cudaDeviceGraphMemTrim(0));
     EXPECT(attribute(cudaGraphMemAttrUsedMemCurrent) == 0 && attribute(cudaGraphMemAttrReservedMemCurrent) == 0);
-    // Such a graph is there once: one executable graph, no clone, no child, nothing taken away.
+    // Such a graph has one executable graph, no clones, no parents, and no removals.
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphInstantiate(&second, graph, 0));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphClone(&copy, graph));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphDestroyNode(down));
@@ -95,7 +95,7 @@ static void freed_outside() {
     std::vector<int> out(count);
     for (int round = 0; round < 2; ++round) {
         CHECK(cudaGraphLaunch(exec, stream));
-        // It lives until it is freed, and the graph cannot allocate it again before.
+        // The memory lives until it is freed; before that, the graph cannot allocate it again.
         EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphLaunch(exec, stream));
         CHECK(cudaMemcpyAsync(out.data(), memory, bytes, cudaMemcpyDeviceToHost, stream));
         CHECK(cudaStreamSynchronize(stream));
@@ -105,7 +105,7 @@ static void freed_outside() {
         else CHECK(cudaFree(memory));
         EXPECT_ERROR(cudaErrorInvalidValue, cudaFree(memory));
     }
-    // It outlives the graph.
+    // The memory outlives the graph.
     CHECK(cudaGraphLaunch(exec, stream));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
@@ -137,7 +137,7 @@ static void CUDART_CB wait_for(void *flag) {
     while (!*static_cast<volatile int *>(flag)) usleep(100);
 }
 
-// Memory is taken by the first launch, and given back when it is trimmed: then others can have it.
+// The first launch reserves memory, and trimming releases it for other uses.
 static void memory_goes_back() {
     cudaMemAllocNodeParams params = {};
     params.poolProps.allocType = cudaMemAllocationTypePinned;
@@ -164,7 +164,7 @@ static void memory_goes_back() {
         CHECK(cudaMemGetInfo(&now, &total));
         EXPECT(now == before);
     }
-    // Memory of a graph that is under way stays.
+    // Memory of a running graph is not trimmed.
     volatile int open = 0;
     CHECK(cudaLaunchHostFunc(stream, wait_for, (void *)&open));
     CHECK(cudaGraphLaunch(exec, stream));
@@ -174,7 +174,7 @@ static void memory_goes_back() {
     open = 1;
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaDeviceGraphMemTrim(0));
-    // Without room for it the graph cannot be launched.
+    // Without enough memory, the graph cannot be launched.
     void *rest;
     CHECK(cudaMalloc(&rest, before - params.bytesize / 2));
     EXPECT_ERROR(cudaErrorMemoryAllocation, cudaGraphLaunch(exec, stream));
@@ -208,7 +208,7 @@ static void captured() {
     CHECK(cudaFreeAsync(kept, stream));
     CHECK(cudaStreamSynchronize(stream));
     compare("captured allocations", out, std::vector<int>(count, 9));
-    // One graph may free what another has allocated.
+    // One graph may free an allocation of another.
     cudaGraph_t second;
     cudaGraphNode_t node;
     cudaGraphExec_t second_exec;
@@ -225,7 +225,7 @@ static void captured() {
     CHECK(cudaGraphDestroy(second));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    // What has been allocated outside is not freed by a graph.
+    // A graph cannot free memory that was allocated outside of graphs.
     CHECK(cudaMallocAsync(&memory, bytes, stream));
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaFreeAsync(memory, stream));

@@ -1,4 +1,4 @@
-// Changing graphs: parameters of nodes, of executable graphs one by one and as a whole, attributes, disabled nodes.
+// Changes of graphs: parameters of nodes, of executable graphs individually and as a whole, attributes, disabled nodes.
 #include "check.h"
 
 __global__ void add(int *data, int count, int value) {
@@ -30,7 +30,7 @@ struct Kernel {
     const cudaKernelNodeParams *get() const { return &params; }
 };
 
-// A fill, a kernel, a copy to the host and a host function, one after the other.
+// A fill, a kernel, a copy to the host and a host function in sequence.
 struct Chain {
     DeviceArray<int> data{count};
     std::vector<int> out = std::vector<int>(count);
@@ -72,7 +72,7 @@ static void nodes_of_a_graph() {
     CHECK(cudaGraphKernelNodeSetParams(chain.kernel, Kernel(multiply, chain.data, 6).get()));
     cudaMemsetParams fill = {chain.data.get(), 0, 5, 4, count, 1};
     CHECK(cudaGraphMemsetNodeSetParams(chain.fill, &fill));
-    // What has been instantiated before stays as it is.
+    // Existing executable graphs are unchanged.
     compare("instantiated before", chain.run(), all(5));
     cudaGraphExec_t later;
     CHECK(cudaGraphInstantiate(&later, chain.graph, 0));
@@ -114,13 +114,13 @@ static void nodes_of_an_executable_graph() {
     compare("left alone", chain.run(), all(21));
     compare("copied elsewhere", elsewhere, all(3));
     EXPECT(chain.calls == 1 && other_calls == 1);
-    // A copy stays between the same kinds of memory, and copies something.
+    // A copy must keep its kinds of memory and must not be empty.
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams1D(chain.exec, chain.copy, chain.data, elsewhere.data(), 16, cudaMemcpyHostToDevice));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams1D(chain.exec, chain.copy, elsewhere.data(), chain.data, 0, cudaMemcpyDeviceToHost));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphExecHostNodeSetParams(chain.exec, chain.copy, &host));
     Chain unrelated(1);
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphExecHostNodeSetParams(chain.exec, unrelated.host, &host));
-    // A launch under way keeps what it began with.
+    // A running launch keeps its parameters.
     for (int i = 1; i <= 8; ++i) {
         CHECK(cudaGraphExecKernelNodeSetParams(chain.exec, chain.kernel, Kernel(add, chain.data, i).get()));
         CHECK(cudaGraphLaunch(chain.exec, stream));
@@ -141,7 +141,7 @@ static void children_of_an_executable_graph() {
     CHECK(cudaGraphLaunch(exec, stream));
     CHECK(cudaStreamSynchronize(stream));
     compare("child replaced", second.out, all(10));
-    // Nodes of the child are changed by the handles they have in the node's graph.
+    // Nodes of the child are changed by their handles in the node's graph.
     CHECK(cudaGraphChildGraphNodeGetGraph(child, &embedded));
     cudaGraphNode_t inner[4];
     size_t number = 4;
@@ -194,7 +194,7 @@ static void whole_graphs() {
     CHECK(cudaGraphMemcpyNodeSetParams1D(third.copy, third.data, third.out.data(), third.data.bytes(), cudaMemcpyHostToDevice));
     EXPECT_ERROR(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(chain.exec, third.graph, &info));
     EXPECT(info.result == cudaGraphExecUpdateErrorParametersChanged && info.errorNode == third.copy);
-    // Refused changes change nothing.
+    // Refused changes have no effect.
     other.out.assign(count, 0);
     chain.run();
     compare("as before", other.out, all(12));

@@ -1,4 +1,4 @@
-// The calls whose arguments differ between CUDA 11, 12 and 13, as each version has them.
+// Calls with different arguments in CUDA 11, 12 and 13.
 //@ modes: shared clang clang11
 #include "check.h"
 

@@ -1,4 +1,4 @@
-// A grid that synchronises as a whole, started by cudaLaunchCooperativeKernel: Jacobi steps in a single launch.
+// A grid with grid-wide synchronisation, started by cudaLaunchCooperativeKernel: Jacobi steps in a single launch.
 #include "check.h"
 
 #include <cooperative_groups.h>
@@ -44,7 +44,7 @@ int main() {
     compare("smoothed", device_a.download(), wanted, 1e-6);
     EXPECT(size.download()[0] == 12 * 128);
 
-    // More blocks than can be resident at once.
+    // More blocks than can be resident together.
     EXPECT_ERROR(cudaErrorCooperativeLaunchTooLarge,
                  cudaLaunchCooperativeKernel((const void *)smooth, dim3(100000), dim3(128), arguments, 0, 0));
     return finish();

@@ -97,7 +97,7 @@ int main() {
     CHECK_KERNEL();
     compare("pairs", bits_of(device_pairs.download()), bits_of(paired));
 
-    // Ordinary values, subnormal ones, too large ones and their borders.
+    // Ordinary values, subnormal and too large values, and their limits.
     std::vector<float> values = random_values<float>(count, -70000, 70000);
     for (int i = 0; i < 300; ++i) values[i] /= 1e9f * (1 + i % 3);
     const float borders[] = {65504, 65519, 65520, -65520, 5.9604645e-8f, 2.9e-8f, 3.1e-8f, 0, -0.0f, INFINITY, 2049, 2051};

@@ -1,4 +1,4 @@
-// Functions of the host as work in a stream: they run after what was before and hold back what comes after.
+// Host functions in a stream: they run after earlier work and delay later work.
 #include "check.h"
 
 #include <atomic>

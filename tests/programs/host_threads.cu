@@ -1,4 +1,4 @@
-// Several threads of the host launch and copy at once, each in a stream of its own; the last error is each thread's own.
+// Several host threads launch and copy concurrently in separate streams; each thread has its own last error.
 #include "check.h"
 
 #include <thread>

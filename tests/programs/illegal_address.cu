@@ -1,5 +1,5 @@
 //@ mistakes: it stores to an address where nothing is
-// A store to an address outside every allocation is a sticky error.
+// A store outside of all allocations is a sticky error.
 #include "check.h"
 
 #include <string>
@@ -16,7 +16,7 @@ int main() {
     store<<<1, 1>>>((int *)0x123450, 1);
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaGetLastError());
-    // Sticky: every later call that does work reports it, in every thread, and no launch happens.
+    // Sticky: every later working call in any thread reports it, and no kernel is launched.
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     int value;
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaMemcpy(&value, data, sizeof value, cudaMemcpyDeviceToHost));
@@ -24,7 +24,7 @@ int main() {
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaGetLastError());
     void *block;
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaMalloc(&block, 64));
-    // The device can still be asked what it is, and errors can be named.
+    // Queries of the device and of error names still work.
     int devices;
     CHECK(cudaGetDeviceCount(&devices));
     EXPECT(std::string(cudaGetErrorName(cudaErrorIllegalAddress)) == "cudaErrorIllegalAddress");

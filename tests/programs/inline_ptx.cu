@@ -25,7 +25,7 @@ __global__ void instructions(const u32 *x, const u32 *y, u32 *out, int count) {
     asm("bfind.shiftamt.s32 %0, %1;" : "=r"(mine[8]) : "r"(a));
     asm("mad.hi.u32 %0, %1, %2, %3;" : "=r"(mine[9]) : "r"(a), "r"(b), "r"(7u));
     asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(mine[10]) : "r"(a), "r"(b), "r"(position));
-    // A sum and a difference of 64 bits in two halves.
+    // A 64-bit sum and difference in two halves.
     asm("add.cc.u32 %0, %2, %3;\n\t"
         "addc.u32 %1, %2, %3;" : "=&r"(mine[11]), "=r"(mine[12]) : "r"(a), "r"(b));
     asm("sub.cc.u32 %0, %2, %3;\n\t"
@@ -93,7 +93,7 @@ static void instructions_on_host(u32 a, u32 b, u32 *mine) {
     mine[21] = field_mask(length) << position;
 }
 
-// Where a thread is, by special registers; the mask registers of its lane.
+// Position of a thread by special registers; lane mask registers.
 __global__ void registers(u32 *out) {
     u32 *mine = out + 8 * (blockIdx.x * blockDim.x + threadIdx.x);
     asm("mov.u32 %0, %%tid.x;" : "=r"(mine[0]));

@@ -9,7 +9,7 @@ typedef unsigned u32;
 
 __host__ __device__ u64 mix(u64 h, u64 value) { return (h ^ value) * 0x9e3779b97f4a7c15ull + (h >> 29); }
 
-// Arithmetic that C++ defines alike on both sides; the same code runs there.
+// Arithmetic that C++ defines equally on both sides, where the same code runs.
 __host__ __device__ u64 arithmetic(u64 x, u64 y) {
     i64 a = i64(x), b = i64(y), small = b >> 40 | 1;
     u32 shift = y & 63;
@@ -142,7 +142,7 @@ int main() {
     compare("arithmetic", out.download(), wanted);
     intrinsics<<<(count + 127) / 128, 128>>>(device_x, device_y, many, count);
     CHECK_KERNEL();
-    // One line per kind, so that a difference names the intrinsic.
+    // One line per kind, so that a difference identifies the intrinsic.
     std::vector<u64> got = many.download();
     for (int kind = 0; kind < kinds; ++kind) {
         std::vector<u64> one(count), other(count);

@@ -1,5 +1,5 @@
 //@ link: -lcuda
-// Two processes share memory, events, a pool and memory without an address. The child is forked before either uses CUDA.
+// Two processes share memory, events, a pool and unmapped memory. The child is forked before either uses CUDA.
 #include "check_driver.h"
 
 #include <cstdint>
@@ -141,7 +141,7 @@ static int child(int parent) {
     EXPECT_ERROR(cudaErrorInvalidValue, cudaMemset(data, 0, 4));
     CHECK(cudaEventDestroy(event));
 
-    // A pool and memory of it.
+    // A pool and its memory.
     int descriptor = receive_descriptor(parent);
     cudaMemPool_t pool;
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, reinterpret_cast<void *>(intptr_t(descriptor)),
@@ -160,7 +160,7 @@ static int child(int parent) {
     CHECK(cudaMemPoolDestroy(pool));
     send(parent, 'd');
 
-    // Memory without an address.
+    // Unmapped memory.
     descriptor = receive_descriptor(parent);
     auto size = receive<size_t>(parent);
     CUmemGenericAllocationHandle physical;
@@ -204,7 +204,7 @@ static void parent(int child) {
     EXPECT_ERROR(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&event_handle, local));
     CHECK(cudaIpcGetEventHandle(&event_handle, event));
     CHECK(cudaEventQuery(event));
-    // The record is reached when the host has set the word, and the child's wait has been submitted by then.
+    // The event is reached once the host has set the word, by which time the child's wait has been submitted.
     cudaStream_t stream;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     volatile unsigned *word;

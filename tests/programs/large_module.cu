@@ -1,7 +1,7 @@
 //@ modes: shared
 //@ link: -lcuda
 //@ stdout: PASS
-// A module of 5 MB with 1,000 kernels: only the one that is launched costs anything, and reading the others costs little.
+// A module of 5 MB with 1,000 kernels: only the launched kernel has a cost; reading the others is cheap.
 #include "check.h"
 
 #include <cuda.h>
@@ -22,7 +22,7 @@ static void check_driver(CUresult result, const char *call) {
 constexpr int kernels = 1000;
 constexpr int steps = 128;
 
-// Kernel `number` stores the sum of its number and of 0, 1, … `steps` - 1.
+// Kernel `number` stores the sum of its number and 0, 1, … `steps` - 1.
 static std::string kernel(int number) {
     std::string text = ".visible .entry kernel_" + std::to_string(number) + "(.param .u64 out)\n{\n";
     text += "    .reg .b32 %r<4>;\n    .reg .b64 %d<3>;\n    ld.param.u64 %d0, [out];\n";

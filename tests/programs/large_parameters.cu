@@ -24,7 +24,7 @@ void check_size() {
     DeviceArray<int> out(1);
     out.fill(0);
     add_up<<<1, 64>>>(block, out.get());
-    // Changed after the launch: the kernel has its own copy.
+    // The change after the launch does not affect the kernel's copy.
     for (int &value : block.values) value = 0;
     CHECK_KERNEL();
     compare(("parameter of " + std::to_string(sizeof block) + " bytes").c_str(), out.download(), {wanted});
@@ -48,7 +48,7 @@ __global__ void mixed(char a, Mixed m, short b, long long c, Wide w, bool d, dou
 }
 
 int main() {
-    // With the pointer behind: up to 4,096 bytes, above, and the most there can be.
+    // With the pointer last: up to 4,096 bytes, more, and the maximum.
     check_size<1>();
     check_size<1022>();
     check_size<1023>();

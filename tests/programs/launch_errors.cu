@@ -1,5 +1,5 @@
-// Launches that cannot be: sizes beyond the limits, too much shared memory, too many threads for the kernel, a function
-// that is no kernel. None is sticky.
+// Invalid launches: sizes beyond the limits, too much shared memory, too many
+// threads for the kernel, a function that is not a kernel. None is sticky.
 #include "check.h"
 
 __global__ void write_index(int *out) { out[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x; }
@@ -43,7 +43,7 @@ int main() {
     EXPECT_ERROR(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&attributes, (const void *)no_kernel));
     cudaGetLastError();
 
-    // Nothing was written, and nothing sticks.
+    // Nothing was written, and no error remains.
     CHECK(cudaDeviceSynchronize());
     compare("nothing written", out.download(), std::vector<int>(2048, -1));
     write_index<<<2, 1024>>>(out);
@@ -52,7 +52,7 @@ int main() {
     for (int i = 0; i < 2048; ++i) wanted[i] = i % 1024;
     compare("launch that is allowed", out.download(), wanted);
 
-    // Errors of other calls, not sticky either.
+    // Errors of other calls, which are not sticky either.
     void *block;
     EXPECT_ERROR(cudaErrorInvalidValue, cudaMalloc(nullptr, 16));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaFree((void *)0x1234));

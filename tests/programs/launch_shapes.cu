@@ -1,5 +1,5 @@
 //@ modes: shared static clang
-// Every thread of launches in one, two and three dimensions writes where and what it is.
+// Every thread of launches in one, two and three dimensions writes its position and index.
 #include "check.h"
 
 struct Place {

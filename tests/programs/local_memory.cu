@@ -1,4 +1,4 @@
-// Arrays of a thread's own that are indexed at run time, passed by address and hold structs.
+// Per-thread arrays that are indexed at run time, passed by address, and contain structs.
 #include "check.h"
 
 #include <algorithm>

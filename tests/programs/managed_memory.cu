@@ -1,4 +1,4 @@
-// Managed memory: allocated, and as variables, touched by host and device in turn.
+// Managed memory: allocations and variables, accessed by host and device alternately.
 #include "check.h"
 
 __managed__ int counter = 40;
@@ -19,7 +19,7 @@ __global__ void use_variables() {
     table[threadIdx.x] += threadIdx.x;
 }
 
-// Walks pointers that the host has set.
+// Follows pointers that the host has set.
 __global__ void sum_tree(const Tree *root, int *sum) {
     const Tree *stack[32];
     int depth = 0, total = 0;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cfenv>
 
-// Function, the exact one, range of the arguments, largest error in units of the last place.
+// Function, exact function, range of arguments, maximum error in units of the last place.
 #define UNARY(X)                          \
     X(sin, sinl, -100, 100, 2)            \
     X(cos, cosl, -100, 100, 2)            \

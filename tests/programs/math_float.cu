@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Function, the exact one, range of the arguments, largest error in units of the last place.
+// Function, exact function, range of arguments, maximum error in units of the last place.
 #define UNARY(X)                                       \
     X(sinf, std::sin, -100, 100, 2)                    \
     X(cosf, std::cos, -100, 100, 2)                    \
@@ -56,7 +56,7 @@ static const double pi = 3.14159265358979323846;
 static double reciprocal_root(double x) { return 1 / std::sqrt(x); }
 static double sine_of_pi(double x) {
     double turn = std::remainder(x, 2.0);
-    // By way of the nearer zero, so that whole numbers give zero.
+    // Reduces to the nearer zero, so that integers give exactly zero.
     return std::sin(pi * (turn > 0.5 ? 1 - turn : turn < -0.5 ? -1 - turn : turn));
 }
 static double exact_quotient(double x, double y) { return x / y; }
@@ -105,7 +105,7 @@ void check_function(const char *name, Kernel kernel, double low, double high, do
     ++failures;
 }
 
-// Fast approximations, by the absolute or relative error stated for them.
+// Fast approximations, by their stated absolute or relative error.
 __global__ void approximate(const float *x, float *out, int count) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;

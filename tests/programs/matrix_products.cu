@@ -1,5 +1,5 @@
-// wmma: products of matrices of any shape the warp-level functions have, tile by tile, in half and single precision and
-// in integers, against the host's; and mma and ldmatrix by inline PTX.
+// wmma against the host: products of all shapes of the warp-level functions, tile by
+// tile, in half and single precision and integers. Also mma and ldmatrix by inline PTX.
 #include "check.h"
 
 #include <cuda_fp16.h>
@@ -7,7 +7,7 @@
 
 using namespace nvcuda;
 
-// D = A * B + C, A by rows, B by columns, a warp per tile of D; A and B go through shared memory.
+// D = A * B + C, A by rows, B by columns, a warp per tile of D; A and B pass through shared memory.
 template <int M, int N, int K, class Element, class Sum>
 __global__ void multiply(const Element *a, const Element *b, const Sum *c, Sum *d, int columns, int depth) {
     __shared__ alignas(32) Element tile_a[M * K], tile_b[K * N];

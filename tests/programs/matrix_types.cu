@@ -1,5 +1,5 @@
-// wmma in bfloat16, tf32, double precision, four-bit integers and single bits, against the host; and mma by inline PTX in
-// bfloat16 and in floats of 8 bits.
+// wmma in bfloat16, tf32, double precision, four-bit integers and single bits
+// against the host. Also mma by inline PTX in bfloat16 and 8-bit floats.
 //@ arch: compute_89
 #include "check.h"
 
@@ -50,7 +50,7 @@ static void test(const char *what, double step) {
     compare(what, device_d.download(), wanted);
 }
 
-// Elements of less than a byte, eight or 32 to a word.
+// Elements of less than a byte, 8 or 32 per word.
 template <class Fragment, int K, bool Xor = false>
 __global__ void multiply_bits(const uint32_t *a, const uint32_t *b, int *d) {
     using namespace wmma::experimental;

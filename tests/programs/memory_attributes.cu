@@ -1,5 +1,5 @@
-// What is known of memory: advice and prefetches of managed ranges, where parts of them are, pools by location, and
-// questions about arrays that only arrays of special kinds answer.
+// Attributes of memory: advice and prefetches of managed ranges, locations of
+// their parts, pools by location, and queries that only special arrays support.
 #include "check.h"
 
 static int range_value(cudaMemRangeAttribute attribute, const void *data, size_t size) {
@@ -18,7 +18,7 @@ int main() {
     EXPECT(range_value(cudaMemRangeAttributePreferredLocation, data, size) == cudaInvalidDeviceId);
     EXPECT(range_value(cudaMemRangeAttributeLastPrefetchLocation, data, size) == cudaInvalidDeviceId);
 
-    // An attribute is that of a range only if all of the range has it.
+    // A range has an attribute only if all of it has.
     CHECK(cudaMemAdvise(data, size / 2, cudaMemAdviseSetReadMostly, device));
     EXPECT(range_value(cudaMemRangeAttributeReadMostly, data, size / 2) == 1);
     EXPECT(range_value(cudaMemRangeAttributeReadMostly, data, size) == 0);
@@ -70,7 +70,7 @@ int main() {
     CHECK(cudaMemRangeGetAttributes(values, bytes, attributes, 2, data, page));
     EXPECT(read_mostly == 1 && preferred == cudaInvalidDeviceId);
 
-    // A new allocation at the same place knows nothing of the old one.
+    // A new allocation at the same address does not inherit attributes.
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaFree(data));
     CHECK(cudaMallocManaged(&data, size));
@@ -112,7 +112,7 @@ int main() {
     CHECK(cudaMemPoolDestroy(own));
     EXPECT_ERROR(wrong, cudaMemGetMemPool(&current, &where, cudaMemAllocationTypeInvalid));
 
-    // A pool of managed memory, which the host reaches.
+    // A pool of managed memory, which the host can access.
     cudaMemLocation anywhere = {cudaMemLocationTypeNone, {0}};
     CHECK(cudaMemGetMemPool(&current, &anywhere, cudaMemAllocationTypeManaged));
     EXPECT(usual != current);
@@ -131,7 +131,7 @@ int main() {
     CHECK(cudaMemSetMemPool(&where, cudaMemAllocationTypeManaged, own));
     CHECK(cudaMemPoolDestroy(own));
 
-    // An ordinary array has no planes, no tiles, and its memory from its making on.
+    // An ordinary array has no planes and no tiles, and has memory from its creation on.
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
     cudaArray_t array, plane;
     CHECK(cudaMallocArray(&array, &format, 64, 64));

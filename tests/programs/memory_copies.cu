@@ -1,5 +1,5 @@
-// Copies between host and device in one dimension: synchronous, asynchronous, within the device, of a part, of memory
-// the host allocated or registered for the device, and memset.
+// One-dimensional copies between host and device: synchronous, asynchronous, within
+// the device, partial, of memory allocated or registered by the host, and memset.
 #include "check.h"
 
 #include <cstring>
@@ -26,7 +26,7 @@ static void round_trip(const std::vector<int> &values) {
     CHECK(cudaMemcpy(copy.data(), values.data(), bytes, cudaMemcpyHostToHost));
     compare("host to host", copy, values);
 
-    // The directions found out from the addresses.
+    // Directions inferred from the addresses.
     std::vector<int> found(count);
     CHECK(cudaMemcpy(second, values.data(), bytes, cudaMemcpyDefault));
     CHECK(cudaMemcpy(found.data(), second, bytes, cudaMemcpyDefault));
@@ -38,7 +38,7 @@ static void part(const std::vector<int> &values) {
     std::vector<int> wanted = values, patch = random_values<int>(100, 0, 99, 7);
     CHECK(cudaMemcpy(device.get() + 333, patch.data(), 100 * sizeof(int), cudaMemcpyHostToDevice));
     std::memcpy(&wanted[333], patch.data(), 100 * sizeof(int));
-    // Not aligned to anything.
+    // Unaligned copies.
     CHECK(cudaMemcpy((char *)device.get() + 5001, (char *)patch.data() + 3, 17, cudaMemcpyHostToDevice));
     std::memcpy((char *)wanted.data() + 5001, (char *)patch.data() + 3, 17);
     compare("part", device.download(), wanted);
@@ -60,7 +60,7 @@ static void asynchronous(const std::vector<int> &values) {
     CHECK(cudaFreeHost(pinned));
 }
 
-// The kernel works on the host's memory itself.
+// The kernel accesses host memory directly.
 static void mapped(const std::vector<int> &values) {
     int *allocated, *seen;
     CHECK(cudaHostAlloc(&allocated, bytes, cudaHostAllocMapped));

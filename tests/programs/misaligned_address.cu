@@ -1,5 +1,5 @@
 //@ mistakes: its addresses are misaligned
-// A four-byte load from an address that is no multiple of four.
+// A four-byte load from an address that is not a multiple of four.
 #include "check.h"
 
 __global__ void load(const char *bytes, int *out, int offset) { *out = *(const int *)(bytes + offset); }

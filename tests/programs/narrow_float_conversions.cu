@@ -1,5 +1,5 @@
-// Conversions between floats and those of 8, 6 and 4 bits, by Blackwell's instructions, against the vendor's own code for
-// the host, bit by bit.
+// Conversions between floats and 8-bit, 6-bit and 4-bit floats by
+// Blackwell's instructions, compared bit by bit with the vendor's host code.
 //@ arch: compute_100a
 //@ modes: shared
 //@ flags: --extended-lambda
@@ -18,7 +18,7 @@ struct HalfWords {
 
 __host__ __device__ static float2 pair(float x) { return make_float2(x, -0.75f * x); }
 
-// Values around those of the narrow formats, ties among them, and random bits.
+// Values around those of the narrow formats, including ties, and random bits.
 static std::vector<float> values() {
     std::vector<float> out;
     for (int exponent = -20; exponent < 20; ++exponent)
@@ -76,7 +76,7 @@ static void to_fewer_bits(const std::vector<float> &values) {
     });
 }
 
-// From every pattern of bits there is.
+// Conversions from every bit pattern.
 static void from_narrow() {
     std::vector<unsigned short> all(0x10000);
     for (int i = 0; i < 0x10000; ++i) all[i] = (unsigned short)i;

@@ -1,7 +1,7 @@
 //@ mistakes: it reads the memory of a device that has not let it
 //@ devices: 2
 //@ link: -lcuda
-// Two devices: what belongs to each, copies between them, access of one to the other's memory, order across devices.
+// Two devices: ownership, copies between them, access to each other's memory, order across devices.
 #include "check_driver.h"
 
 #include <cstring>
@@ -58,7 +58,7 @@ int main() {
     EXPECT_ERROR(cudaErrorInvalidDevice, cudaSetDevice(-1));
     cudaGetLastError();
 
-    // Each device is told from the other.
+    // The devices are distinguishable.
     cudaDeviceProp first, second;
     CHECK(cudaGetDeviceProperties(&first, 0));
     CHECK(cudaGetDeviceProperties(&second, 1));
@@ -72,7 +72,7 @@ int main() {
         EXPECT(device == i);
     }
 
-    // The device is the thread's.
+    // The current device is per thread.
     CHECK(cudaSetDevice(1));
     std::thread([] {
         int own = -1;
@@ -82,7 +82,7 @@ int main() {
     CHECK(cudaGetDevice(&device));
     EXPECT(device == 1);
 
-    // Memory is allocated on the current device, and counted there.
+    // Memory is allocated and counted on the current device.
     size_t free_before[2], free_now, total;
     int *data[2];
     for (int i = 0; i < 2; ++i) {
@@ -118,7 +118,7 @@ int main() {
         EXPECT(value == 70 + i);
     }
 
-    // A managed variable is one for all of them and the host.
+    // A managed variable is shared by all devices and the host.
     for (int i = 0; i < 2; ++i) {
         CHECK(cudaSetDevice(i));
         add_to_all<<<1, 1>>>(i + 1);
@@ -127,7 +127,7 @@ int main() {
     }
     EXPECT(of_all == 213);
 
-    // Copies between devices, whichever is current.
+    // Copies between devices, with either one current.
     int *target;
     CHECK(cudaSetDevice(1));
     CHECK(cudaMalloc(&target, bytes));
@@ -163,7 +163,7 @@ int main() {
     CHECK(cudaStreamSynchronize(stream[1]));
     compare("a copy in the other device's stream", download(target), wanted(1000));
 
-    // A stream waits for an event of the other device, and holds up nothing else.
+    // A stream waits for an event of the other device, without delaying other work.
     volatile int open = 0;
     CHECK(cudaSetDevice(0));
     CHECK(cudaLaunchHostFunc(stream[0], wait_for, (void *)&open));
@@ -200,7 +200,7 @@ int main() {
     CHECK_KERNEL();
     compare("written to the peer", download(data[0]), wanted(9));
 
-    // Pinned and managed memory both reach without asking.
+    // Pinned and managed memory are accessible to both without enabling.
     int *pinned, *managed;
     CHECK(cudaMallocHost(&pinned, bytes));
     CHECK(cudaMallocManaged(&managed, bytes));
@@ -213,7 +213,7 @@ int main() {
     CHECK_KERNEL();
     compare("managed", std::vector<int>(managed, managed + count), wanted(3, 2));
 
-    // A pool belongs to a device, and lets others in one by one.
+    // A pool belongs to a device and grants access to others individually.
     cudaMemPool_t pool, other;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 1));
     CHECK(cudaDeviceGetDefaultMemPool(&other, 0));
@@ -256,7 +256,7 @@ int main() {
         compare("mapped for both", download(reinterpret_cast<int *>(mapped)), wanted(30 + i));
     }
 
-    // The driver's contexts are of a device.
+    // Each driver context belongs to a device.
     CUcontext context;
     CUdevice of;
     DRIVER(cuDevicePrimaryCtxRetain(&context, 1));
@@ -279,7 +279,7 @@ int main() {
     CHECK(cudaGraphLaunch(exec, stream[0]));
     unsigned long long before = 0, after = 0;
     CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &before));
-    // It is the first device's alone: the other has none, and trims none of it.
+    // The memory belongs to the first device only: the other has none and trims none.
     unsigned long long of_other = 1;
     CHECK(cudaDeviceGetGraphMemAttribute(1, cudaGraphMemAttrUsedMemCurrent, &of_other));
     EXPECT(of_other == 0);
@@ -287,7 +287,7 @@ int main() {
     EXPECT(before > 0);
     CHECK(cudaSetDevice(1));
 
-    // A device is reset alone.
+    // Devices are reset individually.
     CHECK(cudaFreeHost(pinned));
     CHECK(cudaFree(managed));
     CHECK(cudaDeviceReset());
@@ -301,7 +301,7 @@ int main() {
     EXPECT(after == before);
     CHECK(cudaFree(lasting));
 
-    // Without access a kernel faults, on its device only.
+    // Without access, a kernel faults, on its own device only.
     CHECK(cudaSetDevice(1));
     touch<<<1, 1>>>(data[0]);
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaDeviceSynchronize());

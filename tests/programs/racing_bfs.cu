@@ -1,8 +1,8 @@
 //@ mistakes: threads read levels that other threads are writing; the old level and the new one both lead to the result
 //@ args: 3000
-// Breadth-first search in a random graph of `racing_bfs [vertices]`, one launch a level, whose threads race: they read
-// levels that threads of other CTAs write in the same launch. Distances do not depend on who is first; the instructions
-// that are executed, and the order of the queue, do. The program prints a digest of that order.
+// Breadth-first search in a random graph of `racing_bfs [vertices]`, one launch per level, with races:
+// threads read levels that other CTAs write in the same launch. Distances do not depend on the order of
+// threads; executed instructions and the order of the queue do. The program prints a digest of that order.
 #include "check.h"
 
 __global__ void bfs_levels(const int *offsets, const int *targets, int vertices, int *distances, int level,
@@ -12,7 +12,7 @@ __global__ void bfs_levels(const int *offsets, const int *targets, int vertices,
     for (int edge = offsets[v]; edge < offsets[v + 1]; ++edge) {
         int target = targets[edge];
         if (distances[target] >= 0) continue;
-        // Other threads that find the vertex now write the same.
+        // Other threads that reach the vertex now write the same value.
         distances[target] = level;
         *found = 1;
     }
@@ -25,18 +25,18 @@ __global__ void bfs_queue(const int *offsets, const int *targets, const int *fro
     int v = frontier[i];
     for (int edge = offsets[v]; edge < offsets[v + 1]; ++edge) {
         int target = targets[edge];
-        // The thread that finds the vertex first appends it.
+        // The first thread to reach the vertex appends it.
         if (distances[target] < 0 && atomicCAS(&distances[target], -1, level) == -1) next[atomicAdd(next_size, 1)] = target;
     }
 }
 
-// A directed graph: the neighbours of vertex v are targets[offsets[v]] up to targets[offsets[v + 1]].
+// Directed graph: the neighbours of vertex v are targets[offsets[v]] to targets[offsets[v + 1]] (exclusive).
 struct Graph {
     int vertices;
     std::vector<int> offsets, targets;
 };
 
-// Each vertex has 2 to 10 neighbours, half of them near by.
+// Each vertex has 2 to 10 neighbours, half of them nearby.
 static Graph random_graph(int vertices) {
     std::mt19937 engine(7);
     Graph graph = {vertices, {0}, {}};

@@ -1,5 +1,5 @@
 //@ mistakes: CTAs print in any order, and race for tickets
-// CTAs that print, each with a ticket: the order of lines and tickets is that of the calls, in one order for all SMs.
+// CTAs print with tickets: lines and tickets are in the order of calls, which is one order for all SMs.
 #include "check.h"
 
 const int CTAS = 60;

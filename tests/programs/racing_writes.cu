@@ -1,11 +1,11 @@
 //@ mistakes: CTAs race for words, bytes and tickets; each kernel's checks hold for every order
-// CTAs that race in global memory: results depend on the order of stores and atomic operations. The program checks what
-// holds for every order, and prints a digest of what the order decides.
+// CTAs race in global memory: results depend on the order of stores and atomics.
+// The program checks order-independent facts and prints a digest of the rest.
 #include "check.h"
 
 const int CTAS = 96, THREADS = 64, ITEMS = 4096, WORDS = 256;
 
-// Threads draw items, and mix what other threads have written, or not yet.
+// Threads draw items and mix values that other threads may or may not have written.
 __global__ void draw_items(unsigned *next, unsigned *results, unsigned *owners) {
     for (;;) {
         unsigned item = atomicAdd(next, 1);
@@ -17,7 +17,7 @@ __global__ void draw_items(unsigned *next, unsigned *results, unsigned *owners) 
     }
 }
 
-// All threads write to a few words, bytes and quads, each after a while of its own.
+// All threads write a few words, bytes and quads, each after an individual delay.
 __global__ void write_last(unsigned *words, unsigned char *bytes, uint4 *quads) {
     unsigned number = blockIdx.x * THREADS + threadIdx.x;
     for (unsigned round = 0; round < 4; ++round) {
@@ -28,7 +28,7 @@ __global__ void write_last(unsigned *words, unsigned char *bytes, uint4 *quads) 
     }
 }
 
-// Each thread reads a counter back that it has just added to, while others add to it too.
+// Each thread reads a counter after adding to it, while others also add.
 __global__ void count_and_read(unsigned *counters, unsigned *seen) {
     unsigned number = blockIdx.x * THREADS + threadIdx.x, sum = 0;
     for (unsigned round = 0; round < 4; ++round) {
@@ -39,7 +39,7 @@ __global__ void count_and_read(unsigned *counters, unsigned *seen) {
     seen[number] = sum;
 }
 
-// A word of the thread's own: atomic operation, store and load take effect in the order of the program.
+// A private word of the thread: atomic, store and load take effect in program order.
 __global__ void own_words(unsigned *words, unsigned *wrong) {
     unsigned number = blockIdx.x * THREADS + threadIdx.x;
     unsigned *word = &words[number];
@@ -53,7 +53,7 @@ __global__ void own_words(unsigned *words, unsigned *wrong) {
     if (first != 7 || old != 70 || *word != 6) atomicAdd(wrong, 1u);
 }
 
-// Threads of a CTA read what their neighbours have stored, of all widths.
+// Threads of a CTA read their neighbours' stores of all widths.
 __global__ void exchange(unsigned long long *longs, unsigned short *shorts, unsigned *wrong) {
     unsigned base = blockIdx.x * THREADS, own = base + threadIdx.x, other = base + (threadIdx.x * 7 + 3) % THREADS;
     for (unsigned round = 0; round < 3; ++round) {
@@ -65,7 +65,7 @@ __global__ void exchange(unsigned long long *longs, unsigned short *shorts, unsi
     }
 }
 
-// Each CTA waits for the one before it, and passes its data on.
+// Each CTA waits for its predecessor and passes the data on.
 __global__ void pass_on(unsigned *data, volatile unsigned *flags, unsigned *wrong) {
     if (threadIdx.x == 0 && blockIdx.x > 0) {
         while (flags[blockIdx.x - 1] == 0) {}
@@ -80,7 +80,7 @@ __global__ void pass_on(unsigned *data, volatile unsigned *flags, unsigned *wron
     if (threadIdx.x == 0) flags[blockIdx.x] = 1;
 }
 
-// Memory of the device's heap goes from CTA to CTA.
+// Device heap memory passes from CTA to CTA.
 __global__ void take_memory(unsigned **blocks, unsigned *sizes) {
     unsigned number = blockIdx.x;
     unsigned *block = (unsigned *)malloc(64 + number % 5 * 32);

@@ -1,6 +1,6 @@
 //@ code: sm_75
 //@ stderr: store_only_as_sass
-// A kernel that is there only as machine code of another GPU: the launch says so, and the program goes on.
+// A kernel that exists only as machine code of another GPU: the launch fails, and the program continues.
 #include "check.h"
 
 __global__ void store_only_as_sass(int *out) { *out = 1; }

@@ -1,4 +1,4 @@
-// Shared memory: static arrays of several types, arrays whose size the launch gives, and more than 48 KB on request.
+// Shared memory: static arrays of several types, dynamic arrays sized by the launch, and more than 48 KB on request.
 #include "check.h"
 
 __global__ void reverse_static(const int *in, int *out) {
@@ -14,7 +14,7 @@ __global__ void reverse_static(const int *in, int *out) {
     out[blockIdx.x * 256 + t] = words[other] + bytes[other] + int(2 * doubles[other]);
 }
 
-// One array given by the launch, divided into two.
+// One dynamic array, divided into two.
 __global__ void reverse_dynamic(const int *in, int *out, int count) {
     extern __shared__ char memory[];
     int *words = (int *)memory;
@@ -60,7 +60,7 @@ int main() {
 
     dynamic(100);
     dynamic(8000);  // 48,000 bytes
-    // More than 48 KB is refused until the kernel asks for it.
+    // More than 48 KB is refused until the kernel requests it.
     reverse_dynamic<<<1, 128, 60000>>>(in, out, 10);
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGetLastError());
     int most;

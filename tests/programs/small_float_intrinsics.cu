@@ -1,5 +1,5 @@
-// The intrinsics of half and bfloat16, scalar and packed, with native instructions: on the device and by the vendor's own
-// code for the host, or by double precision, bit by bit; the approximate functions with their tolerance.
+// Intrinsics of half and bfloat16, scalar and packed, with native instructions: compared bit by bit
+// with the vendor's host code or with double precision; approximate functions within their tolerance.
 //@ arch: compute_90
 //@ modes: shared
 //@ flags: --extended-lambda
@@ -38,7 +38,7 @@ static T rounded(double x) {
     return out;
 }
 
-// The bits of a result; all NaNs are one.
+// Returns the bits of a result, with a single NaN.
 template <class T>
 __host__ __device__ static unsigned short same_nan(T x) {
     return __hisnan(x) ? 0x7fff : bits(x);
@@ -52,7 +52,7 @@ __host__ __device__ static unsigned same_nans(T low, T high) {
 __host__ __device__ static unsigned same_nans(__half2 x) { return same_nans(__low2half(x), __high2half(x)); }
 __host__ __device__ static unsigned same_nans(__nv_bfloat162 x) { return same_nans(__low2bfloat16(x), __high2bfloat16(x)); }
 
-// Random bits, with every edge value in every place.
+// Random bits, and every edge value in every position.
 template <class T>
 static std::vector<Operands<T>> operands() {
     std::vector<unsigned short> words = random_values<unsigned short>(9000, 0, 0xffff, 5);
@@ -158,7 +158,7 @@ static void comparisons(const std::vector<Operands<T>> &rows) {
     });
 }
 
-// A quotient and a square root are within one unit in the last place or so, as the headers' own tolerance allows.
+// A quotient and a square root are within about one unit in the last place, as the headers' own tolerance permits.
 template <class T>
 static void functions(double unit) {
     std::vector<T> values;

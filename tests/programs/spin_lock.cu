@@ -1,5 +1,5 @@
-// Locks between threads of one warp, and hand-over from lane to lane: only independent thread scheduling (Volta and
-// later) lets these end.
+// Locks between threads of one warp, and hand-over from lane to lane: these
+// terminate only with independent thread scheduling (Volta and later).
 #include "check.h"
 
 __device__ int lock_word;
@@ -16,7 +16,7 @@ __global__ void count_under_lock(int rounds) {
     }
 }
 
-// A spin lock per bucket, and a linked list in each.
+// A spin lock and a linked list per bucket.
 struct Node {
     int value, next;
 };
@@ -37,7 +37,7 @@ __global__ void insert(const int *values, int count, int *locks, int *heads, Nod
     }
 }
 
-// Lane n waits for lane n - 1, the other way round from the order of lanes in a branch.
+// Lane n waits for lane n - 1, opposite to the order of lanes in a branch.
 __global__ void pass_along(volatile int *turn, int *order) {
     int lane = threadIdx.x;
     while (*turn != 31 - lane) {}

@@ -1,6 +1,6 @@
 //@ link: -lcuda
-// Attributes of streams, events for all work of a context, the log of errors, settings of core dumps, and a cooperative
-// launch on all devices, of which there is one.
+// Attributes of streams, events of all work of a context, the error log,
+// core dump settings, and a cooperative launch on all (one) devices.
 #include "check_driver.h"
 
 #include <cstring>
@@ -32,7 +32,7 @@ int main() {
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     const auto wrong = cudaErrorInvalidValue;
 
-    // What a stream has from its making on, and what is set.
+    // Initial attributes of a stream, and changed ones.
     cudaStreamAttrValue value = {};
     CHECK(cudaStreamGetAttribute(stream, cudaStreamAttributePriority, &value));
     EXPECT(value.priority == -2);
@@ -64,10 +64,10 @@ int main() {
     DRIVER(cuCtxGetCurrent(&current));
     EXPECT(context == current && green == nullptr);
 
-    // An event behind all work of the context, and one that all later work waits for.
+    // An event after all work of the context, and one that all later work waits for.
     DeviceArray<int> cell(1);
     cell.fill(0);
-    // Streams that do not block do not wait for it.
+    // Non-blocking streams do not wait for the event.
     CHECK(cudaDeviceSynchronize());
     volatile int open = 0;
     cudaEvent_t all, gate;
@@ -122,7 +122,7 @@ int main() {
     EXPECT(strcmp(name, "/tmp/dump") == 0);
     EXPECT_DRIVER(CUDA_ERROR_INVALID_VALUE, cuCoredumpGetAttribute(CUcoredumpSettings(99), name, &size));
 
-    // Notifications of a budget that nobody exceeds, and what a link does by itself.
+    // Notifications of an unexceeded budget, and the behaviour of a link.
     cudaAsyncCallbackHandle_t notification;
     auto ignore = [](cudaAsyncNotificationInfo_t *, void *, cudaAsyncCallbackHandle_t) {};
     CHECK(cudaDeviceRegisterAsyncNotification(0, ignore, nullptr, &notification));

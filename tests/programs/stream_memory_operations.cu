@@ -1,6 +1,6 @@
 //@ link: -lcuda
-// Streams that write words and wait for them: every comparison, both widths, batches, waits that block neither the host
-// nor other streams, and two streams that take turns.
+// Streams that write words and wait for them: every comparison, both widths, batches,
+// waits that block neither the host nor other streams, and two alternating streams.
 #include "check_driver.h"
 
 #include <atomic>
@@ -26,7 +26,7 @@ int main() {
     CUdeviceptr wide = flag + 64;
     volatile uint64_t *host_wide = (volatile uint64_t *)(host + 16);
 
-    // A write is done in the stream's order.
+    // A write occurs in stream order.
     DeviceArray<int> cell(1);
     set<<<1, 1, 0, waiting>>>(cell, 7);
     DRIVER(cuStreamWriteValue32(waiting, CUdeviceptr(cell.get()), 9, CU_STREAM_WRITE_VALUE_DEFAULT));
@@ -35,7 +35,7 @@ int main() {
     EXPECT(cell.download()[0] == 9);
     EXPECT(*host_wide == 0x123456789abcull);
 
-    // A wait holds up its own stream and nothing else.
+    // A wait blocks only its own stream.
     DRIVER(cuStreamWaitValue32(waiting, flag, 5, CU_STREAM_WAIT_VALUE_GEQ));
     set<<<1, 1, 0, waiting>>>(cell, 11);
     EXPECT_ERROR(cudaErrorNotReady, cudaStreamQuery(waiting));
@@ -49,12 +49,12 @@ int main() {
     CHECK(cudaStreamSynchronize(waiting));
     EXPECT(cell.download()[0] == 11);
 
-    // The comparison is a cyclic one.
+    // The comparison is cyclic.
     *host = 1;
     DRIVER(cuStreamWaitValue32(waiting, flag, 0xfffffff0u, CU_STREAM_WAIT_VALUE_GEQ));
     CHECK(cudaStreamSynchronize(waiting));
 
-    // The other comparisons, met by another stream.
+    // Other comparisons, satisfied by another stream.
     struct { unsigned flags; uint64_t value, before, after; } cases[] = {
         {CU_STREAM_WAIT_VALUE_EQ, 3, 4, 3},
         {CU_STREAM_WAIT_VALUE_AND, 6, 9, 12},
@@ -69,7 +69,7 @@ int main() {
         CHECK(cudaStreamSynchronize(waiting));
     }
 
-    // More waits than a device runs kernels at once.
+    // More waits than concurrent kernels of a device.
     std::vector<CUstream> many(200);
     *host = 0;
     for (auto &stream : many) {
@@ -82,7 +82,7 @@ int main() {
         CHECK(cudaStreamDestroy(stream));
     }
 
-    // Two streams take turns, each waiting for the other's word.
+    // Two streams alternate, each waiting for the other's word.
     const int rounds = 50;
     DeviceArray<int> list(2 * rounds + 1);
     list.fill(0);
@@ -101,7 +101,7 @@ int main() {
     EXPECT(got[0] == 2 * rounds);
     for (int i = 0; i < 2 * rounds; ++i) EXPECT(got[1 + i] == i);
 
-    // A batch is done in order.
+    // A batch runs in order.
     CUstreamBatchMemOpParams batch[4] = {};
     batch[0].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     batch[0].waitValue.address = flag;

@@ -1,4 +1,4 @@
-// Memory allocated and freed in stream order, and from a pool of the program's own.
+// Memory allocated and freed in stream order, from the default pool and an explicit one.
 #include "check.h"
 
 __global__ void fill(int *data, int count, int value) {

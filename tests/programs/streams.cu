@@ -1,5 +1,5 @@
-// Streams keep their own order; events order streams among each other; the legacy default stream waits for and holds
-// back blocking streams, not non-blocking ones.
+// Streams are ordered internally; events order streams; the legacy
+// default stream waits for and blocks blocking streams only.
 #include "check.h"
 
 __global__ void add(int *data, int count, int value) {
@@ -54,7 +54,7 @@ static void between_streams() {
     }
     CHECK(cudaStreamSynchronize(consumer));
     expect_all("between streams", data, 1092);  // v -> 3 (v + 1), six times
-    // An event that was never recorded holds nothing back.
+    // An event that was never recorded blocks nothing.
     cudaEvent_t never;
     CHECK(cudaEventCreate(&never));
     CHECK(cudaStreamWaitEvent(producer, never, 0));
@@ -100,7 +100,7 @@ static void priorities_and_flags() {
     CHECK(cudaStreamGetPriority(stream, &priority));
     CHECK(cudaStreamGetFlags(stream, &flags));
     EXPECT(priority == greatest && flags == cudaStreamNonBlocking);
-    // Destroyed while work is under way: the work is still done.
+    // The stream is destroyed while work is in flight, which still completes.
     DeviceArray<int> data(count);
     data.fill(0);
     CHECK(cudaDeviceSynchronize());

@@ -1,4 +1,4 @@
-// Surfaces of one to three dimensions, of layers and cubes: bytes by x, boundaries, all widths.
+// Surfaces of one to three dimensions, layers and cubes: x in bytes, boundary modes, all widths.
 #include "check.h"
 
 enum { nx = 16, ny = 6, nz = 4 };
@@ -8,7 +8,7 @@ __global__ void write_and_read(cudaSurfaceObject_t line, cudaSurfaceObject_t pla
     if (y == 0 && z == 0) surf1Dwrite(short(100 + x), line, x * sizeof(short));
     if (z == 0) surf2Dwrite(make_int4(x, y, x * y, -1), plane, x * sizeof(int4), y);
     surf3Dwrite((unsigned char)(x + 16 * z + y), volume, x, y, z);
-    // Outside of the surface nothing is written and 0 read, or the edge is taken.
+    // Outside of the surface, writes are dropped and reads give 0, or the edge is used.
     surf2Dwrite(make_int4(9, 9, 9, 9), plane, (nx + x) * sizeof(int4), y, cudaBoundaryModeZero);
     __syncthreads();
     if (x == 0 && y == 0 && z == 0) {
@@ -94,7 +94,7 @@ int main() {
     EXPECT_ERROR(cudaErrorInvalidValue, cudaCreateSurfaceObject(&object, &resource));
     cudaGetLastError();
 
-    // With the usual boundary mode an access outside ends the kernel.
+    // In the default boundary mode, an access outside ends the kernel.
     write_and_read<<<dim3(ny + 1, nz), nx>>>(one, two, three, found);
     EXPECT_ERROR(cudaErrorLaunchFailure, cudaDeviceSynchronize());
     return finish();

@@ -1,6 +1,6 @@
 //@ modes: shared static clang
-// Constant and global variables: initial values, copies by symbol, parts, addresses and sizes, static ones and structs
-// with pointers to other variables.
+// Constant and global variables: initial values, copies by symbol, parts, addresses
+// and sizes, static variables, and structs with pointers to other variables.
 #include "check.h"
 
 __constant__ float weights[64] = {0.5f, 1.5f, 2.5f};

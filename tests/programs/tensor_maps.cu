@@ -2,8 +2,8 @@
 //@ arch: compute_90
 //@ device: h100
 //@ link: -lcuda
-// Tensor maps: tiles of a matrix are copied to shared memory by coordinates, doubled, and copied back to another
-// matrix, at its edges too; a swizzled tile is transposed without conflicts of banks; and what makes no map.
+// Tensor maps: tiles of a matrix are copied to shared memory by coordinates, doubled and copied back,
+// also at its edges. A swizzled tile is transposed without bank conflicts. Invalid maps are refused.
 #include "check.h"
 
 #include <cuda.h>
@@ -58,7 +58,7 @@ __global__ void twice(const __grid_constant__ CUtensorMap from, const __grid_con
     if (threadIdx.x == 0) store(to, x, y, tile);
 }
 
-// A tile of 32 by 32 whose chunks of 16 bytes change places by the row, read by columns.
+// A tile of 32 by 32 whose 16-byte chunks are permuted by row, read by columns.
 __global__ void transpose(const __grid_constant__ CUtensorMap from, float *to) {
     __shared__ alignas(1024) float tile[32][32];
     __shared__ uint64_t barrier;

@@ -1,4 +1,4 @@
-// Layered textures, cubemaps and layered cubemaps: the layer is an index, the face follows from a direction.
+// Layered textures, cubemaps and layered cubemaps: the layer is an index, and the direction determines the face.
 #include "check.h"
 
 enum { size = 8, layers = 3 };
@@ -9,7 +9,7 @@ __global__ void sample_layers(cudaTextureObject_t lines, cudaTextureObject_t pla
     plane[(layer * size + y) * size + x] = tex2DLayered<float>(planes, (x + 0.5f) / size, (y + 0.5f) / size, layer);
 }
 
-// The direction to the middle of a texel, by the programming guide's table of faces.
+// Returns the direction to the middle of a texel, by the programming guide's table of faces.
 __host__ __device__ inline float3 direction(int face, int x, int y) {
     float s = 2 * (x + 0.5f) / size - 1, t = 2 * (y + 0.5f) / size - 1;
     switch (face) {

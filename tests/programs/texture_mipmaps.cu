@@ -1,5 +1,5 @@
-// A mipmapped array whose levels a kernel makes with surface writes from texture reads; then levels by number and by
-// derivatives, point and linear between levels.
+// A mipmapped array whose levels a kernel computes with surface writes from texture reads;
+// then sampling by level and by derivatives, with point and linear filtering between levels.
 #include "check.h"
 
 enum { size = 64, levels = 7 };
@@ -68,7 +68,7 @@ int main() {
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGetMipmappedArrayLevel(&level, mipmapped, levels));
     cudaGetLastError();
 
-    // The middle of each level is the mean of its four middle texels, of the last the texel.
+    // The middle of each level is the mean of its four middle texels; the last level has one texel.
     std::vector<float> middle;
     for (int number = 0; number < levels; ++number) {
         int width = size >> number, half = width / 2;

@@ -1,4 +1,4 @@
-// Texture and surface references, which CUDA 12 no longer has: bound to arrays, to rows and to linear memory.
+// Texture and surface references, which CUDA 12 removed: bound to arrays, to rows and to linear memory.
 //@ modes: clang11
 #include "check.h"
 
@@ -22,7 +22,7 @@ __global__ void fetch(int *out, int offset) {
     if (i < count) out[i] = tex1Dfetch(numbers, i + offset);
 }
 
-// Keeps the stream busy while the host goes on.
+// Keeps the stream busy while the host continues.
 __global__ void spin(int *out, int rounds) {
     int value = threadIdx.x;
     for (int i = 0; i < rounds; ++i) value = value * 1664525 + 1013904223;
@@ -74,7 +74,7 @@ int main() {
     std::vector<float4> found = shares.download();
     compare("shares", &found[0].x, wanted_shares.data(), wanted_shares.size());
 
-    // From an address that is not aligned the kernel has to add the offset.
+    // For an unaligned address, the kernel has to add the offset.
     std::vector<int> values = random_values<int>(count + 3, -1000, 1000);
     DeviceArray<int> memory(values), fetched(count);
     CHECK(cudaBindTexture(&offset, numbers, memory.get() + 3, count * sizeof(int)));
@@ -84,7 +84,7 @@ int main() {
     compare("numbers", fetched.download(), std::vector<int>(values.begin() + 3, values.end()));
     CHECK(cudaUnbindTexture(numbers));
 
-    // A launch reads what was bound when it was made, though the reference is bound anew before its turn comes.
+    // A launch uses the binding at its submission, even if the reference is rebound before the launch starts.
     DeviceArray<int> late(count), spun(32), zeros(std::vector<int>(count, 0));
     CHECK(cudaBindTexture(&offset, numbers, memory.get(), count * sizeof(int)));
     spin<<<1, 32>>>(spun, 2000000);

@@ -1,5 +1,5 @@
-// A thousand threads of the host use streams at once: a stream of each thread's own and its default stream, events between
-// them, stream-ordered memory, host functions.
+// A thousand host threads use streams concurrently: a stream and a default stream
+// per thread, events between them, stream-ordered memory, and host functions.
 //@ flags: --default-stream per-thread
 #include "check.h"
 
@@ -24,7 +24,7 @@ static void work(int number) {
     CHECK(cudaMemsetAsync(values, 0, count * sizeof(int), stream));
     step<<<2, 100, 0, stream>>>(values, count, 1, number);
     CHECK(cudaEventRecord(event, stream));
-    // The default stream is the thread's own: it goes on where the other has come to.
+    // The default stream is per thread: it continues from the state of the other.
     CHECK(cudaStreamWaitEvent(cudaStreamPerThread, event, 0));
     step<<<2, 100>>>(values, count, 3, 1);
     CHECK(cudaLaunchHostFunc(cudaStreamPerThread, [](void *) { ++called; }, nullptr));

@@ -35,7 +35,7 @@ static void sorting(const std::vector<int> &values) {
     std::sort(sorted.begin(), sorted.end());
     compare("sort", on_host(device), sorted);
 
-    // Few different keys, so that stability shows; by a comparison of our own, which is a merge sort.
+    // Few distinct keys make stability visible; a custom comparison selects the merge sort.
     thrust::device_vector<int> keys(values), places(count);
     thrust::sequence(places.begin(), places.end());
     auto before = [] __host__ __device__(int a, int b) { return a % 10 > b % 10; };
@@ -98,7 +98,7 @@ static void compaction(const std::vector<int> &values) {
     compare("copy_if", on_host(kept), wanted);
 }
 
-// The dot product of every third value with what stands at the mirrored place.
+// Dot product of every third value with the value at the mirrored position.
 static void iterators(const std::vector<int> &values) {
     thrust::device_vector<int> device(values);
     auto mirrored = thrust::make_transform_iterator(thrust::counting_iterator<int>(0),

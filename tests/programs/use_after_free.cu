@@ -1,5 +1,5 @@
 //@ mistakes: it reads freed memory
-// Reading memory that was freed is an illegal address.
+// Reading freed memory is an illegal address.
 #include "check.h"
 
 __global__ void sum(const int *data, int count, int *out) {

@@ -1,4 +1,4 @@
-// Objects with virtual functions, made and used on the device; a warp holds objects of several classes.
+// Objects with virtual functions, created and used on the device; a warp holds objects of several classes.
 #include "check.h"
 
 class Shape {

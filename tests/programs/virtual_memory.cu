@@ -1,7 +1,7 @@
 //@ mistakes: it reads addresses behind which there is no memory
 //@ link: -lcuda
-// Virtual memory management: addresses and memory apart, the same memory at several addresses, a range of several
-// pieces, memory that outlives its handle, export to a file descriptor, and what has no access.
+// Virtual memory management: reserved addresses, the same memory at several addresses, a range of several
+// pieces, memory that outlives its handle, export to a file descriptor, and memory without access.
 #include "check_driver.h"
 
 #include <cstdint>
@@ -40,7 +40,7 @@ int main() {
     size_t free_at_start, total;
     CHECK(cudaMemGetInfo(&free_at_start, &total));
 
-    // Addresses cost no memory.
+    // Reserved addresses take no memory.
     CUdeviceptr range;
     DRIVER(cuMemAddressReserve(&range, 64 * unit, 0, 0, 0));
     size_t free_now;
@@ -48,7 +48,7 @@ int main() {
     EXPECT(free_now == free_at_start);
     EXPECT(range % unit == 0);
 
-    // Two pieces side by side are one range to kernels and copies.
+    // Two adjacent mappings are one range to kernels and copies.
     CUmemGenericAllocationHandle first, second;
     DRIVER(cuMemCreate(&first, unit, &prop, 0));
     DRIVER(cuMemCreate(&second, unit, &prop, 0));
@@ -79,7 +79,7 @@ int main() {
     CHECK(cudaMemcpy(got.data(), data, 2 * unit, cudaMemcpyDeviceToHost));
     compare("alias", got, wanted);
 
-    // What was made with what.
+    // Properties of the allocations.
     CUmemAllocationProp found = {};
     DRIVER(cuMemGetAllocationPropertiesFromHandle(&found, first));
     EXPECT(found.type == prop.type && found.requestedHandleTypes == prop.requestedHandleTypes);
@@ -93,7 +93,7 @@ int main() {
     DRIVER(cuMemGetAccess(&flags, &here, range));
     EXPECT(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-    // A descriptor leads to the same memory.
+    // A descriptor refers to the same memory.
     int descriptor = -1;
     DRIVER(cuMemExportToShareableHandle(&descriptor, first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     CUmemGenericAllocationHandle imported;
@@ -135,7 +135,7 @@ int main() {
     EXPECT_DRIVER(CUDA_ERROR_NOT_SUPPORTED,
                   cuMemGetHandleForAddressRange(&number, range, unit, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
 
-    // No copy reaches what is reserved, or mapped without access.
+    // Copies cannot access reserved addresses or mappings without access.
     EXPECT_ERROR(cudaErrorInvalidValue, cudaMemset(reinterpret_cast<void *>(range + 2 * unit), 0, 4));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaMemset(data, 0, 2 * unit + 1));
     let_access(range, unit, CU_MEM_ACCESS_FLAGS_PROT_NONE);
@@ -144,7 +144,7 @@ int main() {
     CHECK(cudaMemset(data, 0, 4));
     cudaGetLastError();
 
-    // Memory goes with its last mapping, and its place can be taken again.
+    // Memory is released with its last mapping, and its addresses can be reused.
     DRIVER(cuMemUnmap(range, 2 * unit));
     CHECK(cudaMemGetInfo(&free_now, &total));
     EXPECT(free_now == free_at_start);
@@ -153,7 +153,7 @@ int main() {
     DRIVER(cuMemAddressReserve(&hinted, 4 * unit, 0, range, 0));
     EXPECT(hinted == range);
 
-    // Host memory by handle, which the host reaches too.
+    // Host memory by handle, which the host can also access.
     CUmemAllocationProp on_host = properties();
     on_host.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
     DRIVER(cuMemCreate(&handle, unit, &on_host, 0));
@@ -171,7 +171,7 @@ int main() {
     CHECK_KERNEL();
     for (int i = 0; i < 1000; ++i) EXPECT(shared[i] == 4 * i + 1);
 
-    // A kernel that leaves what is mapped faults.
+    // A kernel that exceeds the mapping faults.
     add<<<1, 1>>>(reinterpret_cast<int *>(hinted + unit), 1, 0);
     EXPECT_ERROR(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     return finish();

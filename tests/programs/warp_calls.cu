@@ -1,5 +1,5 @@
-// Warp-wide functions called from different places: both sides of a branch, and recursion of different depths. Since
-// Volta the lanes that a mask names wait for each other wherever they are.
+// Warp-wide functions called from different code locations: both sides of a branch, and recursion of
+// different depths. Since Volta, the lanes named by a mask wait for each other at any code location.
 #include <cstdio>
 #include <cuda_runtime.h>
 
@@ -18,7 +18,7 @@ __device__ __noinline__ int sum_of_warp(int value)
     return value;
 }
 
-// Lane i's sum is of depth i % 5; each activation adds its own depth behind it.
+// Lane i's sum has depth i % 5; each activation adds its depth afterwards.
 __device__ __noinline__ int deep_sum(int value, int depth)
 {
     if (depth == 0) {

@@ -27,7 +27,7 @@ void check_shuffles(const char *what, std::vector<T> values) {
         std::vector<T> wanted(32 * 8);
         for (int lane = 0; lane < 32; ++lane) {
             int base = lane / width * width, own = lane % width;
-            // A source outside the group leaves the lane its own value.
+            // With a source outside of the group, the lane keeps its own value.
             auto inside = [&](int source) { return source >= 0 && source < width ? values[base + source] : values[lane]; };
             T *mine = &wanted[lane * 8];
             mine[0] = values[base + 3 % width];
@@ -36,7 +36,7 @@ void check_shuffles(const char *what, std::vector<T> values) {
             mine[3] = inside(own - 5);
             mine[4] = inside(own + 2);
             mine[5] = inside(own + 31);
-            // xor may reach into an earlier group, not into a later one.
+            // xor may access an earlier group but not a later one.
             for (int k = 6; k < 8; ++k) {
                 int source = lane ^ (k == 6 ? 1 : 12);
                 mine[k] = source < base + width ? values[source] : values[lane];

@@ -1,4 +1,4 @@
-// Votes, ballots, matches and activemask, for full warps, subsets and lanes that left.
+// Votes, ballots, matches and activemask, for full warps, subsets, and after lanes have returned.
 #include "check.h"
 
 constexpr unsigned full = 0xffffffff;
@@ -15,7 +15,7 @@ __global__ void vote(const int *values, unsigned *out) {
     int same;
     mine[4] = __match_all_sync(full, value / 900, &same);
     mine[5] = same;
-    // Only some lanes take part.
+    // Only some lanes participate.
     const unsigned low_half = 0x0000ffff;
     mine[6] = lane < 16 ? __ballot_sync(low_half, value & 1) : 0;
     mine[7] = lane < 16 ? __match_any_sync(low_half, (long long)(value % 2) << 40) : 0;
@@ -48,7 +48,7 @@ static std::vector<unsigned> vote_on_host(const std::vector<int> &values) {
     return out;
 }
 
-// Lanes that have returned are in no mask; a partial last warp has no lanes beyond its threads.
+// Returned lanes are in no mask; a partial last warp has no lanes beyond its threads.
 __global__ void who_is_here(unsigned *masks) {
     unsigned lane = threadIdx.x % 32;
     if (lane % 4 == 3) return;

@@ -3,7 +3,7 @@
 __device__ int other_counter = 3;
 __device__ int other_table[4] = {11, 22, 33, 44};
 
-// The main file has statics of these names too.
+// The main file has static variables with the same names.
 static __device__ int private_state = 100;
 
 static __device__ int private_function(int x) { return x + private_state; }

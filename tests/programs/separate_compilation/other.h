@@ -1,4 +1,4 @@
-// What other.cu gives.
+// Interface of other.cu.
 #pragma once
 
 typedef int (*Function)(int);

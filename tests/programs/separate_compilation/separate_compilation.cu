@@ -1,6 +1,6 @@
 //@ flags: -rdc=true
-// Device code in two source files, linked: functions, variables and constants of one used in the other, statics of the
-// same name in both, a pointer to a function of the other file.
+// Linked device code of two source files: functions, variables and constants used across files,
+// static variables of the same name in both, and a pointer to a function of the other file.
 #include "check.h"
 #include "other.h"
 
@@ -30,7 +30,7 @@ int main() {
     CHECK_KERNEL();
     compare("linked", out.download(), wanted);
 
-    // Both files' host code sees the same variables.
+    // The host code of both files uses the same variables.
     int counter;
     CHECK(cudaMemcpyFromSymbol(&counter, other_counter, sizeof counter));
     EXPECT(counter == 13);

@@ -168,7 +168,9 @@ fn prepare(
             match (kernels.next(), kernels.next()) {
                 (Some(only), None) => only.to_owned(),
                 _ => {
-                    return Err("the file has several kernels or none; select one with `run: kernel=…`".into());
+                    return Err(
+                        "the file has several kernels or none; select one with `run: kernel=…`".into()
+                    );
                 }
             }
         }

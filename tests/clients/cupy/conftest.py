@@ -1,6 +1,6 @@
-"""What the tests have in common."""
+"""Shared setup of the tests."""
 
 import os
 
-# CuPy's own cache of compiled kernels would hide what NVRTC and we do.
+# CuPy's own cache of compiled kernels would bypass NVRTC and the simulator.
 os.environ["CUPY_CACHE_IN_MEMORY"] = "1"

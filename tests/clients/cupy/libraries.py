@@ -1,4 +1,4 @@
-"""Puts libraries of CUDA 10.2 that CuPy asks for into a folder.
+"""Creates a folder with the CUDA 10.2 libraries that CuPy requires.
 
 `libraries.py WHEEL FOLDER` takes cuBLAS out of a wheel. `libraries.py WHEEL FOLDER PACKAGES` takes the runtime and NVRTC out
 of one, and cuRAND, whose name has not changed since, out of CUDA 13's package. In place of the others there are stand-ins with
@@ -13,12 +13,12 @@ from pathlib import Path
 
 CUBLAS = ["libcublas.so.10", "libcublasLt.so.10"]
 COMPILER_AND_RUNTIME = ["libcudart.so.10.2", "libnvrtc.so.10.2", "libnvrtc-builtins.so"]
-# Each library's status for what is not supported.
+# Status of each library for unsupported calls.
 STAND_INS = {"libcublas.so.10": 15, "libcufft.so.10": 16, "libcusparse.so.10": 10, "libcusolver.so.10": 9}
 
 
 def take(wheel, names, folder):
-    """Takes libraries out of a wheel, whose maker has put numbers into their names."""
+    """Extracts libraries from a wheel and removes the hashes from their names."""
     with zipfile.ZipFile(wheel) as archive:
         for path in archive.namelist():
             name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", Path(path).name)
@@ -28,7 +28,7 @@ def take(wheel, names, folder):
 
 
 def functions(modules, library):
-    """The functions of a library that extension modules have no definition of."""
+    """Returns the functions of a library that extension modules import."""
     found = set()
     for module in modules:
         symbols = subprocess.run(["nm", "--dynamic", "--undefined-only", module], check=True, capture_output=True, text=True)
@@ -37,10 +37,10 @@ def functions(modules, library):
 
 
 def stand_in(library, names, status, folder):
-    """Makes a library in which every function writes its name to standard error and fails."""
+    """Creates a library whose functions write their name to standard error and fail."""
     source = "#include <stdio.h>\n"
     for name in names:
-        # Those that give an error's name have text to return.
+        # Functions that return an error's name must return text.
         kind, value = ("const char *", f'"{library} is a stand-in"') if "GetError" in name else ("int ", status)
         source += f'{kind}{name}(void) {{ fputs("{name}: {library} is a stand-in\\n", stderr); return {value}; }}\n'
     versions = folder / f"{library}.map"

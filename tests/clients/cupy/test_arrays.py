@@ -1,4 +1,4 @@
-"""CuPy's arrays beside numpy's: elementwise operations, indexing, reductions, scans, sorting."""
+"""CuPy's arrays compared with numpy's: elementwise operations, indexing, reductions, scans, sorting."""
 
 import cupy as cp
 import numpy as np
@@ -11,7 +11,7 @@ TYPES = ["int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "fl
 
 
 def both(function, *arrays):
-    """What a function gives with CuPy and with numpy; it has the module for its first argument."""
+    """Returns the results of a function with CuPy and with numpy as its first argument."""
     return cp.asnumpy(function(cp, *map(cp.asarray, arrays))), function(np, *arrays)
 
 

@@ -1,4 +1,4 @@
-"""Kernels that NVRTC 10.2 makes PTX of: RawKernel, RawModule, ElementwiseKernel, ReductionKernel, fusion, cupyx.jit."""
+"""Kernels compiled by NVRTC 10.2: RawKernel, RawModule, ElementwiseKernel, ReductionKernel, fusion, cupyx.jit."""
 
 import subprocess
 import sys
@@ -65,7 +65,7 @@ def test_raw_module_with_variables_and_templates():
     assert cp.ndarray((), np.int32, module.get_global("calls")).get() == 2
 
 
-def test_a_mistake_in_a_raw_kernel_is_an_exception_with_the_compilers_words():
+def test_compile_errors_of_a_raw_kernel_quote_the_compiler():
     with pytest.raises(cp.cuda.compiler.CompileException, match="missing"):
         cp.RawKernel('extern "C" __global__ void f() { missing(); }', "f").compile()
 
@@ -80,8 +80,8 @@ except cp.cuda.runtime.CUDARuntimeError as error:
 """
 
 
-def test_a_wild_address_is_an_exception_and_a_line_that_names_the_instruction():
-    # The device is of no use afterwards.
+def test_a_wild_address_names_the_instruction():
+    # The device is unusable afterwards.
     program = subprocess.run([sys.executable, "-c", WILD], capture_output=True, text=True, timeout=120)
     assert "cudaErrorIllegalAddress" in program.stdout
     assert "illegal address" in program.stderr and "in kernel wild" in program.stderr

@@ -1,4 +1,4 @@
-"""Products by cuBLAS 10.2 beside numpy's."""
+"""Products by cuBLAS 10.2 compared with numpy's."""
 
 import cupy as cp
 import numpy as np
@@ -53,7 +53,7 @@ def test_tensors():
 
 
 def strided(function, *types):
-    """Squares of three matrices, by one of cuBLAS's functions for many matrices, and by numpy."""
+    """Returns the squares of three matrices by a batched function of cuBLAS and by numpy."""
     size, count = 64, 3
     values = NUMBERS.standard_normal((count, size, size)).astype(np.float32)
     matrices, products = cp.asarray(values), cp.zeros_like(values)
@@ -65,7 +65,7 @@ def strided(function, *types):
     none = cublas.CUBLAS_OP_N
     inputs = [none, none, size, size, size, one.ctypes.data, *matrix(matrices), *matrix(matrices)]
     inputs += [zero.ctypes.data, *matrix(products), count]
-    # With types, the type to compute in and the algorithm.
+    # The typed variant takes a compute type and an algorithm.
     function(device.get_cublas_handle(), *inputs, *([0, -1] if types else []))
     return products.get(), values @ values
 
@@ -74,6 +74,6 @@ def test_many_matrices():
     np.testing.assert_allclose(*strided(cublas.sgemmStridedBatched), rtol=1e-4, atol=1e-4)
 
 
-def test_many_matrices_with_types_are_refused_by_cublas_on_devices_younger_than_it():
+def test_cublas_refuses_typed_batches_on_newer_devices():
     with pytest.raises(cublas.CUBLASError, match="CUBLAS_STATUS_NOT_SUPPORTED"):
         strided(cublas.gemmStridedBatchedEx, 0)

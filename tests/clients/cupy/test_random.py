@@ -1,4 +1,4 @@
-"""Random numbers: by cuRAND 13, which CuPy's generators of old ask for, and by kernels of CuPy's own."""
+"""Random numbers by cuRAND 13, for CuPy's legacy generators, and by CuPy's own kernels."""
 
 import cupy as cp
 import numpy as np

@@ -1,4 +1,4 @@
-"""What PyPI has no library of 10.2 for fails, and tells which function was asked for."""
+"""Calls of 10.2 libraries that PyPI lacks fail with the name of the function."""
 
 import cupy as cp
 import cupyx.scipy.sparse

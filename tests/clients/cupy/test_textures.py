@@ -1,4 +1,4 @@
-"""Texture and surface objects of CuPy, in kernels that NVRTC 10.2 makes PTX of."""
+"""Texture and surface objects of CuPy, in kernels compiled by NVRTC 10.2."""
 
 import cupy as cp
 import numpy as np
@@ -11,7 +11,7 @@ FLOATS = texture.ChannelFormatDescriptor(32, 0, 0, 0, runtime.cudaChannelFormatK
 
 
 def resource(flags=0):
-    """An array of the device, and its description."""
+    """Returns a device array and its description."""
     array = texture.CUDAarray(FLOATS, WIDTH, HEIGHT, 0, flags)
     return array, texture.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=array)
 

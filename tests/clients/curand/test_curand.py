@@ -1,4 +1,4 @@
-"""cuRAND on the device beside cuRAND's generators on the host: the same seeds and orders give the same numbers."""
+"""cuRAND on the device compared with cuRAND's host generators: equal seeds and orders give equal numbers."""
 
 import ctypes
 from pathlib import Path
@@ -28,7 +28,7 @@ def check(code):
 
 
 class Generator:
-    """A generator on the device or on the host, with the same calls."""
+    """Generator on the device or the host."""
 
     def __init__(self, kind, on_device, seed=1234, offset=0, dimensions=1, ordering=None):
         self.on_device = on_device
@@ -48,7 +48,7 @@ class Generator:
         check(CURAND.curandDestroyGenerator(self.handle))
 
     def numbers(self, function, count, dtype, *arguments):
-        """What a generating function stores in an array of `count` elements."""
+        """Returns the numbers that a generating function stores in an array of `count` elements."""
         values = np.zeros(count, dtype)
         host = values.ctypes.data_as(ctypes.c_void_p)
         if not self.on_device:
@@ -63,7 +63,7 @@ class Generator:
 
 
 def pair(function, count, dtype, *arguments, **options):
-    """The device's numbers and the host's."""
+    """Returns the device's and the host's numbers."""
     return [Generator(on_device=where, **options).numbers(function, count, dtype, *arguments) for where in (True, False)]
 
 

@@ -1,4 +1,4 @@
-/* What the programs share: a claim that fails ends the program with its line. */
+/* Shared by the programs: a failed check ends the program and reports its line. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Threads of a team exchange values behind barriers. */
+/* Threads of a team exchange values across barriers. */
 #include "check.h"
 #include <omp.h>
 

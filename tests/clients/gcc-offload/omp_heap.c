@@ -1,4 +1,4 @@
-/* The C library of the device: its heap, its strings, and what it prints. */
+/* The C library of the device: heap, strings and output. */
 #include "check.h"
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ static void strings(void)
     EXPECT(length == 14 && order < 0 && strcmp(text, "desrever eb ot!") == 0);
 }
 
-/* What the device prints is in standard output when the region has ended. */
+/* The device's output appears in standard output at the end of the region. */
 static void printing(void)
 {
     char read_back[256] = {0};

@@ -1,4 +1,4 @@
-/* Regions that are not waited for, ordered by their dependences. */
+/* Asynchronous regions, ordered by their dependences. */
 #include "check.h"
 
 int main(void)

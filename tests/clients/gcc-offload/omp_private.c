@@ -1,4 +1,4 @@
-/* Teams and threads have arrays of their own, combine them, and call functions that keep tables on the device. */
+/* Private arrays of teams and threads, their combination, and functions with tables on the device. */
 #include "check.h"
 #include <omp.h>
 

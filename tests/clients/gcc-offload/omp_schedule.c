@@ -1,4 +1,4 @@
-/* Every iteration runs once under each schedule, over one loop and over nests, and the order is what the schedule says. */
+/* Every iteration of loops and loop nests runs once, in the order of each schedule. */
 #include "check.h"
 #include <omp.h>
 

@@ -1,4 +1,4 @@
-/* Loops of single instructions on many lanes, with a sum and the last value. */
+/* SIMD loops with a sum and a last value. */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Updates and mappings of parts of arrays, in both directions; a part keeps its place among the others. */
+/* Updates and mappings of parts of arrays, in both directions; a part keeps its offset. */
 #include "check.h"
 
 enum { ROWS = 12, COLUMNS = 20 };
@@ -41,7 +41,7 @@ static void rows_of_a_table(void)
             EXPECT(table[i][j] == (i * COLUMNS + j) * (i >= 3 && i < 7 ? 2 : 1));
 }
 
-/* A pointer in a structure points to what is mapped of the memory behind it. */
+/* A pointer in a structure refers to the mapped part of its target. */
 static void a_structure_with_a_pointer(void)
 {
     struct list {
@@ -55,7 +55,7 @@ static void a_structure_with_a_pointer(void)
     free(list.values);
 }
 
-/* A mapping that is there already is used, and released by the region that made it. */
+/* An existing mapping is reused, and released by the region that created it. */
 static void mappings_are_counted(void)
 {
     int a[10] = {0};

@@ -1,4 +1,4 @@
-"""Opens the NVRTC that the argument names, asks it for a cubin, loads that, runs it and prints what it has computed."""
+"""Opens the NVRTC named by the argument, compiles a cubin, loads and runs it, and prints the result."""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""NVRTC has no machine code to give: where a program asks for a cubin, it gets an image with PTX, which loads."""
+"""Voltsim's NVRTC has no machine code: a program that requests a cubin gets a loadable image with PTX."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""pytest plugin: writes a line for each test to the file that OUTCOMES names: what became of it, its seconds, its name.
+"""pytest plugin that writes each test's outcome, seconds and name as a line of the file OUTCOMES.
 
 A line is written as soon as its test has ended, so the lines before a crash of the whole run are kept.
 """
@@ -14,7 +14,7 @@ OUTCOMES = {}
 
 @pytest.fixture(scope="class")
 def initialize_from_pytest_config(request):
-    """numba-cuda's tests ask for this fixture of a file that its package leaves out."""
+    """Substitute for a fixture from a file that numba-cuda's package omits."""
     request.cls._dump_failed_filechecks = False
 
 
@@ -24,7 +24,7 @@ def pytest_configure(config):
 
 
 def pytest_runtest_logreport(report):
-    # pytest-xdist hands the reports of its workers to the process that started them as well.
+    # pytest-xdist also passes the reports of its workers to the parent process.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     # Parameters may be files of the suite.
@@ -34,7 +34,7 @@ def pytest_runtest_logreport(report):
         OUTCOMES[name] = "failed"
     elif report.skipped:
         OUTCOMES.setdefault(name, "xfailed" if hasattr(report, "wasxfail") else "skipped")
-    # A test that crashed its worker has this one report only.
+    # A test that crashed its worker has only this report.
     if report.when in ("teardown", "???"):
         with open(os.environ["OUTCOMES"], "a", encoding="utf-8") as file:
             file.write(f"{OUTCOMES.get(name, 'passed')}\t{SECONDS[name]:.2f}\t{name}\n")

@@ -1,16 +1,16 @@
-"""The same module on the CPU and on the simulated GPU, and how far their numbers are apart."""
+"""Comparison of a module on the CPU and on the simulated GPU."""
 
 import copy
 import os
 
 import torch
 
-# Of single precision, in units of the tensor's largest value: sums of a few thousand products in another order.
+# Tolerance of single precision, relative to the tensor's largest value: reordered sums of a few thousand products.
 SINGLE = 1e-5
 
 
 def apart(found, expected):
-    """The largest difference of two tensors, as a part of the largest value that was expected."""
+    """Returns the largest difference of two tensors, relative to the largest expected value."""
     found, expected = found.detach().double().cpu(), expected.detach().double().cpu()
     assert found.shape == expected.shape
     assert torch.isfinite(found).all()
@@ -23,7 +23,7 @@ def assert_near(found, expected, within=SINGLE, name="result"):
 
 
 def measured(what, value, within):
-    """Compares a figure with its bound; if MEASURED names a file, adds a line to it: the test, what, the value, the bound."""
+    """Compares a figure with its bound. Appends test, quantity, value and bound to the file MEASURED, if set."""
     path = os.environ.get("MEASURED")
     if path:
         test = os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].removesuffix(" (call)")
@@ -33,14 +33,14 @@ def measured(what, value, within):
 
 
 def on_gpu(value):
-    """A copy of a tensor or module on the GPU; a tensor that wants a gradient still does."""
+    """Copies a tensor or module to the GPU, and keeps requires_grad."""
     if isinstance(value, torch.nn.Module):
         return copy.deepcopy(value).cuda()
     return value.detach().cuda().requires_grad_(value.requires_grad)
 
 
 def same_on_both(module, *inputs, within=SINGLE):
-    """Results, gradients of inputs and gradients of parameters are those of the CPU."""
+    """Checks that results and gradients of inputs and parameters match the CPU."""
     gpu_module, gpu_inputs = on_gpu(module), [on_gpu(value) for value in inputs]
     expected, found = first(module(*inputs)), first(gpu_module(*gpu_inputs))
     assert found.is_cuda
@@ -58,5 +58,5 @@ def same_on_both(module, *inputs, within=SINGLE):
 
 
 def first(result):
-    """Recurrent layers and attention give tuples."""
+    """Recurrent layers and attention return tuples."""
     return result[0] if isinstance(result, tuple) else result

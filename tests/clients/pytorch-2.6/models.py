@@ -1,4 +1,4 @@
-"""The networks that are trained."""
+"""Trained networks."""
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ class LeNet(nn.Module):
         self.linear2 = nn.Linear(500, 10)
 
     def layers(self, images):
-        """The result of each layer by its name."""
+        """Returns the result of each layer by name."""
         results = {}
         results["conv1"] = self.conv1(images)
         results["pool1"] = functional.max_pool2d(results["conv1"], 2)
@@ -31,7 +31,7 @@ class LeNet(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Two encoder layers over 32 words, which say what word comes next."""
+    """Two encoder layers over 32 words, which predict the next word."""
 
     def __init__(self, words=32, width=32):
         super().__init__()
@@ -46,7 +46,7 @@ class Transformer(nn.Module):
 
 
 def losses(model, make_optimizer, inputs, targets, steps):
-    """Trains on one batch; the loss before each step."""
+    """Trains on one batch. Returns the loss before each step."""
     optimizer, curve = make_optimizer(model.parameters()), []
     for _ in range(steps):
         optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""torch.cuda.amp: half precision where it is asked for, and gradients that are scaled."""
+"""torch.cuda.amp: autocast to half precision, and scaled gradients."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from models import LeNet
 
 
 @pytest.mark.parametrize("kind, within", [(torch.float16, 5e-3), (torch.bfloat16, 4e-2)])
-def test_a_linear_layer_under_autocast_is_in_the_short_type_and_near_the_long_one(kind, within):
+def test_autocast_linear_layers_use_the_short_type(kind, within):
     layer, batch = nn.Linear(64, 32), torch.randn(16, 64)
     with torch.autocast("cuda", dtype=kind):
         found = on_gpu(layer)(batch.cuda())
@@ -18,7 +18,7 @@ def test_a_linear_layer_under_autocast_is_in_the_short_type_and_near_the_long_on
 
 
 @pytest.mark.parametrize("kind, within", [(torch.float16, 1e-2), (torch.bfloat16, 8e-2)])
-def test_lenet_under_autocast_is_near_lenet_in_single_precision(kind, within):
+def test_lenet_under_autocast_approximates_single_precision(kind, within):
     model, images = LeNet(), torch.randn(2, 1, 28, 28)
     with torch.autocast("cuda", dtype=kind):
         found = on_gpu(model)(images.cuda())
@@ -30,7 +30,7 @@ def test_reductions_under_autocast_stay_in_single_precision():
         assert torch.randn(4, 10, device="cuda").half().softmax(-1).dtype == torch.float32
 
 
-def test_five_steps_with_scaled_gradients_lead_near_the_weights_of_the_cpu():
+def test_scaled_gradients_approximate_the_weights_of_the_cpu():
     model, batch = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4)), torch.randn(16, 32)
     gpu_model = on_gpu(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -50,7 +50,7 @@ def test_five_steps_with_scaled_gradients_lead_near_the_weights_of_the_cpu():
         assert_near(gpu, cpu, within=5e-3, name=name)
 
 
-def test_a_step_with_infinite_gradients_is_left_out_and_the_scale_halved():
+def test_infinite_gradients_skip_the_step_and_halve_the_scale():
     weight = torch.ones(4, device="cuda", requires_grad=True)
     optimizer, scaler = torch.optim.SGD([weight], lr=0.1), torch.amp.GradScaler("cuda", init_scale=1024.0)
     scaler.scale(weight.sum() * float("inf")).backward()

@@ -1,4 +1,4 @@
-"""DataLoader with processes that read, and models that are shared with processes."""
+"""DataLoader with worker processes, and models shared between processes."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ class Squares(Dataset):
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_workers_give_the_data_in_order_to_a_process_that_uses_the_gpu(start):
+def test_data_loader_workers_return_data_in_order(start):
     torch.ones(1, device="cuda")
     loader = DataLoader(Squares(), batch_size=8, num_workers=2, multiprocessing_context=start, pin_memory=True)
     squares = []
@@ -32,7 +32,7 @@ def on_the_gpu(results, number):
     results.put((torch.ones(10, device="cuda") * number).sum().item())
 
 
-def test_a_process_that_was_spawned_uses_the_gpu_by_itself():
+def test_spawned_processes_use_the_gpu():
     torch.ones(1, device="cuda")
     context = torch.multiprocessing.get_context("spawn")
     results = context.SimpleQueue()
@@ -43,7 +43,7 @@ def test_a_process_that_was_spawned_uses_the_gpu_by_itself():
     assert results.get() == 30
 
 
-def test_a_process_that_was_forked_is_told_to_spawn_instead():
+def test_forked_processes_are_told_to_spawn():
     torch.ones(1, device="cuda")
     context = torch.multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)

@@ -1,4 +1,4 @@
-"""What torch.cuda tells and does: memory, streams, events, graphs, pinned memory."""
+"""torch.cuda: memory, streams, events, graphs, pinned memory."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ def test_memory_statistics_count_what_is_allocated():
     assert "Allocated memory" in torch.cuda.memory_summary()
 
 
-def test_emptying_the_cache_gives_the_memory_back_to_the_device():
+def test_emptying_the_cache_releases_device_memory():
     block = torch.empty(64 * MEGABYTE, dtype=torch.uint8, device="cuda")
     free, _ = torch.cuda.mem_get_info()
     del block
@@ -56,7 +56,7 @@ def test_a_stream_that_waits_for_another_sees_its_work():
     assert doubled.unique().tolist() == [20.0]
 
 
-def test_an_event_has_happened_once_it_was_waited_for_and_tells_the_time():
+def test_events_are_complete_after_a_wait_and_have_times():
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
     torch.ones(100_000, device="cuda").exp().sum()
@@ -76,7 +76,7 @@ def test_pinned_memory_is_copied_without_waiting():
     assert torch.equal(back, torch.arange(10_000))
 
 
-def test_a_graph_computes_anew_from_what_is_in_its_inputs():
+def test_graphs_recompute_from_their_inputs():
     numbers = torch.zeros(1000, device="cuda")
     graph = torch.cuda.CUDAGraph()
     warm_up(lambda: (numbers * 3 + 1).sum())
@@ -88,7 +88,7 @@ def test_a_graph_computes_anew_from_what_is_in_its_inputs():
         assert total.item() == 1000 * (3 * value + 1)
 
 
-def test_a_training_step_in_a_graph_learns_as_one_without():
+def test_training_steps_in_graphs_equal_eager_steps():
     images, classes = torch.randn(4, 1, 28, 28, device="cuda"), torch.randint(0, 10, (4,), device="cuda")
     eager, captured = LeNet().cuda(), LeNet().cuda()
     captured.load_state_dict(eager.state_dict())
@@ -112,7 +112,7 @@ def test_a_training_step_in_a_graph_learns_as_one_without():
 
 
 def warm_up(work):
-    """Work on a side stream, as torch wants it before a capture."""
+    """Runs work on a side stream, which torch requires before a capture."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -121,7 +121,7 @@ def warm_up(work):
 
 
 def test_an_index_outside_of_a_table_is_an_error(tmp_path):
-    """The assertion fails on the device, which is lost to its process; so it is a process of its own."""
+    """A separate process, because the failed device assertion makes the device unusable."""
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""Each layer gives the results and the gradients of the CPU."""
+"""Results and gradients of each layer match the CPU."""
 
 import pytest
 import torch
@@ -101,7 +101,7 @@ def test_scaled_dot_product_attention_is_the_same_on_both(causal):
         assert_near(a.grad, b.grad, name=f"gradient of {name}")
 
 
-def test_dropout_leaves_out_as_many_as_it_should_and_scales_the_rest():
+def test_dropout_drops_its_share_and_scales_the_rest():
     kept = nn.Dropout(0.25)(torch.ones(20_000, device="cuda"))
     assert set(kept.unique().tolist()) == {0.0, torch.tensor(4 / 3).item()}
     assert abs((kept == 0).float().mean().item() - 0.25) < 0.02

@@ -1,4 +1,4 @@
-"""LeNet: every layer, gradient and step is that of the CPU."""
+"""LeNet: every layer, gradient and step matches the CPU."""
 
 import pytest
 import torch

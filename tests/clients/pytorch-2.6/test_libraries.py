@@ -1,4 +1,4 @@
-"""What PyTorch leaves to other libraries: cuSOLVER, cuSPARSE, and NVRTC for kernels that it compiles when they are needed."""
+"""Features of other libraries: cuSOLVER, cuSPARSE, and NVRTC for kernels compiled on demand."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from comparing import assert_near
 
 @pytest.fixture
 def matrix():
-    """A positive definite one."""
+    """Returns a positive definite matrix."""
     numbers = torch.randn(16, 16)
     return numbers @ numbers.T + 16 * torch.eye(16)
 
@@ -29,19 +29,19 @@ def test_a_sparse_matrix_is_multiplied_as_the_full_one(matrix):
     assert_near(thin.cuda().to_sparse_csr() @ right.cuda(), thin @ right)
 
 
-def test_a_kernel_that_is_compiled_when_it_is_needed_gives_the_numbers_of_the_cpu():
+def test_jit_compiled_kernels_match_the_cpu():
     numbers, six = torch.arange(1, 20), torch.full((19,), 6)
     assert torch.equal(torch.gcd(numbers.cuda(), six.cuda()).cpu(), torch.gcd(numbers, six))
 
 
-def test_a_kernel_of_the_users_own_is_compiled_and_run():
+def test_user_kernels_are_compiled_and_run():
     from torch.cuda.jiterator import _create_jit_fn
 
     function = _create_jit_fn("template <typename T> T product_and_one(T a, T b) { return a * b + T(1); }")
     assert function(torch.full((4,), 2.0).cuda(), torch.full((4,), 3.0).cuda()).tolist() == [7.0] * 4
 
 
-def test_a_library_that_is_not_there_is_an_error_that_can_be_caught():
+def test_missing_libraries_raise_exceptions():
     with pytest.raises(RuntimeError, match="cuFFT"):
         torch.fft.fft(torch.ones(8, device="cuda"))
     with pytest.raises(RuntimeError, match="cuDNN"), torch.backends.cudnn.flags(enabled=True):

@@ -1,4 +1,4 @@
-"""Functions of tensors, with their gradients where they have them."""
+"""Functions of tensors, with gradients if differentiable."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def whole(limit, *shape):
     return torch.randint(0, limit, shape)
 
 
-# A function, and its arguments.
+# Functions with their arguments.
 OPERATIONS = {
     "addmm": (torch.addmm, lambda: (normal(30), normal(20, 40), normal(40, 30))),
     "baddbmm": (torch.baddbmm, lambda: (normal(3, 5, 7), normal(3, 5, 6), normal(3, 6, 7))),
@@ -96,7 +96,7 @@ SHORT_OPERATIONS = {
 
 @pytest.mark.parametrize("kind", SHORT)
 @pytest.mark.parametrize("name", SHORT_OPERATIONS)
-def test_an_operation_in_a_short_type_is_near_that_in_single_precision(name, kind):
+def test_short_types_approximate_single_precision(name, kind):
     function, shapes = SHORT_OPERATIONS[name]
     numbers = [torch.randn(shape).to(kind) for shape in shapes]
     expected = [value.float().requires_grad_() for value in numbers]
@@ -105,7 +105,7 @@ def test_an_operation_in_a_short_type_is_near_that_in_single_precision(name, kin
 
 
 def check(function, arguments, within, gpu_arguments=None):
-    """Results, and gradients of what wants them."""
+    """Returns results and gradients."""
     gpu_arguments = gpu_arguments or [on_gpu(value) for value in arguments]
     expected, found = first(function(*arguments)), first(function(*gpu_arguments))
     assert_near(found, expected, within)

@@ -1,4 +1,4 @@
-"""A training run that is saved in its midst goes on from there, though its optimizer's kernels get lists that are not all filled in."""
+"""A saved training run can be resumed, although its optimizer's kernels get partially filled lists."""
 
 import os
 import subprocess

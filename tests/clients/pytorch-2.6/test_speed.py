@@ -1,4 +1,4 @@
-"""How long things take; bounds are what a user is told to expect of two cores."""
+"""Run times. The bounds are those documented for two cores."""
 
 import os
 import subprocess
@@ -13,17 +13,17 @@ from models import LeNet, Transformer, losses
 
 
 def seconds(script):
-    """Of a process of its own, from its start."""
+    """Returns the run time of a new process."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", script], check=True, cwd=os.path.dirname(__file__))
     return time.perf_counter() - start
 
 
-def test_a_tensor_of_zeros_is_there_in_fifteen_seconds_with_the_start_of_python():
+def test_python_creates_a_tensor_within_fifteen_seconds():
     measured("seconds", seconds("import torch; torch.zeros(4, device='cuda').tolist()"), within=15)
 
 
-def test_lenet_has_classified_three_images_in_ten_seconds_with_the_start_of_python():
+def test_python_classifies_three_images_within_ten_seconds():
     script = "import torch, models; models.LeNet().cuda()(torch.randn(3, 1, 28, 28).cuda()).tolist()"
     measured("seconds", seconds(script), within=10)
 
@@ -50,7 +50,7 @@ def test_ten_steps_of_a_transformer_take_less_than_a_minute(sgd):
 
 
 def test_python_with_pytorch_takes_less_than_a_gigabyte():
-    # The peak of this process alone: what getrusage tells begins with the parent's.
+    # Peak of this process only: getrusage's value starts from the parent's.
     script = (
         "import re, torch; torch.zeros(4, device='cuda').tolist();"
         "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])"

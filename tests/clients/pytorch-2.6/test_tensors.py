@@ -1,4 +1,4 @@
-"""Tensors come and go, and arithmetic on them is that of the CPU."""
+"""Copies of tensors, and arithmetic that matches the CPU."""
 
 import pytest
 import torch

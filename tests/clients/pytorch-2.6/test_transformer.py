@@ -6,7 +6,7 @@ from comparing import assert_near, on_gpu
 from models import Transformer, losses
 
 
-def test_ten_steps_of_a_transformer_of_two_layers_have_the_losses_of_the_cpu():
+def test_transformer_losses_of_ten_steps_match_the_cpu():
     model, words = Transformer(), torch.randint(0, 32, (4, 17))
     gpu_model, inputs, targets = on_gpu(model), words[:, :-1], words[:, 1:]
 
@@ -19,7 +19,7 @@ def test_ten_steps_of_a_transformer_of_two_layers_have_the_losses_of_the_cpu():
     assert expected[-1] < expected[0]
 
 
-def test_a_transformer_in_evaluation_gives_the_scores_of_the_cpu():
+def test_transformer_scores_match_the_cpu():
     model, words = Transformer().eval(), torch.randint(0, 32, (4, 16))
     with torch.no_grad():
         assert_near(on_gpu(model)(words.cuda()), model(words))

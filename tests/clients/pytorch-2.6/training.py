@@ -1,4 +1,4 @@
-"""Five training steps of a network of two layers: what a run prints that is saved and resumed."""
+"""Five training steps of a two-layer network, as a program to save and resume."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""PyTorch on the simulator beside PyTorch on the processor.
+"""PyTorch on the simulator compared with PyTorch on the processor.
 
 Each number that a test claims goes through `measured`, which compares it with its bound and, if MEASURED names a file, adds
 a line to it: the test, what was measured, the value, the bound.

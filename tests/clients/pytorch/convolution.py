@@ -1,17 +1,17 @@
-"""Convolutions to try: their shapes, what they give in doubles, and how far a result may be from that."""
+"""Test convolutions: shapes, results in double precision, and error bounds."""
 
 from dataclasses import dataclass
 from math import ceil, log2, sqrt
 
 import numpy as np
 
-# Half the distance from 1 to the next number: the largest relative error of a rounding.
+# Largest relative error of a rounding: half the distance from 1 to the next number.
 UNIT = {"half": 2.0**-11, "float": 2.0**-24, "double": 2.0**-53}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A convolution of `images` images; `alpha` times it is added to `beta` times what was there."""
+    """Convolution of `images` images; the result is `alpha` times the convolution plus `beta` times the previous value."""
 
     name: str
     images: int
@@ -72,7 +72,7 @@ DIRECT = {
 }
 
 
-# These add parts of a sum to the result in memory, so that each part is rounded to the type of the data.
+# These algorithms add partial sums to the result in memory, which rounds each to the data type.
 ADDED_IN_PLACE = {
     ("backward_data", "algo_0"),
     ("backward_data", "algo_1"),
@@ -82,12 +82,12 @@ ADDED_IN_PLACE = {
 
 
 def operands_and_result(direction, x, w, y):
-    """What the convolution takes, in cuDNN's order, and what it gives."""
+    """Returns the operands of the convolution in cuDNN's order, and the result."""
     return {"forward": ((x, w), y), "backward_data": ((w, y), x), "backward_filter": ((x, y), w)}[direction]
 
 
 def direct(direction, shape, first, second):
-    """The convolution in doubles, from its definition."""
+    """Computes the convolution in doubles by its definition."""
     x_shape, w_shape, (_, _, height, width) = shape.image, shape.filter, shape.output
     pad_y, pad_x = shape.padding
     padded = np.zeros((x_shape[0], x_shape[1], x_shape[2] + 2 * pad_y, x_shape[3] + 2 * pad_x))
@@ -129,7 +129,7 @@ def direct(direction, shape, first, second):
 
 
 def terms(direction, shape):
-    """How many images or channels, and how many products in all, are added up for one number of the result."""
+    """Returns the number of images or channels and the total number of products in one sum of the result."""
     if direction == "backward_filter":
         return shape.images, shape.images * shape.output[2] * shape.output[3]
     channels = (shape.channels if direction == "forward" else shape.outputs) // shape.groups
@@ -137,7 +137,7 @@ def terms(direction, shape):
 
 
 def growth(count):
-    """Errors of a sum of `count` products in any order, in units of rounding of the sum of their absolute values.
+    """Error bound of a sum of `count` products in any order, in units of rounding of the sum of absolute values.
 
     `count` at the worst (Higham, Accuracy and Stability of Numerical Algorithms, 3.1); beyond six times its square root
     it is not seen (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, theorem 2.4).
@@ -146,7 +146,7 @@ def growth(count):
 
 
 def norms(direction, shape, first, second):
-    """The largest sum, over what is added up, of the products of the 2-norms of both operands' planes."""
+    """Returns the largest sum of products of the 2-norms of both operands' planes."""
     norm = [np.sqrt((part.astype(np.float64) ** 2).sum(axis=(2, 3))) for part in (first, second)]
     if direction == "backward_filter":
         return (norm[1].T @ norm[0]).max()
@@ -175,7 +175,7 @@ def amplification(outputs, window):
         for point in points
     ]
     of_image = [np.poly([other for other in points if other != point]) for point in points]
-    # The point at infinity: the last numbers of each.
+    # The point at infinity: the last rows.
     into_result = np.hstack([into_result, np.eye(outputs)[:, -1:]])
     of_window.append(np.eye(window)[-1])
     of_image.append(np.poly(points))
@@ -184,7 +184,7 @@ def amplification(outputs, window):
 
 
 def allowed(direction, algorithm, shape, types, first, second):
-    """How far each number of the convolution may be from the true one, before the result is scaled and rounded."""
+    """Returns the error bound of each number of the convolution, before scaling and rounding."""
     unit = UNIT[types[1]]
     channels, products = terms(direction, shape)
     if algorithm in DIRECT:

@@ -1,4 +1,4 @@
-"""cuDNN's convolutions through ctypes: as much of its API as running one algorithm on one convolution takes."""
+"""cuDNN's convolutions through ctypes: the part of the API for running one algorithm on one convolution."""
 
 import ctypes
 from ctypes import byref, c_float, c_double, c_int, c_size_t, c_uint64, c_void_p
@@ -36,7 +36,7 @@ ALGORITHMS = {
 
 
 class Fault(Exception):
-    """The device has failed: nothing more can be done in this process."""
+    """The device has failed and is unusable in this process."""
 
 
 def check(status):
@@ -45,7 +45,7 @@ def check(status):
 
 
 class Memory:
-    """Device memory, given back when it is no longer used."""
+    """Device memory with automatic release."""
 
     def __init__(self, driver, size):
         self.driver, self.size, self.address = driver, size, c_uint64()
@@ -74,7 +74,7 @@ class Memory:
 
 
 class Cudnn:
-    """The library, a handle and the driver."""
+    """Library, handle and driver."""
 
     def __init__(self, library):
         self.library = ctypes.CDLL(library)

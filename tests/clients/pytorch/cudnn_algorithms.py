@@ -28,16 +28,16 @@ import cudnn
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "cudnn-algorithms.tsv"
-# Compute capability that cuDNN is told: the device.
+# Reported compute capability, with its device.
 DEVICES = {capability: HERE / f"capability-{capability}.toml" for capability in ("3.0", "7.0", "8.0")}
 # Types of the data and of the computation.
 TYPES = [("float", "float"), ("double", "double"), ("half", "float"), ("half", "half")]
-# Seconds after which a worker hangs.
+# Seconds after which a worker counts as hanging.
 TIME_LIMIT = 3600
 
 RIGHT, UNSUPPORTED, NOTHING, MACHINE_CODE, WRONG = "right", "unsupported", "nothing", "machine code", "wrong"
 OUTCOMES = [RIGHT, UNSUPPORTED, NOTHING, MACHINE_CODE, WRONG]
-# How cuDNN says that it does not do something, for a shape or on a device.
+# cuDNN's status codes for unsupported shapes and devices.
 REFUSALS = (cudnn.NOT_SUPPORTED, cudnn.ARCH_MISMATCH)
 
 NOTES = """\
@@ -55,7 +55,7 @@ NOTES = """\
 
 @dataclass(frozen=True)
 class Case:
-    """What a line of the list is about."""
+    """Key of a line of the list."""
 
     capability: str
     direction: str
@@ -76,7 +76,7 @@ def cases():
 
 
 def plain_name(kernel):
-    """The name of a kernel without its parameters: `cudnn::winograd::winograd3x3Kernel` of a mangled one."""
+    """Returns the name of a kernel without its parameters: `cudnn::winograd::winograd3x3Kernel` of a mangled one."""
     match = re.match(r"_ZN?(?=\d)", kernel)
     if not match:
         return kernel
@@ -91,13 +91,13 @@ def plain_name(kernel):
 
 
 class Log:
-    """What Voltsim's log says since the last look."""
+    """Reader of new lines in Voltsim's log."""
 
     def __init__(self):
         self.file = open(os.environ["VOLTSIM_LOG"], encoding="utf-8", errors="replace")
 
     def kernels(self):
-        """Kernels that were launched, and kernels that were refused."""
+        """Returns the kernels that were launched and those that were refused."""
         ran, refused = set(), set()
         for line in self.file:
             if launched := re.search(r"\] kernel (\S+): grid", line):
@@ -108,7 +108,7 @@ class Log:
 
 
 def data(seed, shape, types, of_integers):
-    """An array that the type can hold: integers that are exact in every sum, or numbers between -1 and 1."""
+    """Returns an array of integers with exact sums, or of numbers between -1 and 1."""
     generator = np.random.RandomState(seed)
     if of_integers:
         return generator.randint(-2, 3, shape).astype(cudnn.NUMPY_TYPES[types[0]])
@@ -116,7 +116,7 @@ def data(seed, shape, types, of_integers):
 
 
 def attempt(library, log, case, shape, of_integers):
-    """Runs one convolution and judges it: the outcome, what was seen, kernels, and the error over the one allowed."""
+    """Runs one convolution. Returns the outcome, the observations, the kernels, and the error relative to the bound."""
     types = (case.data_type, case.compute_type)
     arrays = [data(seed, extent, types, of_integers) for seed, extent in
               enumerate((shape.image, shape.filter, shape.output))]
@@ -143,7 +143,7 @@ def attempt(library, log, case, shape, of_integers):
     if of_integers and case.algorithm in convolution.DIRECT:
         bound = np.zeros(1)
     else:
-        # The result is rounded to its type; what is below its smallest normal number, to 2**-25.
+        # The result is rounded to its type; below the smallest normal number, to 2**-25.
         bound = bound + convolution.UNIT[types[0]] * np.abs(expected) + (2.0**-25 if types[0] == "half" else 0)
     error = np.abs(result.astype(np.float64) - expected)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -158,13 +158,13 @@ def attempt(library, log, case, shape, of_integers):
 
 
 def work(library, tasks):
-    """Inside of `voltsim run`: does the tasks, a line of JSON each."""
+    """Inside of `voltsim run`: executes the tasks, one JSON line each."""
     library, log = cudnn.Cudnn(library), Log()
     by_name = {shape.name: shape for shape in convolution.SHAPES}
     for case, shape in tasks:
         case, shape = Case(*case), by_name[shape]
         try:
-            # Sums of integers are exact, and so are all algorithms that form no other numbers.
+            # Sums of integers are exact, and so are algorithms that use only integers.
             kinds = [False, True] if case.algorithm in convolution.DIRECT else [False]
             results = [attempt(library, log, case, shape, kind) for kind in kinds]
             result = max(results, key=lambda found: OUTCOMES.index(found["outcome"]))
@@ -175,13 +175,13 @@ def work(library, tasks):
             result = {"outcome": WRONG, "seen": str(fault), "ran": sorted(ran), "refused": sorted(refused),
                       "seconds": 0.0, "error": 0.0}
             print(json.dumps(result), flush=True)
-            # The fault is sticky. The process that started this one goes on with the next task.
+            # The fault is sticky. The parent process continues with the next task.
             os._exit(1)
         print(json.dumps(result), flush=True)
 
 
 def run(voltsim, library, capability, tasks):
-    """The result of each task, in their order, from as many processes as it takes."""
+    """Returns the results of the tasks in order, restarting processes as needed."""
     results = []
     while len(results) < len(tasks):
         left = tasks[len(results) :]
@@ -207,7 +207,7 @@ COLUMNS = ["capability", "direction", "algorithm", "data", "compute", "math", *O
 
 
 def line(case, results):
-    """The line of the list for a case, given the result for each shape."""
+    """Formats the line of a case from the result for each shape."""
     of = {outcome: [shape for shape, result in results.items() if result["outcome"] == outcome] for outcome in OUTCOMES}
     names = {key: sorted({name for result in results.values() for name in result[key]}) for key in ("ran", "refused")}
     shapes = [" ".join(of[outcome]) if len(of[outcome]) < len(results) else "all" for outcome in OUTCOMES]
@@ -216,7 +216,7 @@ def line(case, results):
 
 
 def read_list():
-    """The lines of the list, by case."""
+    """Returns the lines of the list by case."""
     lines = [text.split("\t") for text in LIST.read_text(encoding="utf-8").splitlines() if text[:1] != "#"]
     return {Case(*fields[:6]): fields for fields in lines[1:]}
 
@@ -233,7 +233,7 @@ def survey(voltsim, library, wanted):
 
 
 def times(details):
-    """Prints, for each algorithm, the shape that takes longest and the largest error over the one allowed."""
+    """Prints for each algorithm the slowest shape and the largest error relative to the bound."""
     longest = {}
     for name, results in details.items():
         for shape, result in results.items():

@@ -1,4 +1,4 @@
-"""LeNet, scikit-learn's handwritten digits in MNIST's size, and how far two tensors are apart."""
+"""LeNet, scikit-learn's handwritten digits in MNIST's size, and the distance of two tensors."""
 
 import torch
 import torch.nn as nn
@@ -20,7 +20,7 @@ class LeNet(nn.Module):
         self.dropout = nn.Dropout(0.3) if normalized else None
 
     def layers(self, images):
-        """What each layer gives, by its name."""
+        """Returns the output of each layer by name."""
         outputs = {}
 
         def keep(name, output):
@@ -58,12 +58,12 @@ def digits():
 
 
 def network(device="cpu", **options):
-    """The same network on every device."""
+    """Returns equal networks on all devices."""
     torch.manual_seed(1)
     return LeNet(**options).to(device)
 
 
 def distance(actual, expected):
-    """Greatest difference, relative to the greatest value."""
+    """Returns the greatest difference, relative to the greatest value."""
     actual, expected = actual.detach().cpu().double(), expected.detach().cpu().double()
     return ((actual - expected).abs().max() / expected.abs().max()).item()

@@ -1,4 +1,4 @@
-"""cuDNN's convolution algorithms do what the list says. VOLTSIM is the command and CUDNN the library."""
+"""cuDNN's convolution algorithms match the list. VOLTSIM is the command and CUDNN the library."""
 
 import os
 
@@ -17,7 +17,7 @@ def test_each_case_is_listed_once():
     assert list(LISTED) == list(cases())
 
 
-def test_on_the_device_that_cudnn_is_told_nothing_is_wrong_or_left_undone():
+def test_all_algorithms_work_on_the_reported_device():
     columns = [cudnn_algorithms.COLUMNS.index(name) for name in ("nothing", "machine code", "wrong")]
     for case, fields in LISTED.items():
         if case.capability == "3.0":

@@ -1,4 +1,4 @@
-"""What PyTorch tells of the device, its memory, streams and events."""
+"""PyTorch's information about the device, memory, streams and events."""
 
 import torch
 
@@ -18,7 +18,7 @@ def test_memory_statistics_follow_what_is_allocated():
     torch.cuda.empty_cache()
 
 
-def test_more_memory_than_the_device_has_is_an_exception_that_says_so():
+def test_out_of_memory_is_an_exception():
     try:
         torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
         raise AssertionError("a terabyte was allocated")
@@ -62,7 +62,7 @@ def test_random_numbers_have_the_moments_of_their_distributions(measured):
 
 
 def test_an_index_out_of_range_is_an_exception():
-    """PyTorch's kernel asserts; the device is of no use afterwards, so another process does it."""
+    """Runs in another process, because the kernel's assertion makes the device unusable."""
     import subprocess
     import sys
 

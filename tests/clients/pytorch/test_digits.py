@@ -1,4 +1,4 @@
-"""A real training run: handwritten digits that the network has not seen are told apart."""
+"""A real training run: the network recognises unseen handwritten digits."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 
 
 @pytest.mark.timeout(1800)
-def test_a_network_that_has_learnt_on_the_simulator_knows_ninety_percent_of_unseen_digits(measured):
+def test_a_trained_network_recognises_unseen_digits(measured):
     images, labels = digits()
     seen, unseen = (torch.tensor(part) for part in train_test_split(range(len(labels)), test_size=0.2, random_state=0))
     net = network("cuda", normalized=True)

@@ -1,4 +1,4 @@
-"""LeNet in half precision, beside single precision on the processor with the same rounded weights and images."""
+"""LeNet in half precision, compared with single precision on the processor with the same rounded weights and images."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def one_pass(device, pool):
     if device == "cuda":
         net, images = net.to(device).half(), images.to(device).half()
     outputs = net.layers(images)
-    # A factor keeps small gradients in half precision's range.
+    # The factor keeps small gradients in half precision's range.
     (F.cross_entropy(outputs["linear2"].float(), labels.to(device)) * 128).backward()
     return net, outputs
 
@@ -44,8 +44,8 @@ def errors():
 
 
 @pytest.mark.parametrize("contraction", ["1", "0"], ids=["fused", "rounded"])
-def test_layers_and_gradients_are_within_the_bounds_of_half_precision(measured, contraction):
-    """Whether products are rounded before they are added to must not matter beyond these bounds."""
+def test_layers_and_gradients_are_within_half_precision_bounds(measured, contraction):
+    """Contraction of products must not exceed these bounds."""
     command = [sys.executable, "-c", "import json, test_half; print(json.dumps(test_half.errors()))"]
     environment = {**os.environ, "VOLTSIM_FMAD": contraction}
     output = subprocess.run(command, env=environment, cwd=Path(__file__).parent, stdout=subprocess.PIPE, check=True)
@@ -56,7 +56,7 @@ def test_layers_and_gradients_are_within_the_bounds_of_half_precision(measured, 
         measured(f"gradient of {name}", error, BACKWARD)
 
 
-def test_half_precision_learns_as_single_precision_does(measured):
+def test_half_precision_training_matches_single_precision(measured):
     images, labels = digits()
     losses = {}
     for device in ("cpu", "cuda"):

@@ -1,4 +1,4 @@
-"""Layers that act differently in training and evaluation."""
+"""Layers that differ between training and evaluation."""
 
 import torch
 import torch.nn as nn
@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from lenet import digits, distance, network
 
 
-def test_dropout_takes_about_its_share_scales_the_rest_and_passes_gradients_where_it_passed_values(measured):
+def test_dropout_drops_its_share_and_masks_gradients_alike(measured):
     torch.manual_seed(3)
     x = torch.rand(200, 500, device="cuda") + 1
     x.requires_grad_()
@@ -19,7 +19,7 @@ def test_dropout_takes_about_its_share_scales_the_rest_and_passes_gradients_wher
     measured("gradients", distance(x.grad, kept.float() / 0.7), 1e-6)
 
 
-def test_dropout_gives_the_same_with_the_same_seed_and_else_another():
+def test_dropout_depends_on_the_seed():
     x = torch.ones(1000, device="cuda")
 
     def dropped(seed):
@@ -31,7 +31,7 @@ def test_dropout_gives_the_same_with_the_same_seed_and_else_another():
 
 
 def normalized(device, images):
-    """A network after a training pass without dropout, what its layers gave, and what they give in evaluation."""
+    """Returns a network after a training pass without dropout, with its layers' outputs in training and evaluation."""
     net = network(device, normalized=True)
     net.dropout.p = 0
     outputs = net.layers(images.to(device))
@@ -41,7 +41,7 @@ def normalized(device, images):
         return net, outputs, net.layers(images.to(device))
 
 
-def test_batch_normalization_trains_and_evaluates_as_on_the_processor(convolutions, measured):
+def test_batch_normalization_matches_the_processor(convolutions, measured):
     images = digits()[0][:64]
     expected, expected_trained, expected_evaluated = normalized("cpu", images)
     actual, trained, evaluated = normalized("cuda", images)
@@ -51,7 +51,7 @@ def test_batch_normalization_trains_and_evaluates_as_on_the_processor(convolutio
     measured("running mean", distance(actual.norm.running_mean, expected.norm.running_mean), 1e-5)
     measured("running variance", distance(actual.norm.running_var, expected.norm.running_var), 1e-5)
     for (name, weights), expected_weights in zip(actual.named_parameters(), expected.parameters()):
-        # Normalising takes what all values have in common away again: gradients of these are rounding alone.
+        # Normalisation removes common offsets, whose gradients are only rounding errors.
         if name not in ("conv1.bias", "conv2.bias"):
             measured(f"gradient of {name}", distance(weights.grad, expected_weights.grad), 2e-5)
 

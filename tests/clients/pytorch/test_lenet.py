@@ -1,4 +1,4 @@
-"""LeNet in single precision: each tensor is that of the processor."""
+"""LeNet in single precision: each tensor matches the processor."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ OPTIMIZERS = {
 
 
 def one_pass(device, images, labels):
-    """The network after a pass forward and backward, what its layers gave, and the loss."""
+    """Returns the network after a forward and backward pass, its layers' outputs, and the loss."""
     net = network(device)
     outputs = net.layers(images.to(device))
     for output in outputs.values():
@@ -36,7 +36,7 @@ def test_each_layer_and_each_gradient_is_that_of_the_processor(convolutions, mea
 
 
 def train(device, optimizer, steps, batch):
-    """The network after some steps, and the losses."""
+    """Returns the network after some steps, and the losses."""
     images, labels = digits()
     net = network(device)
     optimizer = OPTIMIZERS[optimizer](net.parameters())

@@ -1,4 +1,4 @@
-"""A kernel that exists only as machine code becomes an exception that tells what it is and what to do."""
+"""A kernel that exists only as machine code raises an exception with its name and a remedy."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ except RuntimeError as error:
 """
 
 
-def test_the_exception_of_a_product_names_kernel_library_and_remedy():
+def test_exceptions_name_kernel_library_and_remedy():
     command = [VOLTSIM, "run", "--device", DEVICE, "--", sys.executable, "-c", PRODUCT]
     told = subprocess.run(command, stdout=subprocess.PIPE, universal_newlines=True, timeout=300, check=True).stdout
     assert "CUBLAS_STATUS_EXECUTION_FAILED" in told

@@ -1,4 +1,4 @@
-"""Taichi on the device, whatever a program asks for, and without its cache of compiled kernels."""
+"""Forces Taichi to use the device, without its cache of compiled kernels."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What Taichi finds out on the device when it is told to look for mistakes."""
+"""Errors that Taichi detects on the device in debug mode."""
 
 import pytest
 import taichi as ti

@@ -1,4 +1,4 @@
-"""Examples of Taichi's package, with a screen of our own that ends them."""
+"""Examples of Taichi's package, with a substitute window that ends them."""
 
 import importlib
 
@@ -10,7 +10,7 @@ NBODY_FRAMES = 2
 
 
 class Screen:
-    """Stands in place of Taichi's window: keeps what is shown, and is closed after some frames."""
+    """Substitute for Taichi's window: stores the frames, and closes after some."""
 
     ESCAPE = EXIT = SPACE = PRESS = None
     frames = 0
@@ -41,7 +41,7 @@ class Screen:
 
 @pytest.fixture
 def pictures(monkeypatch):
-    """Runs an example for some frames; gives its module and the frames."""
+    """Runs an example for some frames. Returns its module and the frames."""
 
     def run(name, frames):
         monkeypatch.setattr(ti, "GUI", Screen)
@@ -55,7 +55,7 @@ def pictures(monkeypatch):
 
 
 def julia(constant, width, height):
-    """The picture of the fractal example: how soon each point leaves."""
+    """Returns the picture of the fractal example: the escape time of each point."""
     i, j = np.meshgrid(np.arange(width), np.arange(height), indexing="ij")
     z = ((i / height - 1) + 1j * (j / height - 0.5)) * 2
     steps = np.zeros((width, height))
@@ -70,13 +70,13 @@ def test_fractal(pictures):
     example, (first, second) = pictures("simulation.fractal", 2)
     for frame, time in ((first, 0.0), (second, 0.03)):
         expected = julia(complex(-0.8, np.cos(time) * 0.2), 2 * example.n, example.n)
-        # Where a point takes another way for a rounding, its neighbourhood is chaotic.
+        # The neighbourhood of a point is chaotic if a rounding changes its path.
         assert np.mean(np.abs(frame - expected) > 0.03) < 0.01
     assert (first != second).any()
 
 
 def forces(places):
-    """The n-body example's force on each body."""
+    """Returns the n-body example's force on each body."""
     differences = places[:, None] - places
     distances = np.sqrt((differences**2).sum(2) + 1e-5)
     return -(differences / distances[..., None] ** 3).sum(1)

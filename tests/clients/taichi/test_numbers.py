@@ -1,4 +1,4 @@
-"""Taichi's kernels beside numpy: reductions, atomics, structs, matrices, sparse fields, gradients."""
+"""Taichi's kernels compared with numpy: reductions, atomics, structs, matrices, sparse fields, gradients."""
 
 import numpy as np
 import pytest

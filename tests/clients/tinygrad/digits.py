@@ -4,7 +4,7 @@ import random
 
 SIDE = 28
 CLASSES = 10
-# The pixels of a glyph's rows, as bits, the leftmost of five the highest.
+# Pixels of a glyph's rows as bits; the leftmost of five is the highest.
 GLYPHS = [
     [0x0E, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0E],
     [0x04, 0x0C, 0x04, 0x04, 0x04, 0x04, 0x0E],
@@ -22,7 +22,7 @@ SCALE = 3
 
 
 def picture(digit, numbers):
-    """One picture of a digit, row after row, each pixel between -0.6 and 1.2."""
+    """Returns one picture of a digit by rows, with pixels between -0.6 and 1.2."""
     top = numbers.randint(2, SIDE - 7 * SCALE - 2)
     left = numbers.randint(3, SIDE - 5 * SCALE - 3)
     ink = numbers.uniform(0.8, 1.2)
@@ -36,7 +36,7 @@ def picture(digit, numbers):
 
 
 def batch(count, seed):
-    """`count` pictures, as one list of pixels, and their digits; the same for the same seed."""
+    """Returns `count` pictures as one list of pixels, and their digits, which depend only on the seed."""
     numbers = random.Random(seed)
     digits = [numbers.randrange(CLASSES) for _ in range(count)]
     return [pixel for digit in digits for pixel in picture(digit, numbers)], digits

@@ -1,4 +1,4 @@
-"""LeNet, trained on pictures of digits by tinygrad on the device and on the processor, with the same weights to begin with."""
+"""LeNet, trained on pictures of digits by tinygrad on the device and on the processor, from equal weights."""
 
 import array
 import math
@@ -14,14 +14,14 @@ STEPS = 30
 COMPARED = 20
 RATE = 0.05
 MOMENTUM = 0.8
-# Pictures that no step has seen, and the part of them that must be told right.
+# Unseen pictures, and the required fraction of correct answers.
 UNSEEN = 200
 ACCURACY = 0.9
 PROCESSOR = "CPU"
 
 
 class LeNet:
-    """Two convolutions, each with a pool behind it, and two linear layers."""
+    """Two convolutions, each followed by a pool, and two linear layers."""
 
     def __init__(self, device):
         numbers = random.Random(7)
@@ -50,7 +50,7 @@ def tensors(count, seed, device):
 
 
 class Run:
-    """What came of training on a device."""
+    """Result of training on a device."""
 
     def __init__(self, device):
         network = LeNet(device)
@@ -69,7 +69,7 @@ class Run:
         self.network, self.device = network, device
 
     def accuracy(self):
-        """The part of the unseen pictures that are told right."""
+        """Returns the fraction of unseen pictures that are classified correctly."""
         pictures, answers = tensors(UNSEEN, STEPS, self.device)
         return (self.network(pictures).argmax(1) == answers).float().mean().item()
 

@@ -1,4 +1,4 @@
-"""Arrays in device memory, as Triton takes them, by way of the driver API and without PyTorch."""
+"""Arrays in device memory for Triton, via the driver API and without PyTorch."""
 
 import ctypes
 
@@ -15,7 +15,7 @@ def check(code):
 
 
 def use_primary_context():
-    """Makes the primary context of device 0 the thread's own."""
+    """Makes the primary context of device 0 current."""
     check(CUDA.cuInit(0))
     context = ctypes.c_void_p()
     check(CUDA.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
@@ -23,7 +23,7 @@ def use_primary_context():
 
 
 class Array:
-    """A copy of a numpy array on the device."""
+    """Copies a numpy array to the device."""
 
     def __init__(self, values):
         values = np.ascontiguousarray(values)

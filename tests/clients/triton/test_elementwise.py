@@ -1,4 +1,4 @@
-"""Kernels that read each element once: sums of vectors, softmax of rows, layer norm with its gradient's input part."""
+"""Kernels that read each element once: sums of vectors, softmax of rows, layer norm with the gradient of its input."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Kernels of matrix products: with several orders of tiles and types, and attention that keeps its scores on chip."""
+"""Matrix products with several tile orders and types, and fused attention with on-chip scores."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ RNG = np.random.default_rng(11)
 def matmul_kernel(
     a, b, out, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, LEAKY: tl.constexpr
 ):
-    # Tiles in groups of rows, so that neighbours share columns of b.
+    # Tiles are grouped by rows, so that neighbours share columns of b.
     tile = tl.program_id(0)
     rows, columns = tl.cdiv(m, M), tl.cdiv(n, N)
     group = tile // (GROUP * columns)

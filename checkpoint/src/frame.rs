@@ -170,6 +170,7 @@ pub struct Section<'a> {
     pub name: &'a str,
     /// Schema of the contents.
     pub schema: Schema,
+    /// Contents.
     pub contents: &'a [u8],
 }
 

@@ -147,7 +147,7 @@ fn truncated_entry_headers_name_file_and_offset() {
     let bytes = patched(one_ptx(), 8, &40_u64.to_le_bytes());
     let container = Container::parse(&bytes, Origin::file("a.fatbin")).unwrap();
     let error = container.entries().next().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "a.fatbin at offset 0x10: entry header needs 64 bytes and only 40 follow");
+    assert_eq!(error.to_string(), "a.fatbin at offset 0x10: entry header needs 64 bytes, but only 40 follow");
 }
 
 #[test]

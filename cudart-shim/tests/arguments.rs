@@ -1,4 +1,4 @@
-//! Runs that are saved and resumed of a program whose kernels get more by value than they read, some of it uninitialised.
+//! Saved and resumed runs of a program whose kernels receive uninitialised arguments by value.
 
 #![allow(clippy::expect_used, clippy::panic)]
 
@@ -10,10 +10,10 @@ use std::process::Output;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// What lies in the list where nothing was written, in two runs.
+/// Contents of the unwritten part of the list, in two runs.
 const NOISE: [&str; 2] = ["17", "99"];
 
-/// A timing model that writes what it has counted to a file.
+/// A timing model that writes its statistics to a file.
 const MODELLED: [(&str, &str); 3] = [
     ("VOLTSIM_MODE", "detailed"),
     ("VOLTSIM_GPU", "tiny"),
@@ -36,14 +36,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a run prints that succeeds and says nothing on standard error.
+/// Output of a successful run without messages.
 fn printed(arguments: &[&str], settings: &[(&str, &str)]) -> String {
     let output = run(arguments, settings);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
     text(&output.stdout)
 }
 
-/// A run that has been saved with the first noise.
+/// A run saved with the first noise.
 struct Saved {
     folder: TempDir,
     file: String,
@@ -58,7 +58,7 @@ impl Saved {
         saved
     }
 
-    /// What a run says that cannot go on from it.
+    /// Messages of a run that cannot resume.
     fn refusal(&self, arguments: &[&str]) -> String {
         let output = run(arguments, &[("VOLTSIM_RESUME", &self.file)]);
         assert_ne!(output.status.code(), Some(0), "{}", text(&output.stdout));
@@ -71,7 +71,7 @@ fn path(folder: &TempDir, name: &str) -> String {
 }
 
 #[test]
-fn bytes_that_no_launch_has_read_may_be_others() {
+fn unread_bytes_may_differ() {
     for settings in [&[][..], &MODELLED] {
         for point in ["kernel=1", "kernel=2", "kernel=5", "kernel=6"] {
             let saved = Saved::at(point, settings);
@@ -82,7 +82,7 @@ fn bytes_that_no_launch_has_read_may_be_others() {
 }
 
 #[test]
-fn another_byte_that_was_read_stops_the_run_with_the_launch() {
+fn differing_read_byte_stops_the_run_at_the_launch() {
     for settings in [&[][..], &MODELLED] {
         let saved = Saved::at("kernel=5", settings);
         for launch in ["1", "3", "4"] {
@@ -95,14 +95,14 @@ fn another_byte_that_was_read_stops_the_run_with_the_launch() {
 }
 
 #[test]
-fn what_the_launch_at_the_point_will_read_of_its_list_is_the_resumed_runs_own_affair() {
+fn arguments_of_the_launch_at_the_point_may_differ() {
     let saved = Saved::at("kernel=5", &[]);
     let arguments = [NOISE[1], "5"];
     assert_eq!(printed(&arguments, &[("VOLTSIM_RESUME", &saved.file)]), printed(&arguments, &[]));
 }
 
 #[test]
-fn of_a_launch_that_is_saved_in_its_midst_all_bytes_count() {
+fn all_bytes_count_for_a_launch_saved_inside() {
     let saved = Saved::at("kernel=3,cta=1", &[]);
     let said = saved.refusal(&[NOISE[1]]);
     assert!(said.contains("launch 3, kernel scale") && said.contains("--any-arguments"), "{said}");
@@ -111,7 +111,7 @@ fn of_a_launch_that_is_saved_in_its_midst_all_bytes_count() {
 }
 
 #[test]
-fn a_run_resumed_with_other_noise_and_saved_again_is_the_one_that_was_saved_once() {
+fn noise_does_not_change_a_second_checkpoint() {
     let (early, undisturbed) = (Saved::at("kernel=3", &[]), Saved::at("kernel=6", &[]));
     let late = path(&early.folder, "late.vck");
     let wanted = [

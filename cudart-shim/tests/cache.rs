@@ -1,4 +1,5 @@
-//! The folder of decoded functions may be missing, unusable, full, damaged or shared: programs run all the same.
+//! Programs run regardless of the state of the cache directory: missing, unusable, full, damaged or
+//! shared.
 
 #![allow(clippy::expect_used)]
 
@@ -7,20 +8,20 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A program whose kernel is long enough to be kept.
+/// A program whose kernel is large enough to be cached.
 fn program() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/long_kernel.c");
     common::compile(&source).expect("the program compiles")
 }
 
-/// The program with a cache in `folder`, which logs to standard error.
+/// The program with a cache in `folder` and its log on standard error.
 fn command(folder: &Path) -> Command {
     let mut command = common::command(&program());
     command.env("VOLTSIM_CACHE", folder).env("VOLTSIM_LOG", "stderr");
     command
 }
 
-/// Checks that the program worked; gives its log.
+/// Checks that the program succeeded and returns its log.
 fn log_of(output: Output) -> String {
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{}: {log}", output.status);
@@ -33,7 +34,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_kernel_is_kept_and_read_back() {
+fn kernel_is_cached_and_read_back() {
     let folder = tempfile::tempdir().expect("a folder");
     for _ in 0..2 {
         log_of(command(folder.path()).output().expect("the program starts"));
@@ -42,13 +43,13 @@ fn a_kernel_is_kept_and_read_back() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_logged_and_no_more() {
+fn uncreatable_cache_directory_is_only_logged() {
     let log = log_of(command(Path::new("/proc/voltsim")).output().expect("the program starts"));
     assert_eq!(log.matches("caching is disabled in /proc/voltsim").count(), 1, "{log}");
 }
 
 #[test]
-fn a_file_in_the_folders_place_is_logged_and_no_more() {
+fn file_at_the_cache_path_is_only_logged() {
     let folder = tempfile::tempdir().expect("a folder");
     let in_the_way = folder.path().join("file");
     std::fs::write(&in_the_way, "as it was").expect("a file");
@@ -57,9 +58,10 @@ fn a_file_in_the_folders_place_is_logged_and_no_more() {
     assert_eq!(std::fs::read(&in_the_way).expect("the file"), b"as it was");
 }
 
-/// A limit on the length of files is what a full disk is to the program: files can be made and not filled.
+/// To the program, a limit on file length looks like a full disk: files can be created but not
+/// filled.
 #[test]
-fn a_full_folder_is_logged_and_left_without_remains() {
+fn full_disk_is_logged_and_leaves_no_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut limited = Command::new("sh");
     limited.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\""]).arg(program());
@@ -72,7 +74,7 @@ fn a_full_folder_is_logged_and_left_without_remains() {
 }
 
 #[test]
-fn a_damaged_file_is_made_anew() {
+fn damaged_cache_file_is_rewritten() {
     let folder = tempfile::tempdir().expect("a folder");
     log_of(command(folder.path()).output().expect("the program starts"));
     let kept = files(folder.path()).pop().expect("a file");
@@ -87,7 +89,7 @@ fn a_damaged_file_is_made_anew() {
 }
 
 #[test]
-fn processes_that_start_together_share_the_folder() {
+fn concurrent_processes_share_the_cache() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = command(folder.path());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

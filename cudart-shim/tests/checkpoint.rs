@@ -1,4 +1,4 @@
-//! Runs that are saved, and others that go on from there, through the built libraries.
+//! Saving and resuming runs with the built libraries.
 
 #![allow(clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
     command.output().expect("the program starts")
 }
 
-/// What a run prints that succeeds and says nothing on standard error.
+/// Output of a successful run without messages.
 fn printed(settings: &[(&str, &str)]) -> String {
     let output = run(&[], settings);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
@@ -29,12 +29,12 @@ fn printed(settings: &[(&str, &str)]) -> String {
 }
 
 impl Place {
-    /// Runs `steps`, saved before a launch; gives the file and what the run prints.
+    /// Runs `steps` and saves it before a launch. Returns the file and the output.
     fn save(&self, launch: u64, settings: &[(&str, &str)]) -> (String, String) {
         self.save_at(&format!("kernel={launch}"), settings)
     }
 
-    /// The same at any point.
+    /// [`Place::save`] for any point.
     fn save_at(&self, point: &str, settings: &[(&str, &str)]) -> (String, String) {
         let file = self.path(&format!("{point}.vck"));
         let wanted = [("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file.as_str())];
@@ -42,7 +42,7 @@ impl Place {
         (file, printed)
     }
 
-    /// What a run of `steps` says that cannot go on from a checkpoint.
+    /// Messages of a run of `steps` that cannot resume.
     fn refusal(&self, file: &str, arguments: &[&str], settings: &[(&str, &str)]) -> String {
         let output = run(arguments, &[&[("VOLTSIM_RESUME", file)], settings].concat());
         assert_ne!(output.status.code(), Some(0), "{}", text(&output.stdout));
@@ -51,7 +51,7 @@ impl Place {
 }
 
 #[test]
-fn a_run_resumed_at_any_launch_prints_what_an_undisturbed_one_prints() {
+fn run_resumed_at_any_launch_has_equal_output() {
     let place = Place::new();
     let undisturbed = printed(&[]);
     assert_eq!(undisturbed.lines().last().map(|line| line.split(' ').next()), Some(Some("14")));
@@ -66,8 +66,8 @@ fn a_run_resumed_at_any_launch_prints_what_an_undisturbed_one_prints() {
     }
 }
 
-/// Saves a run at points, resumes it from each and saves it again before its last launch: that has to be the checkpoint of the
-/// undisturbed run.
+/// Saves a run at each point, resumes it, and saves it again before its last launch. The result
+/// must equal the checkpoint of the uninterrupted run.
 fn same_at_the_last_launch(points: &[&str], settings: &[(&str, &str)]) {
     let place = Place::new();
     let (undisturbed, _) = place.save(LAUNCHES, settings);
@@ -87,12 +87,12 @@ fn same_at_the_last_launch(points: &[&str], settings: &[(&str, &str)]) {
 }
 
 #[test]
-fn memory_after_a_resumption_is_that_of_the_undisturbed_run_to_the_byte() {
+fn memory_after_resumption_is_identical() {
     same_at_the_last_launch(&["kernel=1", "kernel=5", "kernel=8", "kernel=12"], &[]);
 }
 
 #[test]
-fn two_runs_give_the_same_checkpoint_to_the_byte() {
+fn two_runs_give_identical_checkpoints() {
     let place = Place::new();
     let (file, _) = place.save(9, &[]);
     let first = std::fs::read(&file).expect("a checkpoint");
@@ -101,7 +101,7 @@ fn two_runs_give_the_same_checkpoint_to_the_byte() {
 }
 
 #[test]
-fn what_launches_have_executed_counts_those_before_the_point_too() {
+fn execution_counts_include_launches_before_the_point() {
     let place = Place::new();
     let counts = |settings: &[(&str, &str)]| {
         let file = place.path("summary.json");
@@ -121,7 +121,7 @@ fn what_launches_have_executed_counts_those_before_the_point_too() {
 }
 
 #[test]
-fn a_program_that_launches_with_another_argument_is_stopped_with_the_launch() {
+fn differing_argument_stops_the_run_at_the_launch() {
     let place = Place::new();
     let (file, _) = place.save(8, &[]);
     let said = place.refusal(&file, &["2"], &[]);
@@ -134,7 +134,7 @@ fn a_program_that_launches_with_another_argument_is_stopped_with_the_launch() {
 }
 
 #[test]
-fn other_arguments_before_the_point_can_be_allowed_and_are_told() {
+fn differing_arguments_can_be_allowed_with_a_warning() {
     let place = Place::new();
     let (file, _) = place.save(8, &[]);
     let output = run(&["2"], &[("VOLTSIM_RESUME", &file), ("VOLTSIM_RESUME_ANY_ARGUMENTS", "1")]);
@@ -144,7 +144,7 @@ fn other_arguments_before_the_point_can_be_allowed_and_are_told() {
 }
 
 #[test]
-fn a_program_that_sends_other_bytes_or_allocates_more_is_stopped() {
+fn differing_copy_or_allocation_stops_the_run() {
     let place = Place::new();
     let (file, _) = place.save(8, &[]);
     let said = place.refusal(&file, &["2", "copy"], &[]);
@@ -154,7 +154,7 @@ fn a_program_that_sends_other_bytes_or_allocates_more_is_stopped() {
 }
 
 #[test]
-fn nothing_is_executed_after_a_wait_that_is_another() {
+fn differing_wait_stops_all_execution() {
     let place = Place::new();
     let (file, _) = place.save(9, &[]);
     let said = place.refusal(&file, &["7", "wait"], &[]);
@@ -162,7 +162,7 @@ fn nothing_is_executed_after_a_wait_that_is_another() {
 }
 
 #[test]
-fn an_address_of_the_programs_own_memory_may_be_another() {
+fn host_address_in_arguments_may_differ() {
     let place = Place::new();
     let (file, _) = place.save(8, &[]);
     let output = run(&["2", "elsewhere"], &[("VOLTSIM_RESUME", &file)]);
@@ -171,7 +171,7 @@ fn an_address_of_the_programs_own_memory_may_be_another() {
 }
 
 #[test]
-fn a_launch_before_the_point_that_had_failed_fails_in_the_resumed_run() {
+fn launch_failure_before_the_point_is_repeated() {
     let place = Place::new();
     let (program, file) = (compiled("trap"), place.path("here.vck"));
     let printed = |settings: &[(&str, &str)]| {
@@ -187,7 +187,7 @@ fn a_launch_before_the_point_that_had_failed_fails_in_the_resumed_run() {
 }
 
 #[test]
-fn a_change_after_the_point_is_the_programs_own_affair() {
+fn program_may_differ_after_the_point() {
     let place = Place::new();
     let (file, _) = place.save(7, &[]);
     let output = run(&["8"], &[("VOLTSIM_RESUME", &file)]);
@@ -196,7 +196,7 @@ fn a_change_after_the_point_is_the_programs_own_affair() {
 }
 
 #[test]
-fn a_checkpoint_of_another_program_device_or_setting_is_refused_by_name() {
+fn checkpoint_of_another_program_device_or_setting_is_rejected() {
     let place = Place::new();
     let (file, _) = place.save(3, &[]);
     let said = place.refusal(&file, &[], &[("VOLTSIM_FMAD", "0")]);
@@ -211,7 +211,7 @@ fn a_checkpoint_of_another_program_device_or_setting_is_refused_by_name() {
     assert!(output.status.code() != Some(0) && said.contains("steps") && said.contains("timed"), "{said}");
 }
 
-/// A file with the bytes of another and one more, which changes nothing of what a program or library does.
+/// A copy of a file with an extra byte at the end, which affects no program or library.
 fn lengthened(place: &Place, file: &Path) -> PathBuf {
     let folder = place.folder.path().join("other");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -223,7 +223,7 @@ fn lengthened(place: &Place, file: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_checkpoint_of_another_library_is_refused_by_name_and_resumed_where_any_will_do() {
+fn checkpoint_of_another_library_needs_any_program() {
     let place = Place::new();
     let (program, library) = (compiled("plugin"), common::library("adder").expect("it compiles"));
     let file = place.path("here.vck");
@@ -253,7 +253,7 @@ fn a_checkpoint_of_another_library_is_refused_by_name_and_resumed_where_any_will
 }
 
 #[test]
-fn a_checkpoint_of_another_program_is_resumed_where_any_will_do_as_long_as_it_does_the_same() {
+fn checkpoint_of_another_program_needs_any_program() {
     let place = Place::new();
     let (file, undisturbed) = place.save(3, &[]);
     let other = lengthened(&place, steps());
@@ -275,7 +275,7 @@ fn a_checkpoint_of_another_program_is_resumed_where_any_will_do_as_long_as_it_do
 }
 
 #[test]
-fn a_checkpoint_of_the_definition_before_is_refused_by_file_and_section() {
+fn checkpoint_of_an_older_version_is_rejected() {
     let place = Place::new();
     let file = place.path("old.vck");
     let mut writer = FileWriter::create(Path::new(&file), 1).expect("a file");
@@ -287,7 +287,7 @@ fn a_checkpoint_of_the_definition_before_is_refused_by_file_and_section() {
 }
 
 #[test]
-fn a_checkpoint_of_another_build_is_refused_by_name() {
+fn checkpoint_of_another_build_is_rejected() {
     let place = Place::new();
     let (file, _) = place.save(3, &[]);
     let saved = SavedRun::open(Path::new(&file)).expect("a checkpoint");
@@ -306,7 +306,7 @@ fn a_checkpoint_of_another_build_is_refused_by_name() {
 }
 
 #[test]
-fn a_run_saved_inside_of_a_launch_goes_on_there() {
+fn run_saved_inside_a_launch_resumes_there() {
     let place = Place::new();
     let undisturbed = printed(&[]);
     for point in [
@@ -328,13 +328,13 @@ fn a_run_saved_inside_of_a_launch_goes_on_there() {
 }
 
 #[test]
-fn a_run_resumed_inside_of_a_launch_and_saved_again_is_the_one_that_was_saved_once() {
+fn resuming_inside_a_launch_keeps_later_checkpoints() {
     let points = ["kernel=4,instructions=9", "kernel=6,instructions=7", "kernel=10,instructions=5"];
     same_at_the_last_launch(&points, &[]);
 }
 
 #[test]
-fn each_file_of_a_series_is_resumed_with_the_same_output() {
+fn each_checkpoint_of_a_series_resumes() {
     let place = Place::new();
     let undisturbed = printed(&[]);
     let folder = place.path("series");
@@ -359,7 +359,7 @@ fn each_file_of_a_series_is_resumed_with_the_same_output() {
 }
 
 #[test]
-fn a_point_behind_the_last_cta_is_told_and_the_program_goes_on() {
+fn point_past_the_last_cta_is_reported() {
     let place = Place::new();
     let file = place.path("run.vck");
     let point = [("VOLTSIM_CHECKPOINT", "kernel=2,cta=64"), ("VOLTSIM_CHECKPOINT_FILE", &file)];
@@ -376,7 +376,7 @@ fn modelled(file: &str) -> [(&str, &str); 3] {
 }
 
 #[test]
-fn statistics_of_a_timed_run_that_is_resumed_are_those_of_the_undisturbed_one_to_the_byte() {
+fn resumed_timed_run_has_identical_statistics() {
     let place = Place::new();
     let file = place.path("run.json");
     let statistics = |settings: &[(&str, &str)]| {
@@ -399,7 +399,7 @@ fn cycles(statistics: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_timed_run_saved_inside_of_a_launch_has_the_statistics_of_the_undisturbed_one_to_the_byte() {
+fn timed_run_saved_inside_a_launch_has_identical_statistics() {
     let place = Place::new();
     let file = place.path("run.json");
     let statistics = || std::fs::read_to_string(&file).expect("statistics");
@@ -408,7 +408,7 @@ fn a_timed_run_saved_inside_of_a_launch_has_the_statistics_of_the_undisturbed_on
     let cycles = cycles(&undisturbed.1);
     let mut points: Vec<String> =
         ["kernel=1,cycle=0", "kernel=8,cta=20", "kernel=13,cta=0"].map(String::from).into();
-    // Somewhere in each launch.
+    // Arbitrary cycles in each launch.
     points.extend((1..).zip(&cycles).map(|(launch, cycles)| {
         let cycle = cycles * (launch * 37 % 97) / 97;
         format!("kernel={launch},cycle={}", cycle.min(cycles.saturating_sub(1100)))
@@ -423,14 +423,14 @@ fn a_timed_run_saved_inside_of_a_launch_has_the_statistics_of_the_undisturbed_on
 }
 
 #[test]
-fn memory_and_model_after_a_resumption_inside_of_a_timed_launch_are_those_of_the_undisturbed_run() {
+fn resuming_inside_a_timed_launch_restores_memory_and_model() {
     let place = Place::new();
     let file = place.path("run.json");
     same_at_the_last_launch(&["kernel=2,cycle=1200", "kernel=8,cta=9"], &modelled(&file));
 }
 
 #[test]
-fn a_point_inside_of_a_timed_launch_is_refused_by_another_mode_selection_gpu_or_cold() {
+fn timed_checkpoint_needs_equal_mode_selection_and_gpu() {
     let place = Place::new();
     let statistics = place.path("run.json");
     let settings = modelled(&statistics);
@@ -448,7 +448,7 @@ fn a_point_inside_of_a_timed_launch_is_refused_by_another_mode_selection_gpu_or_
 }
 
 #[test]
-fn a_timed_launch_that_ends_before_the_point_or_is_not_timed_is_told_and_the_program_goes_on() {
+fn unreachable_timed_point_is_reported() {
     let place = Place::new();
     let (statistics, file) = (place.path("run.json"), place.path("run.vck"));
     let undisturbed = printed(&[]);
@@ -468,7 +468,7 @@ fn a_timed_launch_that_ends_before_the_point_or_is_not_timed_is_told_and_the_pro
 }
 
 #[test]
-fn a_point_that_does_not_fit_the_mode_is_told_at_once_with_a_remedy() {
+fn point_of_the_wrong_mode_is_reported_with_a_remedy() {
     let place = Place::new();
     let (statistics, file) = (place.path("run.json"), place.path("run.vck"));
     let cases: [(&str, &[(&str, &str)]); 2] =
@@ -483,7 +483,7 @@ fn a_point_that_does_not_fit_the_mode_is_told_at_once_with_a_remedy() {
 }
 
 #[test]
-fn a_functional_prefix_is_resumed_with_a_timing_model_that_times_what_is_left() {
+fn functional_checkpoint_resumes_with_timing() {
     let place = Place::new();
     let undisturbed = printed(&[]);
     for (point, first, ctas) in [("kernel=7", 7, 64), ("kernel=7,cta=60,ctas=2,instructions=9", 7, 4)] {
@@ -498,14 +498,14 @@ fn a_functional_prefix_is_resumed_with_a_timing_model_that_times_what_is_left() 
         let launches = all["launches"].as_array().expect("launches");
         let numbers: Vec<_> = launches.iter().filter_map(|launch| launch["launch"].as_u64()).collect();
         assert_eq!(numbers, (first..=LAUNCHES).collect::<Vec<_>>());
-        // Each CTA of `add` has eight warps of some twenty instructions.
+        // Each CTA of `add` has eight warps of about twenty instructions.
         let issued = launches[0]["warp_instructions"].as_u64().expect("a number");
         assert!(issued <= ctas * 8 * 24 && issued >= ctas * 8 * 8, "{point}: {issued}");
     }
 }
 
 #[test]
-fn a_checkpoint_of_another_gpu_is_refused_by_the_value_that_differs() {
+fn checkpoint_of_another_gpu_is_rejected_by_key() {
     let place = Place::new();
     let statistics = place.path("run.json");
     let (saved, _) = place.save(3, &modelled(&statistics));
@@ -515,7 +515,7 @@ fn a_checkpoint_of_another_gpu_is_refused_by_the_value_that_differs() {
 }
 
 #[test]
-fn a_point_that_cannot_be_and_a_file_that_cannot_be_written_are_told_at_once() {
+fn invalid_point_and_unwritable_file_are_reported() {
     let place = Place::new();
     let (nowhere, folder) = (place.path("none/run.vck"), place.path("none"));
     for (point, file, named) in
@@ -528,7 +528,7 @@ fn a_point_that_cannot_be_and_a_file_that_cannot_be_written_are_told_at_once() {
 }
 
 #[test]
-fn a_program_can_be_ended_at_the_point() {
+fn program_can_be_ended_at_the_point() {
     let place = Place::new();
     let file = place.path("run.vck");
     let output = run(
@@ -546,7 +546,7 @@ fn a_program_can_be_ended_at_the_point() {
 }
 
 #[test]
-fn every_prefix_and_every_flipped_bit_of_a_checkpoint_is_found() {
+fn truncation_and_bit_flips_are_detected() {
     let place = Place::new();
     let (file, _) = place.save(6, &[]);
     let bytes = std::fs::read(&file).expect("a checkpoint");
@@ -567,14 +567,14 @@ fn every_prefix_and_every_flipped_bit_of_a_checkpoint_is_found() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_not_resumed() {
+fn damaged_checkpoint_is_not_resumed() {
     let place = Place::new();
     for point in ["kernel=6", "kernel=7,cta=0,ctas=64,instructions=30"] {
         let (file, _) = place.save_at(point, &[]);
         let bytes = std::fs::read(&file).expect("a checkpoint");
         let damaged = place.path("damaged.vck");
         for _ in 0..8 {
-            // Other places in each run.
+            // Different positions in each test run.
             let drawn = RandomState::new().build_hasher().finish() as usize;
             let (index, bit) = (drawn / 16 % bytes.len(), drawn % 8);
             let mut flipped = bytes.clone();

@@ -1,4 +1,4 @@
-//! Checksums of memory after launches, through the built libraries.
+//! Checksums of memory after launches, with the built libraries.
 
 #![allow(clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use saved_run::checksums::{Compared, first_difference};
 use std::path::{Path, PathBuf};
 
 impl Place {
-    /// Runs `steps` with arguments and settings, and writes checksums; gives their file, and what the run says on standard error.
+    /// Runs `steps` with checksums. Returns the file and the standard error output.
     fn record(&self, name: &str, arguments: &[&str], settings: &[(&str, &str)]) -> (PathBuf, String) {
         let file = self.path(name);
         let mut command = command(steps());
@@ -21,8 +21,8 @@ impl Place {
     }
 }
 
-/// After how many launches two runs have the same in memory, if they do not differ after any. What the program has registered may lie
-/// elsewhere.
+/// Number of launches after which two equal runs were compared. Addresses of registered memory may
+/// differ.
 fn same(one: &Path, other: &Path) -> u64 {
     let Compared { launches, difference, .. } = first_difference(one, other).expect("comparable");
     assert_eq!(difference, Vec::<String>::new());
@@ -30,7 +30,7 @@ fn same(one: &Path, other: &Path) -> u64 {
 }
 
 #[test]
-fn two_runs_have_the_same_in_memory_whatever_the_number_of_threads_and_in_both_modes() {
+fn memory_does_not_depend_on_threads_or_mode() {
     let place = Place::new();
     let (one, said) = place.record("one", &[], &[("VOLTSIM_THREADS", "1")]);
     assert_eq!(said, "");
@@ -42,7 +42,7 @@ fn two_runs_have_the_same_in_memory_whatever_the_number_of_threads_and_in_both_m
 }
 
 #[test]
-fn a_resumed_run_has_the_memory_of_the_undisturbed_one_after_each_launch_from_the_point_on() {
+fn resumed_run_has_equal_memory_after_each_launch() {
     let place = Place::new();
     let (undisturbed, _) = place.record("undisturbed", &[], &[]);
     let checkpoint = place.path("here.vck");
@@ -60,7 +60,7 @@ fn a_resumed_run_has_the_memory_of_the_undisturbed_one_after_each_launch_from_th
 }
 
 #[test]
-fn the_first_launch_after_which_memory_differs_is_named_with_the_allocation() {
+fn first_difference_names_launch_and_allocation() {
     let place = Place::new();
     let (one, _) = place.record("one", &[], &[]);
     let (other, _) = place.record("other", &["3"], &[]);
@@ -72,7 +72,7 @@ fn the_first_launch_after_which_memory_differs_is_named_with_the_allocation() {
 }
 
 #[test]
-fn an_allocation_that_only_one_run_has_is_named_and_what_lies_elsewhere_for_it_is_told() {
+fn extra_allocation_is_named_with_its_consequences() {
     let place = Place::new();
     let (one, _) = place.record("one", &[], &[]);
     let (other, _) = place.record("other", &["7", "allocate"], &[]);
@@ -82,7 +82,7 @@ fn an_allocation_that_only_one_run_has_is_named_and_what_lies_elsewhere_for_it_i
 }
 
 #[test]
-fn checksums_of_some_launches_are_those_of_all_there() {
+fn partial_checksums_match_full_ones() {
     let place = Place::new();
     let (all, _) = place.record("all", &[], &[]);
     let (some, _) = place.record("some", &[], &[("VOLTSIM_CHECKSUMS_EVERY", "4")]);
@@ -90,7 +90,7 @@ fn checksums_of_some_launches_are_those_of_all_there() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_told_and_the_program_goes_on() {
+fn unwritable_checksum_file_is_reported() {
     let place = Place::new();
     let (file, said) = place.record("none/file", &[], &[]);
     assert!(said.contains("VOLTSIM_CHECKSUMS") && said.contains("none/file"), "{said}");

@@ -1,4 +1,4 @@
-//! `CUDA_VISIBLE_DEVICES`: which devices of three a program sees, and in which order.
+//! `CUDA_VISIBLE_DEVICES`: selection and order of three devices.
 
 #![allow(clippy::expect_used)]
 
@@ -11,8 +11,8 @@ fn program(name: &str) -> PathBuf {
     common::compile(&source).expect("the program compiles")
 }
 
-/// The program's line with three devices: code, count, all, and each device's bus and number in its
-/// UUID.
+/// Output line of the program with three devices: code, count, total, and for each device its bus
+/// and the number in its UUID.
 fn devices(visible: Option<&str>) -> String {
     let mut command = common::command(&program("visible"));
     command
@@ -28,13 +28,13 @@ fn devices(visible: Option<&str>) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// The part of the line that names a device: `0000:01:00.0-7c`.
+/// The parts of the line that identify devices: `0000:01:00.0-7c`.
 fn named(line: &str) -> Vec<&str> {
     line.split_once(':').map_or(Vec::new(), |(_, devices)| devices.split_whitespace().collect())
 }
 
 #[test]
-fn visible_devices_are_chosen_and_ordered() {
+fn visible_devices_are_selected_and_ordered() {
     let all = devices(None);
     let [first, second, third] = named(&all)[..] else { panic!("{all}") };
     assert!(all.starts_with("0 3 of 3:"), "{all}");
@@ -52,7 +52,7 @@ fn visible_devices_are_chosen_and_ordered() {
 }
 
 #[test]
-fn no_visible_device_is_the_error_of_no_device() {
+fn no_visible_device_is_the_no_device_error() {
     for visible in ["", "-1", "3", "0,0", "MIG-1234", "GPU-nothing"] {
         assert_eq!(devices(Some(visible)), "100 0 of 3:", "{visible}");
     }

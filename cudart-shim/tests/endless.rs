@@ -1,4 +1,5 @@
-//! Programs whose work has no end: the watchdog ends it, the end of the program does, and text of kernels flows.
+//! Programs with endless work: termination by the watchdog or by the end of the program, and kernel
+//! output meanwhile.
 
 #![allow(clippy::expect_used)]
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time that a program may take beyond its limit, on a loaded machine.
+/// Tolerance beyond the time limit on a loaded machine.
 const BEYOND: Duration = Duration::from_secs(3);
 
 fn program() -> PathBuf {
@@ -34,7 +35,7 @@ fn timed(arguments: &[&str], settings: &[(&str, &str)]) -> (Output, Duration) {
     (output, started.elapsed())
 }
 
-/// Settings of each way in which launches are executed.
+/// Settings for each execution mode.
 const WAYS: [&[(&str, &str)]; 5] = [
     &[("VOLTSIM_THREADS", "1")],
     &[("VOLTSIM_DETERMINISTIC", "1")],
@@ -97,7 +98,7 @@ fn program_ends_while_a_stream_waits_for_memory() {
 }
 
 #[test]
-fn text_flows_while_the_kernel_runs() {
+fn kernel_output_appears_while_the_kernel_runs() {
     let mut command = command(&["chat", "1000000000000"], &[("VOLTSIM_THREADS", "2")]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     let mut pipe = child.stdout.take().expect("a pipe");
@@ -114,7 +115,7 @@ fn text_flows_while_the_kernel_runs() {
 }
 
 #[test]
-fn text_is_the_same_whatever_the_size_of_the_buffer() {
+fn kernel_output_does_not_depend_on_buffer_size() {
     // 4 CTAs of 64 threads print 40 lines each: 174 KB.
     let out = |settings: &[(&str, &str)]| timed(&["chat", "40"], settings).0.stdout;
     let expected = "text of a kernel\n".repeat(4 * 64 * 40);

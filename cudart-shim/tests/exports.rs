@@ -1,4 +1,5 @@
-//! Each built front exports what its original exports: soname, names, symbol versions. Every function can be called.
+//! Each front library exports the same soname, names and symbol versions as the original. Every
+//! function can be called.
 
 #![allow(clippy::expect_used)]
 
@@ -13,7 +14,7 @@ use std::path::Path;
 
 type Header = FileHeader64<Endianness>;
 
-/// Every defined dynamic symbol as `name@node` or `name`.
+/// All defined dynamic symbols as `name@node` or `name`.
 fn exported(file: &[u8]) -> BTreeSet<String> {
     let header = Header::parse(file).expect("an ELF file");
     let endian = header.endian().expect("a byte order");
@@ -50,7 +51,7 @@ fn soname(file: &[u8]) -> String {
 }
 
 #[test]
-fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
+fn front_exports_match_the_api_table() {
     for library in Library::ALL {
         let path = common::libraries().join(library.soname());
         let file = std::fs::read(&path).expect("the front");
@@ -68,7 +69,7 @@ fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
 }
 
 #[test]
-fn the_core_exports_what_fronts_nvtx_and_the_command_look_for_and_nothing_else() {
+fn core_exports_only_its_interface() {
     let file = std::fs::read(common::libraries().join(library_folder::CORE)).expect("the core");
     assert_eq!(
         exported(&file),
@@ -93,14 +94,15 @@ fn the_core_exports_what_fronts_nvtx_and_the_command_look_for_and_nothing_else()
     );
 }
 
-/// Its caller owes it a place for the structure, which is no argument that could be wrong.
+/// Tells whether a function returns a structure. The caller must provide its memory, which is not
+/// an argument to be checked.
 fn returns_structure(function: &api_table::Function) -> bool {
     api_table::Signature::parse(function.signature)
         .is_some_and(|signature| matches!(signature.result, api_table::Class::Struct(_)))
 }
 
 #[test]
-fn every_function_comes_back_from_a_call_with_nothing_but_zeros() {
+fn every_function_returns_from_a_call_with_zeros() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/zeros.c");
     let program = common::compile(&source).expect("the program compiles");
     for library in Library::ALL {

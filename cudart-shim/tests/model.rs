@@ -1,4 +1,4 @@
-//! The timing model as a program's libraries drive it (`VOLTSIM_MODE=detailed`).
+//! The timing model within a program's libraries (`VOLTSIM_MODE=detailed`).
 
 #![allow(clippy::expect_used)]
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Numbers that the program's kernel counts up.
+/// Problem size of the program.
 const COUNT: &str = "16384";
 
 /// A program of `tests/settings`.
@@ -18,7 +18,8 @@ fn program(name: &str) -> PathBuf {
     common::compile(&source).expect("the program compiles")
 }
 
-/// Runs a program of `tests/settings`, perhaps with an argument, on the model of the smallest GPU, unless the settings say otherwise.
+/// Runs a program of `tests/settings` with an optional argument on the smallest GPU, unless the
+/// settings change it.
 fn run(line: &str, settings: &[(&str, &str)]) -> Output {
     let mut words = line.split(' ');
     let mut command = common::command(&program(words.next().unwrap_or_default()));
@@ -27,7 +28,7 @@ fn run(line: &str, settings: &[(&str, &str)]) -> Output {
     command.output().expect("the program starts")
 }
 
-/// What a run printed and the bytes of its statistics.
+/// Output of a run and its statistics.
 fn statistics(file: &str, settings: &[(&str, &str)]) -> (String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(file);
@@ -48,7 +49,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn statistics_have_each_launch_with_its_kernel_cycles_and_what_was_counted() {
+fn statistics_list_each_launch_with_counters() {
     let launches = launches(&[]);
     let kernels: Vec<_> = launches.iter().map(|launch| launch["kernel"].as_str()).collect();
     assert_eq!(kernels, [Some("add_one"), Some("add_one"), Some("add_one"), Some("store")]);
@@ -63,7 +64,7 @@ fn statistics_have_each_launch_with_its_kernel_cycles_and_what_was_counted() {
 }
 
 #[test]
-fn as_many_instructions_of_ptx_take_effect_as_are_executed_without_a_model() {
+fn ptx_instruction_count_matches_functional_mode() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("summary.json");
     let summary = path.to_str().expect("a name in UTF-8");
@@ -83,7 +84,7 @@ fn as_many_instructions_of_ptx_take_effect_as_are_executed_without_a_model() {
 }
 
 #[test]
-fn only_chosen_launches_are_timed_and_the_others_give_their_results_all_the_same() {
+fn unselected_launches_are_executed_untimed() {
     let chosen = launches(&[("VOLTSIM_ONLY", "kernel=add*,launch=2..3")]);
     let numbers: Vec<_> = chosen.iter().map(|launch| launch["launch"].as_u64()).collect();
     assert_eq!(numbers, [Some(2), Some(3)]);
@@ -92,19 +93,19 @@ fn only_chosen_launches_are_timed_and_the_others_give_their_results_all_the_same
 }
 
 #[test]
-fn results_and_statistics_are_the_same_bytes_with_one_and_two_threads_and_again() {
+fn results_and_statistics_do_not_depend_on_threads() {
     let first = statistics("run.json", &[("VOLTSIM_THREADS", "1")]);
     assert_eq!(first, statistics("run.json", &[("VOLTSIM_THREADS", "2")]));
     assert_eq!(first, statistics("run.json", &[("VOLTSIM_THREADS", "1")]));
 }
 
 #[test]
-fn results_do_not_depend_on_whether_statistics_are_written() {
+fn results_do_not_depend_on_statistics() {
     assert_eq!(statistics("run.csv", &[]).0, text(&run("timed", &[]).stdout));
 }
 
 #[test]
-fn events_measure_the_simulated_time_of_the_launch_between_them() {
+fn events_measure_simulated_launch_time() {
     let (printed, bytes) = statistics("run.json", &[]);
     let all: Value = serde_json::from_str(&bytes).expect("JSON");
     let clocks = timing::specification::GpuSpec::built_in("tiny").expect("the GPU").clocks;
@@ -120,7 +121,7 @@ fn events_measure_the_simulated_time_of_the_launch_between_them() {
     }
 }
 
-/// Milliseconds that the program `beside` prints for what it does, and its last line.
+/// Milliseconds that the program `beside` prints for each measurement, and its last line.
 fn beside(settings: &[(&str, &str)]) -> (BTreeMap<String, f64>, String) {
     let output = run("beside", settings);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -134,7 +135,7 @@ fn beside(settings: &[(&str, &str)]) -> (BTreeMap<String, f64>, String) {
 }
 
 #[test]
-fn launches_and_copies_of_different_streams_are_timed_beside_each_other() {
+fn launches_and_copies_of_streams_overlap() {
     let (times, last) = beside(&[]);
     let ratio = |what: &str, to: &str| times[what] / times[to];
     assert!((1.0..1.01).contains(&ratio("two", "one")), "{times:?}");
@@ -144,20 +145,20 @@ fn launches_and_copies_of_different_streams_are_timed_beside_each_other() {
 }
 
 #[test]
-fn launches_that_block_are_timed_one_after_the_other() {
+fn blocking_launches_are_timed_serially() {
     let (times, _) = beside(&[("CUDA_LAUNCH_BLOCKING", "1")]);
     assert!((1.99..2.01).contains(&(times["two"] / times["one"])), "{times:?}");
 }
 
 #[test]
-fn copies_that_go_the_same_way_share_one_bus() {
+fn copies_in_one_direction_share_the_bus() {
     let (times, _) = beside(&[]);
     let ratio = times["copies"] / times["copy"];
     assert!((1.9..2.0).contains(&ratio), "{times:?}");
 }
 
 #[test]
-fn what_streams_do_beside_each_other_takes_the_same_time_in_every_run_and_with_any_threads() {
+fn concurrent_timing_is_deterministic() {
     let first = beside(&[("VOLTSIM_THREADS", "1")]);
     for threads in ["1", "2", "2"] {
         assert_eq!(first, beside(&[("VOLTSIM_THREADS", threads)]));
@@ -165,17 +166,17 @@ fn what_streams_do_beside_each_other_takes_the_same_time_in_every_run_and_with_a
 }
 
 #[test]
-fn a_fault_beside_another_launch_is_that_of_the_launch_that_has_it() {
+fn fault_in_concurrent_work_belongs_to_its_launch() {
     let output = run("beside fault", &[]);
     assert_eq!(text(&output.stdout), "700\n");
     let said = text(&output.stderr);
-    // The summary, of the fill of before, is all else.
+    // The only other output is the summary of the preceding fill.
     assert_eq!(said.lines().position(|line| line.starts_with("voltsim: tiny: ")), Some(1), "{said}");
     assert!(said.contains("illegal address 0x10, 4 bytes in kernel wild"), "{said}");
 }
 
 #[test]
-fn a_slower_core_clock_makes_the_same_launch_take_more_time() {
+fn slower_core_clock_takes_more_time() {
     let first = |settings: &[(&str, &str)]| -> f64 {
         let output = run("timed", settings);
         text(&output.stdout).lines().next().and_then(|line| line.parse().ok()).expect("a time")
@@ -186,7 +187,7 @@ fn a_slower_core_clock_makes_the_same_launch_take_more_time() {
 }
 
 #[test]
-fn a_program_that_launches_nothing_leaves_the_statistics_of_another_alone() {
+fn program_without_launches_keeps_existing_statistics() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.json");
     std::fs::write(&path, "of another").expect("a file");
@@ -195,7 +196,7 @@ fn a_program_that_launches_nothing_leaves_the_statistics_of_another_alone() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_told_with_their_name_and_what_there_is() {
+fn invalid_settings_are_reported_with_valid_values() {
     let wrong = [
         ("VOLTSIM_MODE", "detaild", "VOLTSIM_MODE=detaild: must be functional or detailed"),
         ("VOLTSIM_GPU", "titan-x", "titan-x"),
@@ -213,7 +214,7 @@ fn settings_that_cannot_be_are_told_with_their_name_and_what_there_is() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_told_once_and_the_program_goes_on() {
+fn recording_failure_is_reported_once() {
     let functional = ("VOLTSIM_MODE", "functional");
     let output = run("timed", &[functional, ("VOLTSIM_RECORD", "/none")]);
     let said = text(&output.stderr);
@@ -227,7 +228,7 @@ fn what_cannot_be_recorded_is_told_once_and_the_program_goes_on() {
 }
 
 #[test]
-fn a_second_process_does_not_write_over_the_recordings_of_the_first() {
+fn second_process_does_not_overwrite_recordings() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("a name in UTF-8");
     let settings = [("VOLTSIM_MODE", "functional"), ("VOLTSIM_RECORD", path), ("VOLTSIM_ONLY", "launch=2")];
@@ -241,7 +242,7 @@ fn a_second_process_does_not_write_over_the_recordings_of_the_first() {
 }
 
 #[test]
-fn a_statistics_file_that_cannot_be_written_is_told_with_its_name() {
+fn unwritable_statistics_file_is_reported_by_name() {
     let output = run("timed", &[("VOLTSIM_STATISTICS", "/none/run.json")]);
     let said = text(&output.stderr);
     assert!(said.contains("VOLTSIM_STATISTICS: cannot write /none/run.json"), "{said}");

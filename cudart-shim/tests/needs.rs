@@ -1,4 +1,4 @@
-//! Each function of the API needs the context that its line of the API table says.
+//! Each API function requires the context given in its line of the API table.
 
 #![allow(clippy::expect_used)]
 
@@ -8,7 +8,7 @@ use api_table::{Class, Function, Library, Need, Signature, State};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Places of the arguments of a type, among those that travel in general registers and behind them.
+/// Positions of the arguments of a type, in general registers and on the stack.
 fn places<'a>(function: &'a Function, wanted: &'a str) -> impl Iterator<Item = usize> + 'a {
     let list = function.signature.split_once('(').map_or("", |(_, list)| list.trim_end_matches(')'));
     let classes =
@@ -21,7 +21,7 @@ fn places<'a>(function: &'a Function, wanted: &'a str) -> impl Iterator<Item = u
     general.enumerate().filter(move |(_, (text, _))| is_wanted(text)).map(|(place, _)| place)
 }
 
-/// A C table of functions, and a program of `tests/settings` behind it.
+/// Compiles and runs a table of functions with a program of `tests/settings`.
 fn run(name: &str, functions: &[&Function]) {
     let mut text = String::from(
         "static const struct line { const char *name, *need; unsigned streams, contexts; } lines[] = {\n",
@@ -65,9 +65,9 @@ fn driver_calls_need_the_context_of_their_line() {
 }
 
 #[test]
-fn runtime_calls_make_the_context_of_their_line() {
+fn runtime_calls_create_the_context_of_their_line() {
     let functions = api_table::exports(Library::Cudart13).expect("the table");
-    // These calls make a context for a device that they name.
+    // These calls create a context for a device argument.
     let names_device = |name: &str| matches!(name, "cudaSetDevice" | "cudaInitDevice");
     let checked: Vec<_> = functions
         .iter()

@@ -1,4 +1,4 @@
-//! Files that the libraries write: whole whatever ends the process, and their failures told.
+//! Output files of the libraries: complete however the process ends, with write errors reported.
 
 #![allow(clippy::expect_used)]
 
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 const SIGNALS: [(&str, i32); 3] = [("HUP", 1), ("INT", 2), ("TERM", 15)];
 
-/// Forms of statistics, and how each says that a run was ended.
+/// Statistics formats and their marks of an interrupted run.
 const FORMS: [(&str, &str); 5] = [
     ("s.json", "\"partial\": \"ended by SIGTERM\""),
     ("s.csv", "all (partial: ended by SIGTERM)"),
@@ -26,16 +26,16 @@ const FORMS: [(&str, &str); 5] = [
     ("s.txt", "partial: ended by SIGTERM after 3 launches"),
 ];
 
-/// The program `waits`; one file for all tests, since a checkpoint is of a file.
+/// The program `waits`. All tests share one executable, since a checkpoint identifies it.
 fn waits() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| compiled("waits"))
 }
 
 impl Place {
-    /// `waits` with arguments, and these outputs in the place by their variables.
+    /// A command for `waits` with these output variables set to files in this place.
     fn waits(&self, arguments: &str, outputs: &[(&str, &str)]) -> Command {
-        // A parent that ignores a signal, as `nohup` does, would have the program ignore it too.
+        // Resets signals that the parent may ignore, as under `nohup`.
         let mut command = common::command(Path::new("env"));
         command
             .arg("--default-signal=HUP,INT,TERM")
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// Starts a program and waits until it says that it is ready.
+/// Starts a program and waits until it reports that it is ready.
 fn ready(command: &mut Command) -> Child {
     let mut child = command.spawn().expect("the program starts");
     let mut line = String::new();
@@ -84,7 +84,7 @@ fn ended_by(signal: &str, mut child: Child) -> ExitStatus {
 }
 
 #[test]
-fn a_signal_leaves_whole_outputs_and_ends_the_process() {
+fn signal_leaves_complete_outputs_and_ends_the_process() {
     let outputs = [("VOLTSIM_SUMMARY", "sum.json"), ("VOLTSIM_COVERAGE", "cov")];
     for (name, number) in SIGNALS {
         let place = Place::new();
@@ -98,7 +98,7 @@ fn a_signal_leaves_whole_outputs_and_ends_the_process() {
 }
 
 #[test]
-fn statistics_of_all_forms_are_whole_after_a_signal() {
+fn statistics_of_all_formats_are_complete_after_a_signal() {
     for (file, sign) in FORMS {
         let place = Place::new();
         let outputs = [("VOLTSIM_MODE", "detailed"), ("VOLTSIM_STATISTICS", file)];
@@ -114,7 +114,7 @@ fn statistics_of_all_forms_are_whole_after_a_signal() {
 }
 
 #[test]
-fn a_handler_of_the_program_is_called_as_without_voltsim() {
+fn program_signal_handlers_are_called() {
     for when in ["own", "late"] {
         for (name, _) in SIGNALS {
             let place = Place::new();
@@ -127,7 +127,7 @@ fn a_handler_of_the_program_is_called_as_without_voltsim() {
 }
 
 #[test]
-fn a_kill_leaves_the_old_outputs() {
+fn sigkill_leaves_old_outputs() {
     let place = Place::new();
     let outputs = [
         ("VOLTSIM_SUMMARY", "sum.json"),
@@ -146,7 +146,7 @@ fn a_kill_leaves_the_old_outputs() {
 }
 
 #[test]
-fn a_full_device_is_told_for_each_output() {
+fn full_device_is_reported_for_each_output() {
     let place = Place::new();
     let status = place.path("status");
     let report = |variable: &str| {
@@ -170,7 +170,7 @@ fn a_full_device_is_told_for_each_output() {
 }
 
 #[test]
-fn half_a_line_is_taken_back_from_a_log_without_room() {
+fn incomplete_log_line_is_removed_on_a_full_disk() {
     let place = Place::new();
     let program = waits();
     let mut shell = common::command(Path::new("sh"));
@@ -183,7 +183,7 @@ fn half_a_line_is_taken_back_from_a_log_without_room() {
 }
 
 #[test]
-fn a_program_without_exit_handlers_writes_nothing() {
+fn program_without_exit_handlers_writes_nothing() {
     let place = Place::new();
     let output = place.waits("1 quit", &[("VOLTSIM_SUMMARY", "sum.json")]).output().expect("it starts");
     assert_eq!((output.status.code(), place.names().len()), (Some(0), 0));
@@ -198,14 +198,14 @@ fn saved(place: &Place) -> PathBuf {
     PathBuf::from(file)
 }
 
-/// `waits 3 input` with the same addresses in each run.
+/// `waits 3 input` with reproducible addresses.
 fn aligned(_: &Place) -> Command {
     let mut command = common::steps::command(waits());
     command.args(["3", "input"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// Lets a program go on that waits for a line: its status, and what it has said.
+/// Sends the line that the program waits for. Returns its status and messages.
 fn answer(mut child: Child) -> (Option<i32>, String, String) {
     child.stdin.take().expect("a pipe").write_all(b"go\n").expect("it waits");
     let output = child.wait_with_output().expect("it ends");
@@ -213,7 +213,7 @@ fn answer(mut child: Child) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_checkpoint_changed_under_a_resumed_run_is_an_error_by_name() {
+fn checkpoint_changed_during_a_resumed_run_is_an_error() {
     let place = Place::new();
     let file = saved(&place);
     let whole = fs::read(&file).expect("the file");
@@ -239,7 +239,7 @@ fn a_checkpoint_changed_under_a_resumed_run_is_an_error_by_name() {
 }
 
 #[test]
-fn a_checkpoint_replaced_by_renaming_stays_what_the_run_has_opened() {
+fn checkpoint_replaced_by_renaming_stays_readable() {
     let place = Place::new();
     let file = saved(&place);
     let child = ready(aligned(&place).env("VOLTSIM_RESUME", &file));

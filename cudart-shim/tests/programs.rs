@@ -1,5 +1,5 @@
-//! Each C program in `tests/c`, compiled against the built libraries, runs and finds what it expects. Its argument is a
-//! library with device code.
+//! Compiles each C program in `tests/c` against the built libraries and runs its checks. The
+//! argument is a library with device code.
 
 #![allow(clippy::expect_used)]
 

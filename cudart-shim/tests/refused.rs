@@ -1,4 +1,4 @@
-//! Refused launches: what is said of them, and whether the program has asked for the error.
+//! Refused launches: messages, and whether the program has read the error.
 
 #![allow(clippy::expect_used)]
 
@@ -20,7 +20,7 @@ fn run(arguments: &[&str], settings: &[(&str, &Path)]) -> Output {
     command.arg(library).args(arguments).output().expect("the program starts")
 }
 
-/// Is a refusal of the library's kernel open at the end of the program?
+/// Tells whether a refusal of the library's kernel is open at exit.
 fn is_open(arguments: &[&str]) -> bool {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let output = run(arguments, &[("VOLTSIM_REFUSED_STATUS", file.path())]);
@@ -38,7 +38,7 @@ fn is_open(arguments: &[&str]) -> bool {
 }
 
 #[test]
-fn a_refusal_is_open_while_only_its_library_knows() {
+fn refusal_is_open_while_only_its_library_knows() {
     for function in ["launch", "launch_and_ask", "launch_by_driver"] {
         assert!(is_open(&[function]), "{function}");
     }
@@ -47,7 +47,7 @@ fn a_refusal_is_open_while_only_its_library_knows() {
 }
 
 #[test]
-fn a_program_that_reads_the_error_closes_the_refusal() {
+fn program_that_reads_the_error_closes_the_refusal() {
     assert!(!is_open(&["launch", "last"]));
     assert!(!is_open(&["launch_and_ask", "text"]));
     assert!(!is_open(&["launch_by_driver", "text"]));

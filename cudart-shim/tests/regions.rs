@@ -1,4 +1,4 @@
-//! Timing a part of a program: launches by the program's own marks, CTAs of a launch, and caches that are warm.
+//! Timing a part of a program: selection by markers or CTAs, and warm caches.
 
 #![allow(clippy::expect_used)]
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Numbers that the programs' kernels count up.
+/// Problem size of the programs.
 const COUNT: &str = "16384";
 
-/// A program of `tests/settings` on the model of the smallest GPU, with its ranges followed.
+/// A program of `tests/settings` on the smallest GPU, with NVTX ranges.
 fn command(name: &str, settings: &[(&str, &str)]) -> Command {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings").join(name).with_extension("c");
     let mut command = common::command(&common::compile(&source).expect("the program compiles"));
@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The statistics of a run whose results have to be right, as written.
+/// Statistics of a run whose results are checked, as written.
 fn written(name: &str, settings: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let path: PathBuf = folder.path().join("run.json");
@@ -40,7 +40,7 @@ fn launches(name: &str, settings: &[(&str, &str)]) -> Vec<Value> {
     all["launches"].as_array().expect("launches").clone()
 }
 
-/// Numbers of the launches that a selection times.
+/// Numbers of the launches timed by a selection.
 fn chosen(only: &str) -> Vec<u64> {
     let launches = launches("regions", &[("VOLTSIM_ONLY", only)]);
     launches.iter().filter_map(|launch| launch["launch"].as_u64()).collect()
@@ -51,29 +51,29 @@ fn number(launch: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn launches_within_an_nvtx_range_of_their_thread_are_timed_and_no_others() {
+fn only_launches_within_the_nvtx_range_are_timed() {
     assert_eq!(chosen("nvtx=step 2"), [3, 4]);
     assert_eq!(chosen("nvtx=step*"), [2, 3, 4]);
     assert_eq!(chosen("nvtx=epoch,launch=3.."), [3, 4]);
 }
 
 #[test]
-fn a_range_that_may_end_on_any_thread_holds_for_all_of_them() {
+fn process_range_applies_to_all_threads() {
     assert_eq!(chosen("nvtx=free"), [6]);
 }
 
 #[test]
-fn an_operator_is_chosen_by_its_name() {
+fn operator_is_selected_by_name() {
     assert_eq!(chosen("operator=conv2d"), [10]);
 }
 
 #[test]
-fn launches_while_the_profiler_is_started_are_timed_and_no_others() {
+fn only_profiled_launches_are_timed() {
     assert_eq!(chosen("profiler=on"), [8]);
 }
 
 #[test]
-fn launches_are_recorded_by_the_same_marks() {
+fn launches_are_recorded_by_markers() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = folder.path().to_str().expect("a name in UTF-8");
     let settings =
@@ -87,7 +87,7 @@ fn launches_are_recorded_by_the_same_marks() {
 }
 
 #[test]
-fn a_launch_after_one_that_warms_finds_its_data_in_l2_and_runs_as_long_as_in_a_full_run() {
+fn launch_after_warm_up_takes_as_long_as_in_a_full_run() {
     let third = |settings: &[(&str, &str)]| {
         let launches = launches("regions", settings);
         launches.iter().find(|launch| launch["launch"] == 3).expect("the launch").clone()
@@ -99,24 +99,24 @@ fn a_launch_after_one_that_warms_finds_its_data_in_l2_and_runs_as_long_as_in_a_f
 }
 
 #[test]
-fn some_ctas_of_a_launch_are_timed_and_all_executed() {
+fn cta_selection_times_some_and_executes_all() {
     for warm_up in ["ctas=0", "ctas=8", "launches=1"] {
         let settings = [("VOLTSIM_ONLY", "launch=4,ctas=24..39"), ("VOLTSIM_WARM_UP", warm_up)];
         let launches = launches("regions", &settings);
         let issued: Vec<_> = launches.iter().map(|launch| number(launch, "warp_instructions")).collect();
         let whole = self::launches("regions", &[("VOLTSIM_ONLY", "launch=4")]);
-        // 16 of 64 CTAs, which do the same.
+        // 16 of 64 equal CTAs.
         assert_eq!(issued, [number(&whole[0], "warp_instructions") / 4], "{warm_up}");
     }
 }
 
 #[test]
-fn a_launch_without_the_chosen_ctas_is_not_timed() {
+fn launch_without_the_selected_ctas_is_not_timed() {
     assert_eq!(chosen("ctas=64..,launch=2"), Vec::<u64>::new());
 }
 
 #[test]
-fn partial_runs_have_the_same_statistics_again_and_with_two_threads() {
+fn partial_timing_is_deterministic() {
     let run = |threads| {
         let settings = [
             ("VOLTSIM_ONLY", "nvtx=step*,ctas=10..50"),
@@ -132,7 +132,7 @@ fn partial_runs_have_the_same_statistics_again_and_with_two_threads() {
 }
 
 #[test]
-fn a_program_whose_ranges_are_not_known_is_told_of_it() {
+fn missing_nvtx_ranges_are_reported() {
     let output = command("timed", &[("VOLTSIM_ONLY", "nvtx=step")]).output().expect("the program starts");
     assert_eq!(text(&output.stdout).lines().last(), Some(COUNT));
     let said = text(&output.stderr);
@@ -140,7 +140,7 @@ fn a_program_whose_ranges_are_not_known_is_told_of_it() {
 }
 
 #[test]
-fn a_warm_up_that_cannot_be_is_told_with_its_name() {
+fn invalid_warm_up_is_reported_by_name() {
     let output =
         command("device_name", &[("VOLTSIM_WARM_UP", "kernels=1")]).output().expect("the program starts");
     let said = text(&output.stderr);

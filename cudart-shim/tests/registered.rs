@@ -1,4 +1,4 @@
-//! Runs that are saved and resumed of a program whose registered memory lies elsewhere when it runs again.
+//! Saved and resumed runs of a program whose registered memory has different addresses in each run.
 
 #![allow(clippy::expect_used)]
 
@@ -8,11 +8,11 @@ use common::steps::{Place, command, compiled, text};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// An allocation of so many bytes makes the heap another than one of [`OTHER`] does.
+/// Allocation size that leads to another heap layout than [`OTHER`].
 const USUAL: &str = "16";
 const OTHER: &str = "50000";
 
-/// Runs `registered` with arguments and settings: its exit status, and what it prints and says.
+/// Runs `registered`. Returns its exit status, output and messages.
 fn run(arguments: &[&str], settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| compiled("registered"));
@@ -21,14 +21,14 @@ fn run(arguments: &[&str], settings: &[(&str, &str)]) -> (Option<i32>, String, S
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// What a run says that cannot go on from a checkpoint.
+/// Messages of a run that cannot resume.
 fn refusal(arguments: &[&str], file: &str) -> String {
     let (status, printed, said) = run(arguments, &[("VOLTSIM_RESUME", file)]);
     assert_ne!(status, Some(0), "{printed}{said}");
     said
 }
 
-/// Saves a run at a point; gives the file, and the run.
+/// Saves a run at a point. Returns the file and the run's result.
 fn saved(place: &Place, arguments: &[&str], point: &str) -> (String, (Option<i32>, String, String)) {
     let file = place.path("here.vck");
     let run = run(arguments, &[("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", &file)]);
@@ -37,7 +37,7 @@ fn saved(place: &Place, arguments: &[&str], point: &str) -> (String, (Option<i32
 }
 
 #[test]
-fn registered_memory_may_lie_elsewhere() {
+fn registered_memory_may_move() {
     let place = Place::new();
     let late = place.path("late.vck");
     let undisturbed = run(&[USUAL], &[]);
@@ -58,7 +58,7 @@ fn registered_memory_may_lie_elsewhere() {
 }
 
 #[test]
-fn a_kept_address_of_registered_memory_that_lies_elsewhere_is_found() {
+fn stored_address_of_moved_registered_memory_is_found() {
     let place = Place::new();
     for (mode, told) in [("keep", "memory of device 0"), ("tell", "the result of step 1 on the host")] {
         // At the first of these points the memory is still registered.
@@ -71,7 +71,7 @@ fn a_kept_address_of_registered_memory_that_lies_elsewhere_is_found() {
 }
 
 #[test]
-fn a_launch_that_has_begun_is_refused_when_registered_memory_lies_elsewhere() {
+fn launch_in_flight_is_rejected_if_registered_memory_moved() {
     let place = Place::new();
     let (file, _) = saved(&place, &[USUAL], "kernel=5,cta=0,ctas=1,instructions=2");
     let said = refusal(&[OTHER], &file);
@@ -79,14 +79,14 @@ fn a_launch_that_has_begun_is_refused_when_registered_memory_lies_elsewhere() {
 }
 
 #[test]
-fn addresses_that_the_program_keeps_beside_what_kernels_change_are_those_of_the_resumed_run() {
+fn host_addresses_are_those_of_the_resumed_run() {
     let place = Place::new();
     let (file, undisturbed) = saved(&place, &[USUAL, "around"], "kernel=5");
     assert_eq!(run(&[OTHER, "around"], &[("VOLTSIM_RESUME", &file)]), undisturbed);
 }
 
 #[test]
-fn a_number_that_was_an_address_of_registered_memory_and_is_none_now_is_another_argument() {
+fn stale_registered_address_is_a_differing_argument() {
     let place = Place::new();
     let (file, (_, _, told)) = saved(&place, &[USUAL, "number"], "kernel=3");
     let said = refusal(&[OTHER, "number", told.trim()], &file);
@@ -94,7 +94,7 @@ fn a_number_that_was_an_address_of_registered_memory_and_is_none_now_is_another_
 }
 
 #[test]
-fn a_program_that_registers_another_amount_is_stopped() {
+fn differing_registration_size_stops_the_run() {
     let place = Place::new();
     let (file, _) = saved(&place, &[USUAL], "kernel=3");
     let said = refusal(&[USUAL, "less"], &file);

@@ -1,4 +1,4 @@
-//! Resumed runs that ask for other memory than when they were saved.
+//! Resumed runs with different memory requests.
 
 #![allow(clippy::expect_used)]
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::OnceLock;
 
-/// Bytes of what the program asks for when it is saved.
+/// Request sizes in bytes of the saved run.
 const SAVED: [&str; 5] = ["5000", "5000", "5000", "5000", "5000"];
 
 fn run(sizes: [&str; 5], settings: &[(&str, &str)]) -> Output {
@@ -19,7 +19,7 @@ fn run(sizes: [&str; 5], settings: &[(&str, &str)]) -> Output {
     command(program).args(sizes).envs(settings.iter().copied()).output().expect("the program starts")
 }
 
-/// What a run with these sizes does that goes on from before the second launch.
+/// Result of a run with these sizes, resumed before the second launch.
 fn resumed(sizes: [&str; 5]) -> Output {
     let place = Place::new();
     let file = place.path("here.vck");
@@ -28,7 +28,7 @@ fn resumed(sizes: [&str; 5]) -> Output {
     run(sizes, &[("VOLTSIM_RESUME", &file)])
 }
 
-/// What a run with these sizes says, which cannot go on.
+/// Messages of a run with these sizes that cannot resume.
 fn refusal(sizes: [&str; 5]) -> String {
     let output = resumed(sizes);
     assert_ne!(output.status.code(), Some(0), "{}", text(&output.stdout));
@@ -36,31 +36,31 @@ fn refusal(sizes: [&str; 5]) -> String {
 }
 
 #[test]
-fn an_allocation_of_another_size_is_told_with_both_sizes() {
+fn differing_allocation_is_reported_with_both_sizes() {
     let said = refusal(["6000", "5000", "5000", "5000", "5000"]);
     assert!(said.contains("Device allocation 1 was of 5000 bytes, now of 6000 bytes"), "{said}");
 }
 
 #[test]
-fn an_allocation_that_moves_others_is_told_and_not_what_goes_elsewhere_then() {
+fn differing_allocation_is_reported_before_moved_ones() {
     let said = refusal(["50000", "5000", "5000", "5000", "5000"]);
     assert!(said.contains("Device allocation 1 was of 5000 bytes, now of 50000 bytes"), "{said}");
 }
 
 #[test]
-fn an_allocation_of_another_size_that_was_freed_before_the_point_stops_the_run() {
+fn differing_freed_allocation_stops_the_run() {
     let said = refusal(["5000", "5000", "6000", "5000", "5000"]);
     assert!(said.contains("Device allocation 3 was of 5000 bytes, now of 6000 bytes"), "{said}");
 }
 
 #[test]
-fn memory_of_the_host_of_another_size_stops_the_run() {
+fn differing_host_allocation_stops_the_run() {
     let said = refusal(["5000", "5000", "5000", "6000", "5000"]);
     assert!(said.contains("Host allocation 1 was of 5000 bytes, now of 6000 bytes"), "{said}");
 }
 
 #[test]
-fn two_checkpoints_are_told_apart_by_what_was_freed_before_them() {
+fn checkpoints_differ_by_allocations_freed_before() {
     let place = Place::new();
     let [one, other] = [SAVED, ["5000", "5000", "6000", "5000", "5000"]].map(|sizes| {
         let file = place.path(&format!("{}.vck", sizes[2]));
@@ -73,7 +73,7 @@ fn two_checkpoints_are_told_apart_by_what_was_freed_before_them() {
 }
 
 #[test]
-fn an_allocation_after_the_point_may_be_of_another_size() {
+fn allocation_after_the_point_may_differ() {
     let output = resumed(["5000", "5000", "5000", "5000", "6000"]);
     assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("10\n", ""));
 }

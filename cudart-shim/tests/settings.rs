@@ -1,4 +1,4 @@
-//! What the libraries do on request of the environment, and what they say when something is missing.
+//! Settings of the libraries in the environment, and their messages.
 
 #![allow(clippy::expect_used)]
 
@@ -7,7 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Compiles a program of `tests/settings`, which the other tests do not run.
+/// Compiles a program of `tests/settings`, which other tests do not run.
 fn program(name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings").join(name).with_extension("c");
     common::compile(&source).expect("the program compiles")
@@ -30,7 +30,7 @@ fn without_settings_nothing_is_printed() {
 }
 
 #[test]
-fn the_log_has_each_call_with_arguments_and_result() {
+fn log_lists_calls_with_arguments_and_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     run(&program("device_name"), &[("VOLTSIM_LOG", &log)]);
@@ -41,7 +41,7 @@ fn the_log_has_each_call_with_arguments_and_result() {
 }
 
 #[test]
-fn the_log_names_a_function_without_a_body_and_its_caller_once() {
+fn log_names_unsupported_function_and_caller_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     let program = program("unsupported");
@@ -54,7 +54,7 @@ fn the_log_names_a_function_without_a_body_and_its_caller_once() {
 }
 
 #[test]
-fn the_summary_counts_calls_and_instructions_of_each_kernel() {
+fn summary_counts_calls_and_instructions_per_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
     let summary = folder.path().join("summary.json");
     let launches = common::compile(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/launch.c"));
@@ -66,19 +66,19 @@ fn the_summary_counts_calls_and_instructions_of_each_kernel() {
     let kernels = summary["kernels"].as_array().expect("kernels");
     let add_one = kernels.iter().find(|kernel| kernel["name"] == "add_one").expect("the kernel");
     assert_eq!(add_one["launches"], 4);
-    // 32 warps a launch; the kernel has 14 instructions.
+    // 32 warps per launch; the kernel has 14 instructions.
     let executed = add_one["warp_instructions"].as_u64().expect("a number");
     assert!((4 * 32 * 10..=4 * 32 * 20).contains(&executed), "{add_one}");
 }
 
 #[test]
-fn the_device_is_the_one_the_environment_names() {
+fn environment_selects_the_device() {
     let output = run(&program("device_name"), &[("VOLTSIM_DEVICE", Path::new("v100"))]);
     assert_eq!(text(&output.stdout), "Tesla V100-SXM2-16GB\n");
 }
 
 #[test]
-fn a_mistake_in_a_device_profile_is_told_with_file_and_key() {
+fn device_profile_error_names_file_and_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let profile = folder.path().join("mine.toml");
     std::fs::write(&profile, "base = \"titan-v\"\n[attributes]\nwarp_sise = 32\n").expect("the profile");
@@ -89,7 +89,7 @@ fn a_mistake_in_a_device_profile_is_told_with_file_and_key() {
 }
 
 #[test]
-fn without_the_core_every_call_returns_an_error_and_one_message_says_why() {
+fn missing_core_library_is_reported_once() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["libcudart.so.13", "libcuda.so.1"] {
         std::fs::copy(common::libraries().join(name), folder.path().join(name)).expect("a copy of the front");
@@ -102,7 +102,7 @@ fn without_the_core_every_call_returns_an_error_and_one_message_says_why() {
     assert!(said.contains("libcudart.so.13") && said.contains("libvoltsim_core.so"), "{said}");
 }
 
-/// Runs a kernel of the program `faults` with the settings given: the error's name, and what was said.
+/// Runs a kernel of the program `faults` with settings. Returns the error's name and the messages.
 fn fault(kernel: &str, settings: &[(&str, &str)]) -> (String, String) {
     let mut command = common::command(&program("faults"));
     let output = command.arg(kernel).envs(settings.iter().copied()).output().expect("the program starts");
@@ -112,7 +112,7 @@ fn fault(kernel: &str, settings: &[(&str, &str)]) -> (String, String) {
 }
 
 #[test]
-fn a_fault_is_told_once_with_kernel_thread_line_instruction_and_address() {
+fn fault_message_names_kernel_thread_line_and_address() {
     let (error, said) = fault("wild", &[]);
     assert_eq!(error, "cudaErrorIllegalAddress\n");
     assert_eq!(
@@ -123,14 +123,14 @@ fn a_fault_is_told_once_with_kernel_thread_line_instruction_and_address() {
 }
 
 #[test]
-fn the_watchdog_stops_a_kernel_without_end_and_says_where_it_was() {
+fn watchdog_stops_an_endless_kernel_and_reports_its_position() {
     let (error, said) = fault("endless", &[("VOLTSIM_WATCHDOG", "1")]);
     assert_eq!(error, "cudaErrorLaunchTimeout\n");
     assert!(said.contains("watchdog's 1 s in kernel endless") && said.contains("PTX line 12: bra"), "{said}");
 }
 
 #[test]
-fn the_watchdog_stops_a_while_node_without_end() {
+fn watchdog_stops_an_endless_while_node() {
     let mut command = common::command(&program("endless_while"));
     let output = command.env("VOLTSIM_WATCHDOG", "1").output().expect("the program starts");
     let said = text(&output.stderr);
@@ -140,21 +140,21 @@ fn the_watchdog_stops_a_while_node_without_end() {
 }
 
 #[test]
-fn a_product_and_its_difference_are_rounded_once_unless_told_otherwise() {
-    // The kernel traps unless the product is rounded before.
+fn multiply_add_is_contracted_unless_disabled() {
+    // The kernel traps unless the product is rounded separately.
     assert_eq!(fault("contraction", &[]).0, "cudaErrorLaunchFailure\n");
     assert_eq!(fault("contraction", &[("VOLTSIM_FMAD", "0")]).0, "cudaSuccess\n");
 }
 
 #[test]
-fn a_barrier_that_threads_never_reach_is_told_with_its_line() {
+fn unreachable_barrier_is_reported_with_its_line() {
     let (error, said) = fault("deadlock", &[]);
     assert_eq!(error, "cudaErrorLaunchTimeout\n");
     assert!(said.contains("32 threads wait at a barrier") && said.contains("PTX line 16: barrier"), "{said}");
 }
 
 #[test]
-fn the_log_of_a_launch_has_the_kernel_its_sizes_and_its_fault() {
+fn log_of_a_launch_has_kernel_sizes_and_fault() {
     let (_, log) = fault("wild", &[("VOLTSIM_LOG", "stderr")]);
     assert!(log.contains("kernel wild: grid (4,1,1), CTA (64,1,1)"), "{log}");
     assert!(log.contains("cudaLaunchKernel(func=0x") && log.contains("blockDim=(64,1,1)"), "{log}");
@@ -162,13 +162,13 @@ fn the_log_of_a_launch_has_the_kernel_its_sizes_and_its_fault() {
     assert!(log.contains("cudaDeviceSynchronize() = cudaErrorIllegalAddress"), "{log}");
 }
 
-/// The kernel that `machine_code` launches, as messages name it.
+/// The kernel of `machine_code` as named in messages.
 fn refused_kernel(program: &Path) -> String {
     format!("kernel store of {} exists only as machine code for sm_70", program.display())
 }
 
 #[test]
-fn a_kernel_of_machine_code_is_named_once_with_its_file_and_the_remedy() {
+fn machine_code_kernel_is_reported_once_with_remedy() {
     let program = program("machine_code");
     let output = run(&program, &[]);
     let (seen, told) = (text(&output.stdout), text(&output.stderr));
@@ -183,7 +183,7 @@ fn a_kernel_of_machine_code_is_named_once_with_its_file_and_the_remedy() {
 }
 
 #[test]
-fn texts_of_cudnn_and_exceptions_of_cublas_name_the_kernel_that_could_not_be_launched() {
+fn cudnn_and_cublas_errors_name_the_refused_kernel() {
     let program = program("machine_code");
     let texts = common::library("texts").expect("the library compiles");
     let preloaded = common::libraries().join("libvoltsim_dlopen.so");
@@ -201,7 +201,7 @@ fn texts_of_cudnn_and_exceptions_of_cublas_name_the_kernel_that_could_not_be_lau
     assert_eq!(other, "index out of range");
 }
 
-/// Unloads a library that launches a kernel and waits for the device in its destructor.
+/// Unloads a library whose destructor launches a kernel and waits for the device.
 fn unload(launches_before: &[&str]) {
     let mut command = common::command(&program("unload"));
     let library = common::library("waiter").expect("the library compiles");
@@ -211,12 +211,12 @@ fn unload(launches_before: &[&str]) {
 }
 
 #[test]
-fn a_library_that_waits_for_the_device_when_it_is_unloaded_ends_although_threads_are_being_started() {
+fn library_unload_waits_while_threads_start() {
     unload(&["launches before"]);
 }
 
 #[test]
-fn a_library_may_launch_the_first_kernel_of_all_when_it_is_unloaded() {
+fn library_unload_may_launch_the_first_kernel() {
     unload(&[]);
 }
 

@@ -1,4 +1,4 @@
-//! Copies within the device, and fills, as the timing model has them.
+//! Copies and fills within the device in the timing model.
 
 #![allow(clippy::expect_used)]
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Core cycles of a launch of the model without work: its start and its end.
+/// Core cycles of an empty launch: start and end.
 const LAUNCH: f64 = 642.0 + 700.0;
 
-/// What the program `transfers` has printed and counted.
+/// Output of the program `transfers` and its statistics.
 struct Ran {
     /// Milliseconds by name and KiB.
     times: BTreeMap<String, f64>,
@@ -43,7 +43,7 @@ fn run(settings: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
-fn events_around_fills_and_copies_within_the_device_measure_time_that_grows_with_their_bytes() {
+fn device_transfer_time_grows_with_bytes() {
     let Ran { times, right, .. } = run(&[]);
     let launch = LAUNCH / 1200.0 / 1000.0;
     let bytes = |name: &str| times[name] - launch;
@@ -51,11 +51,11 @@ fn events_around_fills_and_copies_within_the_device_measure_time_that_grows_with
     for name in ["fill", "copy"] {
         let [small, middle, large] = ["128", "1024", "8192"].map(|size| bytes(&format!("{name}.{size}")));
         assert!(small > 0.0, "{times:?}");
-        // What fits L2 need not go to DRAM.
+        // Data that fits L2 need not go to DRAM.
         assert!((6.0..24.0).contains(&(middle / small)), "{times:?}");
         assert!((7.5..8.5).contains(&(large / middle)), "{times:?}");
     }
-    // What is copied is read too.
+    // A copy also reads.
     assert!((1.8..2.5).contains(&(bytes("copy.8192") / bytes("fill.8192"))), "{times:?}");
     assert!((0.99..1.01).contains(&(times["words.8192"] / times["fill.8192"])), "{times:?}");
     assert!(bytes("fill2d.195") > 0.0 && bytes("copy2d.195") > bytes("fill2d.195"), "{times:?}");
@@ -63,17 +63,17 @@ fn events_around_fills_and_copies_within_the_device_measure_time_that_grows_with
 }
 
 #[test]
-fn they_follow_each_other_in_a_stream_and_a_graph_and_go_on_beside_copies_of_other_streams() {
+fn transfers_are_serial_in_a_stream_and_overlap_others() {
     let Ran { times, .. } = run(&[]);
     assert!((1.95..2.05).contains(&(times["after.16384"] / times["fill.8192"])), "{times:?}");
     let both = times["fill.8192"] + times["copy.8192"];
     assert!((0.95..1.05).contains(&(times["graph.8192"] / both)), "{times:?}");
-    // 128 KiB take 10.9 us on the bus and 1 us to begin.
+    // 128 KiB take 10.9 us on the bus, plus 1 us latency.
     assert!((0.0119..0.0130).contains(&times["beside.128"]), "{times:?}");
 }
 
 #[test]
-fn statistics_have_them_with_bytes_and_cycles_by_stream_and_in_all() {
+fn statistics_list_transfers_by_stream_and_in_total() {
     let Ran { times, statistics, .. } = run(&[]);
     let all: Value = serde_json::from_str(&statistics).expect("JSON");
     let transfers = all["transfers"].as_array().expect("transfers");
@@ -89,18 +89,18 @@ fn statistics_have_them_with_bytes_and_cycles_by_stream_and_in_all() {
 }
 
 #[test]
-fn times_and_statistics_are_the_same_with_one_and_two_threads() {
+fn transfer_times_do_not_depend_on_threads() {
     let [one, two] = ["1", "2"].map(|threads| run(&[("VOLTSIM_THREADS", threads)]));
     assert_eq!((one.times, one.statistics), (two.times, two.statistics));
 }
 
 #[test]
-fn without_a_model_they_do_the_same() {
+fn transfers_work_without_a_model() {
     assert_eq!(run(&[("VOLTSIM_MODE", "functional")]).right, run(&[]).right);
 }
 
 #[test]
-fn a_plan_has_their_numbers_and_bytes() {
+fn plan_lists_transfer_counts_and_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let mut command = common::command(&program());

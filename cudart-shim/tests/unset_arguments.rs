@@ -1,4 +1,4 @@
-//! Resumed runs of programs that pass on bytes which they have not set.
+//! Resumed runs of programs that pass uninitialised bytes.
 
 #![allow(clippy::expect_used)]
 
@@ -7,7 +7,7 @@ mod common;
 use common::steps::{Place, command, compiled, text};
 
 #[test]
-fn what_calls_leave_on_the_stack_is_the_same_whether_a_run_is_saved_or_resumed() {
+fn stack_contents_are_reproducible_in_resumed_runs() {
     let (program, place) = (compiled("unset"), Place::new());
     let file = place.path("here.vck");
     let saving = [("VOLTSIM_CHECKPOINT", "kernel=2"), ("VOLTSIM_CHECKPOINT_FILE", &file)];

@@ -1,4 +1,4 @@
-//! What the tests of the built libraries share.
+//! Helpers for the tests of the built libraries.
 
 #![allow(dead_code)]
 
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The checkout.
+/// Root of the checkout.
 pub fn checkout() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// Folder with the libraries, freshly built.
+/// Directory with the freshly built libraries.
 pub fn libraries() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        // target/tmp lies beside target/debug.
+        // target/tmp is next to target/debug.
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
         let output = target.join(if cfg!(debug_assertions) { "debug" } else { "release" });
         library_folder::build(&output, checkout()).expect("the libraries build");
@@ -25,13 +25,13 @@ pub fn libraries() -> &'static Path {
     })
 }
 
-/// Compiles a C program that uses both APIs; gives the executable, or what the compiler says. The runtime is that of
-/// CUDA 13, or of CUDA 11 for a program whose name ends with `_11`.
+/// Compiles a C program that uses both APIs. Returns the executable or the compiler's messages.
+/// Links the runtime of CUDA 13, or of CUDA 11 if the name ends in `_11`.
 pub fn compile(source: &Path) -> Result<PathBuf, String> {
     compile_with(source, &[])
 }
 
-/// The library that `tests/c/library/NAME.c` becomes.
+/// Compiles the library `tests/c/library/NAME.c`.
 pub fn library(name: &str) -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/library");
     compile_with(&folder.join(name).with_extension("c"), &["-shared", "-fPIC"])
@@ -42,7 +42,7 @@ fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let is_old = name.to_string_lossy().ends_with("_11");
     let runtime = if is_old { "libcudart.so.11.0" } else { "libcudart.so.13" };
-    // Several tests may compile one program at a time; each puts a complete file in its place.
+    // Several tests may compile a program concurrently; each replaces the file atomically.
     let unfinished = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR"))
         .map_err(|error| error.to_string())?
         .into_temp_path();
@@ -63,7 +63,8 @@ fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// The program with our libraries in its search path, without a cache, and nothing else set.
+/// A command for the program with the built libraries in its search path, no cache, and no other
+/// settings.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("LD_LIBRARY_PATH", libraries());

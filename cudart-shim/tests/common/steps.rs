@@ -1,4 +1,4 @@
-//! Programs whose runs are saved or followed launch by launch, and a folder for what such runs write.
+//! Test programs for saved and observed runs, and a directory for their files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,25 +14,26 @@ pub fn compiled(name: &str) -> PathBuf {
     super::compile(&source).expect("the program compiles")
 }
 
-/// The program with launches of several kernels and memory of all kinds; the same file for all, since a checkpoint is of a file.
+/// The program with launches of several kernels and all kinds of memory. All tests share one
+/// executable, since a checkpoint identifies it.
 pub fn steps() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| compiled("steps"))
 }
 
-/// A program whose own memory has the same addresses in each run, as `voltsim run --checkpoint` starts it.
+/// A command with reproducible addresses, as `voltsim run --checkpoint` provides.
 pub fn command(program: &Path) -> Command {
     let mut command = super::command(Path::new("setarch"));
     command.arg("--addr-no-randomize").arg(program);
     command
 }
 
-/// What a program has printed.
+/// Output of a program as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder for checkpoints and checksums.
+/// A directory for checkpoints and checksums.
 pub struct Place {
     pub folder: TempDir,
 }

@@ -68,7 +68,7 @@ fn checkpoints_differ_by_allocations_freed_before() {
         SavedRun::open(Path::new(&file)).expect("a checkpoint")
     });
     let found = differences(&one, &other).expect("both are read");
-    let told = "device 0: Device allocation 3 had 5000 bytes and 6000 bytes";
+    let told = "device 0: Device allocation 3 has 5000 bytes and 6000 bytes";
     assert!(found.iter().any(|difference| difference == told), "{found:?}");
 }
 

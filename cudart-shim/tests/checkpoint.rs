@@ -489,7 +489,7 @@ fn functional_checkpoint_resumes_with_timing() {
     for (point, first, ctas) in [("kernel=7", 7, 64), ("kernel=7,cta=60,ctas=2,instructions=9", 7, 4)] {
         let (saved, _) = place.save_at(point, &[]);
         let file = place.path("run.json");
-        // As many SMs as the device has that the program saw before.
+        // The GPU has as many SMs as the program's device in the saved run.
         let settings =
             [&modelled(&file)[..], &[("VOLTSIM_GPU", "titan-v"), ("VOLTSIM_RESUME", &saved)]].concat();
         assert_eq!(printed(&settings), undisturbed);

@@ -52,7 +52,7 @@ use voltsim_checkpoint::atomic_file::folder_of;
 use voltsim_checkpoint::codec::CodecError;
 use warp_stream::{Executed, Past};
 
-/// What the environment asks for.
+/// Settings from the environment.
 struct Settings {
     gpu: String,
     spec: Arc<GpuSpec>,

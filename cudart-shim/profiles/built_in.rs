@@ -1,5 +1,5 @@
-//! Device profiles that are part of the program, by name; the first is the default. The library and the command include
-//! this file.
+//! Device profiles that are part of the program, by name; the first is the default. The library and
+//! the command include this file.
 
 /// Names and texts of the profiles.
 pub(crate) const BUILT_IN: &[(&str, &str)] = &[

@@ -25,8 +25,8 @@ const ACCEL_SIM: &str = "accelsim_cycles";
 /// Programs to run, and their location.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Folder with the executables, named as in the table: b+tree, backprop, hotspot, lud, nw, pathfinder, 2DConvolution,
-    /// atax, gemm. They link the shared runtime and hold PTX.
+    /// Folder with the executables, named as in the table: b+tree, backprop, hotspot, lud, nw,
+    /// pathfinder, 2DConvolution, atax, gemm. They link the shared runtime and hold PTX.
     #[arg(long, value_name = "DIR")]
     programs: PathBuf,
     /// Only these programs; all without.

@@ -38,7 +38,8 @@ fn compile(workspace: &Workspace, tree: &Path, target: &Path, patch: &Patch) -> 
     process::quiet(cargo.current_dir(tree).env("CARGO_TARGET_DIR", target)).map(drop)
 }
 
-/// Brings the files of the checkout at `root` to `tree`. A file that is there already keeps its time.
+/// Brings the files of the checkout at `root` to `tree`. A file that is there already keeps its
+/// time.
 fn copy_tree(root: &Path, tree: &Path) -> Result<()> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);

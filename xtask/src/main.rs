@@ -40,10 +40,11 @@ enum Task {
     /// Set up what the tests need, check style, compile the CUDA programs and run every test.
     Test {
         /// Run only tests whose name contains this, and leave the style checks out; `pytorch` and
-        /// `pytorch-2.6` are suites of their own, which set PyTorch up, and so is `slurm`, which installs Slurm.
+        /// `pytorch-2.6` are suites of their own, which set PyTorch up, and so is `slurm`, which
+        /// installs Slurm.
         filter: Option<String>,
-        /// Run the fast lane: format, unit tests, and suites without CUDA programs; under five minutes on a warm
-        /// build.
+        /// Run the fast lane: format, unit tests, and suites without CUDA programs; under five
+        /// minutes on a warm build.
         #[arg(long, conflicts_with = "filter")]
         fast: bool,
     },
@@ -53,32 +54,33 @@ enum Task {
         #[arg(long)]
         long: bool,
     },
-    /// Build the command and the libraries into target/guided, compiled with a profile of what they execute: the timing model is
-    /// faster so.
+    /// Build the command and the libraries into target/guided, compiled with a profile of what they
+    /// execute: the timing model is faster so.
     Guided,
     /// Run the tests of other projects that use CUDA on the simulator.
     Clients(clients::Arguments),
-    /// Compare the front end with ptxas 11.8, 12.9 and 13.5: which instructions there are, from which target and version on.
+    /// Compare the front end with ptxas 11.8, 12.9 and 13.5: which instructions there are, from
+    /// which target and version on.
     Agree {
         /// Names of forms or of their groups, and PTX files; every form without.
         subjects: Vec<String>,
     },
-    /// Build and run programs of benchmark suites (LonestarGPU, Pannotia, CHAI, ISPASS-2009, Parboil, SHOC) from checkouts
-    /// beside the repository.
+    /// Build and run programs of benchmark suites (LonestarGPU, Pannotia, CHAI, ISPASS-2009,
+    /// Parboil, SHOC) from checkouts beside the repository.
     Suites(suites::Arguments),
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
     Micro(micro::Arguments),
-    /// Interpret tests of crates with `unsafe` or threads by Miri; needs `rustup toolchain install nightly` with the
-    /// components miri and rust-src.
+    /// Interpret tests of crates with `unsafe` or threads by Miri; needs `rustup toolchain install
+    /// nightly` with the components miri and rust-src.
     Miri,
     /// Check the links of all pages and build the book into target/book.
     Docs(book::Arguments),
     /// List the places that break rules of STYLE.md.
     Tidy(tidy::Arguments),
-    /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++, and how fast the timing model
-    /// times them (`detailed`).
+    /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++,
+    /// and how fast the timing model times them (`detailed`).
     #[command(args_conflicts_with_subcommands = true)]
     Bench {
         #[command(subcommand)]

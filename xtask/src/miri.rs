@@ -1,12 +1,13 @@
-//! `cargo xtask miri`: tests of crates with `unsafe` or threads, interpreted by Miri on a nightly toolchain.
+//! `cargo xtask miri`: tests of crates with `unsafe` or threads, interpreted by Miri on a nightly
+//! toolchain.
 
 use crate::error::{Error, Result};
 use crate::process;
 use crate::workspace::Workspace;
 use std::process::Command;
 
-/// Options of `cargo test` for each run of Miri. Miri knows neither reserved address ranges nor the vector
-/// instructions of the host, so device memory and the engine's ops are left out.
+/// Options of `cargo test` for each run of Miri. Miri knows neither reserved address ranges nor the
+/// vector instructions of the host, so device memory and the engine's ops are left out.
 const SUBJECTS: [&[&str]; 3] = [
     &["--package", "warp-stream"],
     &["--package", "voltsim-checkpoint", "--lib"],

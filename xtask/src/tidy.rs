@@ -1,4 +1,5 @@
-//! `cargo xtask tidy`: places that break rules of STYLE.md, and the counts that a folder may still have.
+//! `cargo xtask tidy`: places that break rules of STYLE.md, and the counts that a folder may still
+//! have.
 
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;

@@ -22,7 +22,8 @@ pub fn attributes() -> Result<Vec<(u32, &'static str)>, TableError> {
     Ok(attributes)
 }
 
-/// Source for `include!` in the core: `enum Attribute` and `ATTRIBUTES`, the pairs of variant and name.
+/// Source for `include!` in the core: `enum Attribute` and `ATTRIBUTES`, the pairs of variant and
+/// name.
 pub fn generate() -> Result<String, TableError> {
     let attributes = attributes()?;
     let mut text = String::from(

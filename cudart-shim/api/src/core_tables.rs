@@ -4,8 +4,9 @@ use crate::{Function, Library, Signature, State, TableError, driver, exports, ma
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Source for `include!` in the core: `STUB_NAMES` and `STUB_ERRORS`, one slot table per library, the `cuGetProcAddress` names, and for the
-/// tests the signature of each body. A function marked `done` that has no body is an unresolved path in this source.
+/// Source for `include!` in the core: `STUB_NAMES` and `STUB_ERRORS`, one slot table per library,
+/// the `cuGetProcAddress` names, and for the tests the signature of each body. A function marked
+/// `done` that has no body is an unresolved path in this source.
 pub fn generate() -> Result<String, TableError> {
     let stubs = stubs()?;
     let mut text = String::new();
@@ -40,7 +41,8 @@ pub fn generate() -> Result<String, TableError> {
     Ok(text)
 }
 
-/// Assembly of the stubs, 16 bytes apart: each hands its number and the address it was called from to `{report}`.
+/// Assembly of the stubs, 16 bytes apart: each hands its number and the address it was called from
+/// to `{report}`.
 pub fn stub_assembly() -> Result<String, TableError> {
     Ok(format!(
         ".text\n.balign 16\n.globl voltsim_stubs\n.hidden voltsim_stubs\nvoltsim_stubs:\n.set stub, 0\n.rept {}\n\

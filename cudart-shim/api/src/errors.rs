@@ -55,7 +55,8 @@ pub fn errors() -> Result<Vec<ErrorCode>, TableError> {
     Ok(codes)
 }
 
-/// Source for `include!` in the core: `enum Error` without success, and `ERROR_TEXTS` with all codes.
+/// Source for `include!` in the core: `enum Error` without success, and `ERROR_TEXTS` with all
+/// codes.
 pub fn generate() -> Result<String, TableError> {
     let codes = errors()?;
     let mut text = String::from(

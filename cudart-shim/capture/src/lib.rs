@@ -1,4 +1,5 @@
-//! A captured kernel launch: a small folder with all that the kernel can reach, which runs again anywhere.
+//! A captured kernel launch: a small folder with all that the kernel can reach, which runs again
+//! anywhere.
 //!
 //! ```text
 //! 0003-saxpy/

@@ -146,7 +146,8 @@ fn show<T: fmt::Debug>(pointer: *const T, f: &mut fmt::Formatter<'_>) -> fmt::Re
     if !f.alternate() || pointer.is_null() || size_of::<T>() < size_of::<c_int>() {
         return Ok(());
     }
-    // SAFETY: the call has succeeded, so that by the API's contract a `T` lies there; it is not dropped.
+    // SAFETY: the call has succeeded, so that by the API's contract a `T` lies there; it is not
+    // dropped.
     let value = std::mem::ManuallyDrop::new(unsafe { pointer.read_unaligned() });
     write!(f, " -> {:?}", *value)
 }

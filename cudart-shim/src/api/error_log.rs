@@ -71,7 +71,8 @@ pub(crate) fn note(function: &str, error: Error) {
     let mut bytes = message.into_bytes();
     bytes.push(0);
     for listener in listeners {
-        // SAFETY: the program promises a function that takes these arguments; the message ends with a null.
+        // SAFETY: the program promises a function that takes these arguments; the message ends with
+        // a null.
         unsafe { (listener.function)(listener.data, LEVEL_ERROR, bytes.as_mut_ptr().cast(), length) };
     }
     TELLING.set(false);

@@ -155,7 +155,8 @@ pub(crate) fn forget_context(context: ContextHandle) {
     });
     for (key, Stored { value, destructor }) in gone {
         if let Some(destructor) = destructor {
-            // SAFETY: the library that stored the value promises a function that takes these arguments.
+            // SAFETY: the library that stored the value promises a function that takes these
+            // arguments.
             unsafe { destructor(context, key as *mut c_void, value as *mut c_void) };
         }
     }

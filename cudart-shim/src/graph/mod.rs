@@ -1,5 +1,6 @@
-//! CUDA graphs: nodes of work as data, built by calls or captured from streams, instantiated, changed and launched
-//! (CUDA C++ programming guide, "CUDA Graphs"; runtime API, "Graph Management"; driver API, "Graph Management").
+//! CUDA graphs: nodes of work as data, built by calls or captured from streams, instantiated,
+//! changed and launched (CUDA C++ programming guide, "CUDA Graphs"; runtime API, "Graph
+//! Management"; driver API, "Graph Management").
 
 pub(crate) mod attributes;
 pub(crate) mod build;

@@ -65,7 +65,8 @@ pub(crate) struct Arrays {
 pub(crate) struct ArrayShape {
     /// Format of a texel.
     pub(crate) format: Format,
-    /// Width, height (0 for one dimension), and depth or layers (0 for fewer than three dimensions).
+    /// Width, height (0 for one dimension), and depth or layers (0 for fewer than three
+    /// dimensions).
     pub(crate) size: [usize; 3],
     pub(crate) flags: u32,
 }

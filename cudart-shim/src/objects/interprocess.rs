@@ -238,7 +238,8 @@ impl SharedEvent {
     }
 
     fn words(&self) -> &[AtomicU64; 2] {
-        // SAFETY: mapped by `new`, aligned to a page; other processes change the words atomically only.
+        // SAFETY: mapped by `new`, aligned to a page; other processes change the words atomically
+        // only.
         unsafe { &*self.words }
     }
 

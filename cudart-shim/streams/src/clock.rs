@@ -7,7 +7,8 @@ use std::time::Instant;
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// Milliseconds from `start` to `self`, negative when `self` is the earlier one (`cudaEventElapsedTime`'s unit).
+    /// Milliseconds from `start` to `self`, negative when `self` is the earlier one
+    /// (`cudaEventElapsedTime`'s unit).
     pub fn milliseconds_since(self, start: Self) -> f32 {
         let nanoseconds = i128::from(self.0) - i128::from(start.0);
         (nanoseconds as f64 / 1e6) as f32

@@ -83,9 +83,9 @@ pub struct Shutdown {
 
 /// The streams and events of one CUDA context.
 ///
-/// Calls return at once unless their documentation says that they wait. After a work item has failed, every call that
-/// submits, queries or waits returns [`Error::Fault`] until [`reset`](Self::reset). Calls must not come from a
-/// [host function](is_engine_thread).
+/// Calls return at once unless their documentation says that they wait. After a work item has
+/// failed, every call that submits, queries or waits returns [`Error::Fault`] until
+/// [`reset`](Self::reset). Calls must not come from a [host function](is_engine_thread).
 pub struct Engine<F: Fault> {
     pub(crate) shared: Arc<Shared<F>>,
 }
@@ -444,7 +444,8 @@ impl<F: Fault> Engine<F> {
         inner.state.check_fault()
     }
 
-    /// Milliseconds between two events; never 0 between different records, negative when `end` came first.
+    /// Milliseconds between two events; never 0 between different records, negative when `end` came
+    /// first.
     pub fn elapsed_milliseconds(&self, start: EventId, end: EventId) -> Result<f32, Error<F>> {
         let inner = self.shared.lock()?;
         inner.state.check_fault()?;

@@ -11,8 +11,8 @@
 //! the driver of the state starts and completes work. After a fault, work is discarded instead of
 //! becoming ready, so every item retires and no waiter remains.
 //!
-//! Sources: CUDA C++ programming guide, "Streams", "Default Stream", "Events"; CUDA runtime API manual,
-//! "Stream synchronization behavior", `cudaStreamWaitEvent`, `cudaEventRecord`.
+//! Sources: CUDA C++ programming guide, "Streams", "Default Stream", "Events"; CUDA runtime API
+//! manual, "Stream synchronization behavior", `cudaStreamWaitEvent`, `cudaEventRecord`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -130,7 +130,8 @@ enum Phase {
     Closed,
 }
 
-/// All streams, events and unfinished items of a context. `W` is the body of a work item, `F` a fault.
+/// All streams, events and unfinished items of a context. `W` is the body of a work item, `F` a
+/// fault.
 #[derive(Debug)]
 pub struct State<W, F> {
     streams: BTreeMap<StreamId, Stream>,

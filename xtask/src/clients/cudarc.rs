@@ -1,5 +1,6 @@
-//! cudarc's own tests. cargo takes the crate's source from crates.io, checks it against the checksum in
-//! `tests/clients/cudarc/Cargo.lock`, and compiles its tests in the cache folder; they open NVRTC and cuRAND of PyPI.
+//! cudarc's own tests. cargo takes the crate's source from crates.io, checks it against the
+//! checksum in `tests/clients/cudarc/Cargo.lock`, and compiles its tests in the cache folder; they
+//! open NVRTC and cuRAND of PyPI.
 
 use super::pass_list::{self, Outcomes};
 use super::{Part, left_out, lists, pytest, read};

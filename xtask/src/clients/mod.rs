@@ -1,4 +1,5 @@
-//! Client suites: the tests of other projects that use CUDA, run on the simulator. `tests/clients/README.md` tells of each.
+//! Client suites: the tests of other projects that use CUDA, run on the simulator.
+//! `tests/clients/README.md` tells of each.
 
 mod checkout;
 mod cudarc;
@@ -21,10 +22,12 @@ use tinygrad::Tinygrad;
 pub(crate) struct Arguments {
     /// The suites to run, each whole; without, a small part of every suite, as in CI.
     suites: Vec<Suite>,
-    /// A checkout of tinygrad's repository, for its tests of operations, types and its JIT (needs Debian's python3-torch).
+    /// A checkout of tinygrad's repository, for its tests of operations, types and its JIT (needs
+    /// Debian's python3-torch).
     #[arg(long, value_name = "FOLDER")]
     tinygrad: Option<PathBuf>,
-    /// A clone of github.com/NVIDIA/cuda-python, whose tests are put into the cache folder for cuda-bindings and cuda-core.
+    /// A clone of github.com/NVIDIA/cuda-python, whose tests are put into the cache folder for
+    /// cuda-bindings and cuda-core.
     #[arg(long, value_name = "FOLDER")]
     cuda_python: Option<PathBuf>,
     /// Put what passes now into the pass lists.

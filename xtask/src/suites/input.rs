@@ -42,9 +42,9 @@ struct Line {
     /// Number of lines.
     #[serde(default = "once")]
     count: usize,
-    /// The line. `{row}` is the line's number from 1, and `{row+n}` a later one. `{a..b}` is a random
-    /// number of that range, and `{+a..b}` such a number or its negative; bounds with a point give
-    /// six decimals. `{LETTERS:n}` is a word of n random letters.
+    /// The line. `{row}` is the line's number from 1, and `{row+n}` a later one. `{a..b}` is a
+    /// random number of that range, and `{+a..b}` such a number or its negative; bounds with a
+    /// point give six decimals. `{LETTERS:n}` is a word of n random letters.
     line: String,
 }
 

@@ -110,7 +110,8 @@ pub fn prepare(output: &Path, checkout: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Builds the libraries into `output`, whose last component is the profile's folder (`debug`, `release`).
+/// Builds the libraries into `output`, whose last component is the profile's folder (`debug`,
+/// `release`).
 pub fn build(output: &Path, checkout: &Path) -> Result<(), Error> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(checkout).args(["build", "--quiet"]);

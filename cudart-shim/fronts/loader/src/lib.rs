@@ -152,7 +152,8 @@ macro_rules! front {
         static BIND: extern "C" fn() = {
             extern "C" fn bind() {
                 let table = &raw mut voltsim_front_table;
-                // SAFETY: the table has LENGTH entries, and nothing calls through it before the constructors ran.
+                // SAFETY: the table has LENGTH entries, and nothing calls through it before the
+                // constructors ran.
                 unsafe { $crate::bind(SONAME, NUMBER, FINGERPRINT, table.cast(), LENGTH) }
             }
             bind

@@ -69,13 +69,15 @@ impl Module {
         let Some(initialise) = open(file).and_then(|library| symbol(library, self.initialise)) else {
             return;
         };
-        // SAFETY: the initialisation function of an extension module takes nothing and returns an object.
+        // SAFETY: the initialisation function of an extension module takes nothing and returns an
+        // object.
         let initialise: extern "C" fn() -> *mut u8 = unsafe { std::mem::transmute(initialise) };
         let definition = initialise();
         if definition.is_null() {
             return;
         }
-        // SAFETY: Cython's modules are initialised in phases, so this is the module's definition, which is static.
+        // SAFETY: Cython's modules are initialised in phases, so this is the module's definition,
+        // which is static.
         let mut slot = unsafe { definition.add(SLOTS).cast::<*mut Slot>().read() };
         // SAFETY: the slots end with one of kind 0.
         while let Some(present) = unsafe { slot.as_mut() }.filter(|slot| slot.kind != 0) {

@@ -47,9 +47,9 @@ pub(crate) fn patch<'a>(jumps: impl Iterator<Item = (&'a LocalFunction, *const c
             continue;
         };
         let long = long_jump(*target);
-        // SAFETY: `place` lies in the mapping made for as many long jumps. The function's own code has at least the
-        // length of the short jump and is writable since the call above. No other thread exists yet, and this code is
-        // not among what is overwritten.
+        // SAFETY: `place` lies in the mapping made for as many long jumps. The function's own code
+        // has at least the length of the short jump and is writable since the call above. No other
+        // thread exists yet, and this code is not among what is overwritten.
         unsafe {
             std::ptr::copy_nonoverlapping(long.as_ptr(), place as *mut u8, long.len());
             std::ptr::copy_nonoverlapping(jump.as_ptr(), function.address as *mut u8, jump.len());
@@ -84,8 +84,8 @@ fn protect(start: usize, end: usize, protection: libc::c_int) -> io::Result<()> 
     // SAFETY: sysconf has no precondition.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
     let first = start / page * page;
-    // SAFETY: pages of the program's code or of the mapping above; making code writable for a moment takes nothing
-    // from it.
+    // SAFETY: pages of the program's code or of the mapping above; making code writable for a
+    // moment takes nothing from it.
     match unsafe { libc::mprotect(first as *mut c_void, end - first, protection) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -10,7 +10,8 @@ use crate::session::streams::GREATEST_PRIORITY;
 use std::ffi::{c_int, c_uint, c_void};
 use stream_engine::Scope;
 
-/// Flags of a context: scheduling, mapped host memory, local memory, core dumps, synchronous memory operations.
+/// Flags of a context: scheduling, mapped host memory, local memory, core dumps, synchronous memory
+/// operations.
 const CONTEXT_FLAGS: u32 = 0xff;
 /// Version returned by `cuCtxGetApiVersion`, the newest of the context API.
 const API_VERSION: u32 = 3020;

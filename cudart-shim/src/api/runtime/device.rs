@@ -25,7 +25,8 @@ fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Resul
         return Err(Error::InvalidValue);
     }
     let bytes = device_properties(&simulator_of(ordinal(device)?)?.profile, layout);
-    // SAFETY: not null, so by the API's contract room for the structure of the version that was called.
+    // SAFETY: not null, so by the API's contract room for the structure of the version that was
+    // called.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.cast(), bytes.len()) };
     Ok(())
 }

@@ -252,7 +252,8 @@ unsafe extern "C" fn log(program: Program, text: *mut c_char) -> c_int {
     let code = unsafe { real(program, text) };
     let more = judged::log_of(program as usize);
     if code == SUCCESS && !text.is_null() && !more.is_empty() {
-        // SAFETY: NVRTC has written a C string there, and the caller has room for ours behind it and its NUL.
+        // SAFETY: NVRTC has written a C string there, and the caller has room for ours behind it
+        // and its NUL.
         unsafe {
             let end = text.add(CStr::from_ptr(text).to_bytes().len());
             std::ptr::copy_nonoverlapping(more.as_ptr().cast(), end, more.len());

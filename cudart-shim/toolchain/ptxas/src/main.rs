@@ -1,5 +1,5 @@
-//! Replacement of `ptxas`, put in place by `voltsim run`. The command checks PTX and writes an image that
-//! holds the PTX, which Voltsim's driver loads as machine code.
+//! Replacement of `ptxas`, put in place by `voltsim run`. The command checks PTX and writes an
+//! image that holds the PTX, which Voltsim's driver loads as machine code.
 //!
 //! Messages have the assembler's form, since programs parse them. Exit status 255 means an error in
 //! the PTX, 1 a wrong command line.

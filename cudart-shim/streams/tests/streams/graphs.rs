@@ -31,7 +31,7 @@ fn run_ready(state: &mut TestState) -> Vec<&'static str> {
 }
 
 #[test]
-fn independent_nodes_are_ready_together_and_dependent_ones_follow() {
+fn independent_nodes_are_ready_together() {
     let mut state = TestState::default();
     let stream = stream(&mut state);
     state.submit_graph(stream, None, diamond(), Timestamp(0)).unwrap();

@@ -89,7 +89,7 @@ proptest! {
 }
 
 #[test]
-fn a_kernel_may_wait_for_a_later_copy_in_another_non_blocking_stream() {
+fn kernel_may_wait_for_a_later_copy_in_another_stream() {
     let engine = TestEngine::default();
     let flag = Gate::default();
     let kernels = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();

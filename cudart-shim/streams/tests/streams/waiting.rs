@@ -106,7 +106,7 @@ fn context_synchronize_waits_for_the_work_of_destroyed_streams() {
 }
 
 #[test]
-fn synchronous_work_on_an_idle_stream_runs_on_the_callers_thread() {
+fn synchronous_work_on_an_idle_stream_runs_on_the_caller() {
     let engine = TestEngine::default();
     let caller = thread::current().id();
     let ran_on = engine.run_now(StreamId::LEGACY, |_| Ok(thread::current().id())).unwrap();

@@ -75,8 +75,8 @@ fn a_key_is_explained_with_choices_value_and_source() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("issue.policy: "), "{text}");
     assert!(lines[1].starts_with("  gto: "), "{text}");
-    assert_eq!(lines[5].trim(), "value: \"gto\"");
-    assert!(lines[6].starts_with("  source: accel-sim (titan-v.toml, line "), "{text}");
+    assert_eq!(lines[6].trim(), "value: \"gto\"");
+    assert!(lines[7].starts_with("  source: accel-sim (titan-v.toml, line "), "{text}");
 }
 
 #[test]

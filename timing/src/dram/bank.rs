@@ -38,6 +38,8 @@ pub(super) struct Access {
     pub(super) row: u64,
     /// That of the line's first sector.
     pub(super) column: u16,
+    /// The SM that asks, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
+    pub(super) source: u16,
     /// Slice of the channel, and what it knows a read by.
     pub(super) slice: u8,
     /// The sectors, one bit each.
@@ -99,19 +101,22 @@ impl Queue {
         self.accesses.push_back(access);
     }
 
-    /// Removes the oldest to the open row: of those that came together the first.
-    pub(super) fn remove_hit(&mut self, open: Option<u64>) -> Option<Access> {
+    /// Removes an access to the open row, of those that came together the first: the oldest, or the one at a place.
+    pub(super) fn remove_hit(&mut self, open: Option<u64>, place: Option<usize>) -> Option<Access> {
         let hit = self.hit?;
-        let access = self.accesses.get_mut(hit)?;
+        let place = place.unwrap_or(hit);
+        let access = self.accesses.get_mut(place)?;
         let first = access.take_first();
-        if access.sectors != 0 {
-            self.hit_age = access.age;
-        } else {
-            match hit {
+        if access.sectors == 0 {
+            match place {
                 0 => self.accesses.pop_front(),
-                _ => self.accesses.remove(hit),
+                _ => self.accesses.remove(place),
             };
-            self.find_hit(open, hit);
+            if place == hit {
+                self.find_hit(open, hit);
+            }
+        } else if place == hit {
+            self.hit_age = access.age;
         }
         self.oldest_age = self.accesses.front().map_or(0, |oldest| oldest.age);
         Some(first)
@@ -192,6 +197,7 @@ mod tests {
             row,
             column,
             slice,
+            source: 0,
             sectors,
             slot,
             accepted,
@@ -209,7 +215,7 @@ mod tests {
         assert_eq!(queue.count(), 5);
         queue.opened(Some(5));
         let mut left = Vec::new();
-        while let Some(Access { age, sectors, .. }) = queue.remove_hit(Some(5)) {
+        while let Some(Access { age, sectors, .. }) = queue.remove_hit(Some(5), None) {
             left.push((age, sectors, queue.hit.map(|_| queue.hit_age), queue.oldest_age));
         }
         let expected =
@@ -221,7 +227,8 @@ mod tests {
     fn a_row_is_opened_for_the_first_of_those_that_came_together() {
         let mut queue = Queue::default();
         queue.push(Access { activated: true, ..access(0, 5, 0b11) }, Some(5));
-        let activated = [(); 2].map(|()| queue.remove_hit(Some(5)).is_some_and(|access| access.activated));
+        let activated =
+            [(); 2].map(|()| queue.remove_hit(Some(5), None).is_some_and(|access| access.activated));
         assert_eq!(activated, [true, false]);
     }
 }

@@ -12,7 +12,7 @@ use super::refresh::Refresh;
 use super::{
     Cell, Checker, Command, CommandKind, DramCounters, DramSpec, Queues, RefreshMode, Timing, Violation,
 };
-use crate::policy::dram_scheduler::SchedulerState;
+use crate::policy::dram_scheduler::{Issued, SchedulerState, Turn};
 
 /// Accesses to sectors of a line that come to a channel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Incoming {
     pub write: bool,
     /// Slice of the channel.
     pub slice: u8,
+    /// The SM that asks, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
+    pub source: u16,
     /// Slot of the slice that reads are for.
     pub slot: u32,
     /// Sectors of the line, one bit each.
@@ -101,9 +103,24 @@ struct Found {
     later: u64,
 }
 
-/// Looks through accesses of banks at a cycle.
+/// Looks through accesses of banks at a cycle, of preferred banks first.
 #[inline(always)]
-fn find(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Found {
+fn find<C: Iterator<Item = Candidate>>(
+    preferred: u64,
+    banks: u64,
+    candidates: impl Fn(u64) -> C,
+    cycle: u64,
+) -> Found {
+    let first = find_oldest(candidates(banks & preferred), cycle);
+    if first.ready.is_some() || banks & !preferred == 0 {
+        return first;
+    }
+    let others = find_oldest(candidates(banks & !preferred), cycle);
+    Found { ready: others.ready, later: first.later.min(others.later) }
+}
+
+#[inline(always)]
+fn find_oldest(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Found {
     let (mut oldest, mut ready, mut later) = (u64::MAX, None, u64::MAX);
     for Candidate { from, age, bank } in candidates {
         if from > cycle {
@@ -200,7 +217,7 @@ impl Channel {
         if self.is_idle() {
             self.catch_up(spec, timing, cycle);
         }
-        let Incoming { cell, write, slice, slot, sectors } = incoming;
+        let Incoming { cell, write, slice, source, slot, sectors } = incoming;
         let Cell { row, column, .. } = cell;
         let direction = Direction::of(write);
         let queue = spec.queues.of(direction);
@@ -220,7 +237,8 @@ impl Channel {
             return forwarded;
         }
         let (age, accepted) = (self.age, cycle as u32);
-        let access = Access { age, row, column, slice, sectors, slot, accepted, activated: false, direction };
+        let access =
+            Access { age, row, column, slice, source, sectors, slot, accepted, activated: false, direction };
         bank.queues[queue as usize].push(access, bank.open);
         self.age += u64::from(access.count());
         self.queued[queue as usize] += access.count();
@@ -274,31 +292,39 @@ impl Channel {
             self.refresh.pending = true;
         }
         let queue = self.served(spec);
-        let limit = spec.scheduler.limit(&self.waiting_in(spec, queue));
-        let columns = self.column_banks(spec, queue, limit);
+        let waiting = self.waiting_in(spec, queue);
+        let turn = Turn { cycle, limit: spec.scheduler.limit(&waiting) };
+        let look = self.look(spec, &waiting, turn);
+        let columns = look.columns() & !self.refreshing(spec);
+        let (preferred, next_change) = (look.preferred(), look.next_change());
         // None is ready before the bus is.
         let bus_is_free = match spec.queues {
             Queues::Apart => self.columns[queue as usize] <= cycle,
             Queues::One => self.columns.iter().any(|free| *free <= cycle),
         };
-        let found = bus_is_free.then(|| find(self.columns(columns, queue), cycle));
+        let found = bus_is_free.then(|| find(preferred, columns, |banks| self.columns(banks, queue), cycle));
         let ready = found.and_then(|found| found.ready);
         let mut commanded = ready.is_some();
-        let completed = ready.and_then(|bank| self.column(spec, timing, cycle, bank, queue));
+        let completed = ready.and_then(|bank| self.column(spec, timing, bank, queue, turn));
         let mut later = u64::MAX;
         if spec.dual_command_bus || !commanded {
             later = self.refresh_step(spec, timing, cycle, &mut commanded);
             if later > cycle {
-                let rows = find(self.rows(self.row_banks(spec, queue, limit), queue), cycle);
+                let waiting = self.waiting_in(spec, queue);
+                let look = self.look(spec, &waiting, turn);
+                let banks = look.rows() & !self.refreshing(spec);
+                let rows = find(look.preferred(), banks, |banks| self.rows(banks, queue), cycle);
                 if let Some(bank) = rows.ready {
-                    self.change_row(spec, cycle, bank, queue);
+                    let place = look.row_of(bank);
+                    self.change_row(spec, cycle, bank, queue, place);
                     commanded = true;
                 }
-                later = later.min(rows.later);
+                later = later.min(rows.later).min(next_change);
             }
         }
         if !commanded {
-            let columns = found.unwrap_or_else(|| find(self.columns(columns, queue), cycle));
+            let columns =
+                found.unwrap_or_else(|| find(preferred, columns, |banks| self.columns(banks, queue), cycle));
             later = later.min(columns.later);
         }
         self.next = match (self.is_idle(), commanded) {
@@ -370,15 +396,19 @@ impl Channel {
         &mut self,
         spec: &DramSpec,
         timing: &Timing,
-        cycle: u64,
         bank: u8,
         queue: Direction,
+        turn: Turn,
     ) -> Option<Completed> {
+        let cycle = turn.cycle;
+        let place = self.look(spec, &self.waiting_in(spec, queue), turn).column_of(bank);
         let state = &mut self.banks[bank as usize];
         let of_bank = &mut state.queues[queue as usize];
-        spec.scheduler.issued(&mut self.scheduling, bank, of_bank.hit == Some(0));
-        let access = of_bank.remove_hit(state.open)?;
-        let direction = access.direction;
+        let oldest = place.or(of_bank.hit) == Some(0);
+        let access = of_bank.remove_hit(state.open, place)?;
+        let Access { direction, source, .. } = access;
+        let issued = Issued { cycle, bank, oldest, source, line: (access.row, access.column) };
+        self.scheduling.issued(spec.scheduler, &spec.scheduling, issued);
         self.queued[queue as usize] -= 1;
         self.counters.bus_cycles += timing.burst;
         let counters = &mut self.counters;
@@ -446,14 +476,14 @@ impl Channel {
         self.groups[usize::from(self.banks[usize::from(bank)].group)][same] = cycle + u64::from(spec.ccd_l);
     }
 
-    /// Opens or closes a bank's row for its oldest access.
-    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, queue: Direction) {
+    /// Opens or closes a bank's row for one of its accesses.
+    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, queue: Direction, place: usize) {
         let state = &mut self.banks[bank as usize];
         if state.open.is_some() {
             self.precharge(spec, cycle, bank);
             return;
         }
-        let Some(access) = state.queues[queue as usize].accesses.front_mut() else { return };
+        let Some(access) = state.queues[queue as usize].accesses.get_mut(place) else { return };
         access.activated = true;
         let row = access.row;
         state.set_open(Some(row));

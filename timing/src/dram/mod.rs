@@ -80,8 +80,6 @@ crate::specification! {
         dual_command_bus: bool ["flag"],
         /// DRAM scheduler: selects the access to serve next.
         scheduler: Scheduler ["choice"],
-        /// Row hits that may pass an older access to another row (scheduler `fr-fcfs-cap`).
-        cap: u32 ["accesses"] = 4,
         /// Bytes that form one request under in-order scheduling.
         request: u32 ["B"],
         /// Queues of reads and writes.
@@ -130,6 +128,9 @@ crate::specification! {
         refi: u32 ["DRAM cycles"],
         /// Refresh to activation: of all banks, or of one bank with per-bank refresh.
         rfc: u32 ["DRAM cycles"],
+    } with {
+        /// Parameters of the schedulers.
+        scheduling: Parameters,
     }
 }
 
@@ -161,11 +162,6 @@ impl DramSpec {
         self.check_together(document)
     }
 
-    /// Parameters of the schedulers.
-    fn parameters(&self) -> Parameters {
-        Parameters { cap: self.cap }
-    }
-
     /// Columns of a request.
     fn columns_of_request(&self) -> u16 {
         (u64::from(self.request) / SECTOR_BYTES) as u16
@@ -178,6 +174,7 @@ impl DramSpec {
             Err(document.disagree(&keys, reason))
         };
         self.check_banks(document)?;
+        self.scheduling.check(document)?;
         if u64::from(self.bus) * u64::from(self.burst) != SECTOR_BYTES {
             return disagree(&["burst", "bus"], "bus width times burst must be 32 B");
         }

@@ -17,6 +17,7 @@ use super::waiting::Waiting;
 use super::{L2Counters, L2Spec};
 use crate::clock::Clock;
 use crate::message::{MemoryReply, MemoryRequest, Performed, RequestKind, SECTORS, Timed};
+use crate::policy::dram_scheduler::NO_SOURCE;
 
 /// A request at the slice.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -53,6 +54,8 @@ pub struct DramAccess {
     pub sectors: u8,
     /// Slot that reads are for.
     pub slot: u32,
+    /// The SM that asks, or [`NO_SOURCE`].
+    pub source: u16,
     /// Whether they write.
     pub write: bool,
 }
@@ -470,7 +473,7 @@ impl Slice {
         }
         self.count(request, sectors, hit, pending, found.is_some());
         self.counters.partial_fetches += u64::from(partial.count_ones());
-        self.fetch(spec, cycle, slot, arrival.line, fetched);
+        self.fetch(spec, cycle, slot, arrival.line, fetched, request.sm);
         if writes {
             self.write(spec, slot, sectors, request);
         }
@@ -552,10 +555,10 @@ impl Slice {
         let partial = modified & !line.complete();
         self.counters.write_backs += u64::from(modified.count_ones());
         self.counters.partial_write_backs += u64::from(partial.count_ones());
-        self.miss(DramAccess { line: number, sectors: modified, slot, write: true });
+        self.miss(DramAccess { line: number, sectors: modified, slot, source: NO_SOURCE, write: true });
     }
 
-    fn fetch(&mut self, spec: &L2Spec, cycle: u64, slot: u32, number: u64, sectors: u8) {
+    fn fetch(&mut self, spec: &L2Spec, cycle: u64, slot: u32, number: u64, sectors: u8, source: u16) {
         if sectors == 0 {
             return;
         }
@@ -564,7 +567,7 @@ impl Slice {
         self.outstanding += sectors.count_ones();
         self.counters.most_mshrs = self.counters.most_mshrs.max(u64::from(self.outstanding));
         self.counters.fetches += u64::from(sectors.count_ones());
-        self.miss(DramAccess { line: number, sectors, slot, write: false });
+        self.miss(DramAccess { line: number, sectors, slot, source, write: false });
     }
 
     /// Sectors, if there are any, are on their way to DRAM.

@@ -213,8 +213,8 @@ where
                 cell
             }
         };
-        let DramAccess { write, slot, sectors, .. } = access;
-        let incoming = Incoming { cell, write, slice: (*number + slice) as u8, slot, sectors };
+        let DramAccess { write, source, slot, sectors, .. } = access;
+        let incoming = Incoming { cell, write, slice: (*number + slice) as u8, source, slot, sectors };
         if let Some(read) = channel.accept(&gpu.dram, &clocks.timing, cycle, incoming) {
             unit.fill(gpu, clocks, &read);
         }

@@ -233,7 +233,7 @@ mod tests {
         slice.taken();
         let cell = Cell { bank: 0, row: 0, column: 0 };
         let (write, slot, sectors) = (access.write, access.slot, access.sectors);
-        let incoming = Incoming { cell, write, slice: 0, slot, sectors };
+        let incoming = Incoming { cell, write, slice: 0, source: 0, slot, sectors };
         partition.channels[part].channel.accept(&gpu.dram, &clocks.timing, 1, incoming);
         partition
     }

@@ -148,7 +148,7 @@ pub(super) const SUMS: &[(&str, &str)] = &[
 
 /// Issue slots without an instruction, under the names of the warp occupancy line.
 pub(super) const SLOTS: &[(&str, &[&str])] = &[
-    ("Stall", &["issue.unit_busy", "issue.operand_conflict", "issue.memory_throttle"]),
+    ("Stall", &["issue.unit_busy", "issue.operand_conflict", "issue.memory_throttle", "issue.held_load"]),
     ("W0_Idle", &["issue.idle", "issue.instruction_fetch", "issue.barrier", "issue.sleep"]),
     ("W0_Scoreboard", &["issue.scoreboard", "issue.long_scoreboard"]),
 ];

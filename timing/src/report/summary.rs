@@ -14,7 +14,7 @@ const SHOWN: usize = 20;
 const NAME: usize = 40;
 
 /// Issue slot counters and their names in the summary.
-const SLOTS: [(&str, &str); 10] = [
+const SLOTS: [(&str, &str); 11] = [
     ("issue.issued", ""),
     ("issue.scoreboard", "results"),
     ("issue.long_scoreboard", "memory"),
@@ -23,6 +23,7 @@ const SLOTS: [(&str, &str); 10] = [
     ("issue.operand_conflict", "operands"),
     ("issue.barrier", "barriers"),
     ("issue.memory_throttle", "the memory queue"),
+    ("issue.held_load", "the warp scheduler"),
     ("issue.sleep", "sleep"),
     ("issue.idle", "warps"),
 ];

@@ -47,6 +47,8 @@ crate::counters! {
         barrier: "slots" = "",
         /// A warp was ready, but the queue to the memory pipeline was full.
         memory_throttle: "slots" = "",
+        /// A warp was ready, but the warp scheduler held its load back.
+        held_load: "slots" = "",
         /// Warps slept.
         sleep: "slots" = "",
         /// No warp was resident.
@@ -56,7 +58,7 @@ crate::counters! {
 
 /// What became of a slot in which an instruction could have been issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Slot {
+pub enum IssueStall {
     /// Waits for a result of a fixed latency.
     Scoreboard,
     /// Waits for memory.
@@ -71,6 +73,8 @@ pub enum Slot {
     Barrier,
     /// Queue to the memory pipeline full.
     MemoryThrottle,
+    /// The warp scheduler holds loads back.
+    HeldLoad,
     /// Warps rest.
     Sleep,
     /// No warp.
@@ -79,17 +83,18 @@ pub enum Slot {
 
 impl IssueCounters {
     /// So many slots were left empty.
-    pub(super) fn count(&mut self, slot: Slot, slots: u64) {
+    pub(super) fn count(&mut self, slot: IssueStall, slots: u64) {
         *match slot {
-            Slot::Scoreboard => &mut self.scoreboard,
-            Slot::LongScoreboard => &mut self.long_scoreboard,
-            Slot::InstructionFetch => &mut self.instruction_fetch,
-            Slot::UnitBusy => &mut self.unit_busy,
-            Slot::OperandConflict => &mut self.operand_conflict,
-            Slot::Barrier => &mut self.barrier,
-            Slot::MemoryThrottle => &mut self.memory_throttle,
-            Slot::Sleep => &mut self.sleep,
-            Slot::Idle => &mut self.idle,
+            IssueStall::Scoreboard => &mut self.scoreboard,
+            IssueStall::LongScoreboard => &mut self.long_scoreboard,
+            IssueStall::InstructionFetch => &mut self.instruction_fetch,
+            IssueStall::UnitBusy => &mut self.unit_busy,
+            IssueStall::OperandConflict => &mut self.operand_conflict,
+            IssueStall::Barrier => &mut self.barrier,
+            IssueStall::MemoryThrottle => &mut self.memory_throttle,
+            IssueStall::HeldLoad => &mut self.held_load,
+            IssueStall::Sleep => &mut self.sleep,
+            IssueStall::Idle => &mut self.idle,
         } += slots;
     }
 

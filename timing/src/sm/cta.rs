@@ -201,7 +201,8 @@ impl Sm {
         warp.next_atomic = 0;
         warp.operands_read = 0;
         let sub_core = &mut self.state.sub_cores[slot % SUB_CORES];
-        sub_core.order.add((slot / SUB_CORES) as u32);
+        let issue = &self.gpu.issue;
+        sub_core.scheduler.begin(issue.policy, &issue.scheduling, (slot / SUB_CORES) as u32);
         sub_core.look_at(cycle);
         self.ask(slot, cycle, sources)?;
         Ok(())

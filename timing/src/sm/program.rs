@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warp_stream::{
-    Kernel, MachineInstruction, MemoryOperation, MemorySpace, OperationClass, Registers, Unit,
+    AccessKind, Kernel, MachineInstruction, MemoryOperation, MemorySpace, OperationClass, Registers, Unit,
 };
 
 use super::operands::BankCounts;
@@ -85,6 +85,17 @@ pub(super) struct Decoded {
     pub ptx: u16,
     needs: List,
     results: List,
+}
+
+impl Decoded {
+    /// The instruction is a load that looks lines up in L1, as far as the code tells.
+    pub(super) fn loads_l1(&self) -> bool {
+        let of_l1 = |memory: MemoryOperation| {
+            let elsewhere = matches!(memory.space, MemorySpace::Shared | MemorySpace::Constant);
+            memory.kind == AccessKind::Load && !elsewhere
+        };
+        self.memory.is_some_and(of_l1)
+    }
 }
 
 /// A kernel that SMs of a GPU can run.

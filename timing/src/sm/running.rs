@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hint::cold_path;
 
-use super::counters::Slot;
+use super::counters::IssueStall;
 use super::front_end::{Beside, CONSTANTS};
 use super::memory::SUB_CORES;
 use super::program::{Kind, Program};
@@ -46,6 +46,9 @@ impl Sm {
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
         self.memory.step(cycle, replies, outbox, &mut self.performed);
+        if self.gpu.issue.policy.watches_l1() {
+            self.report_l1_events(cycle);
+        }
         if !self.performed.is_empty() {
             self.take_effects(cycle, sources)?;
         }
@@ -183,18 +186,23 @@ impl Sm {
             self.end_cta_if_done(cta, cycle, sources, finished)?;
         }
         let mut issued = 0;
-        let mut slot = Slot::Idle;
+        let mut stall = IssueStall::Idle;
         while issued < width {
-            let sub_core = &mut self.state.sub_cores[number];
-            match sub_core.eligible(&self.gpu, cycle) {
+            let issue = &self.gpu.issue;
+            let mut eligible = self.state.sub_cores[number].eligible(&self.gpu, cycle);
+            if issue.policy.holds_loads() {
+                eligible = eligible.and_then(|eligible| self.permitted(number, eligible, cycle));
+            }
+            match eligible {
                 Ok(eligible) => {
+                    let sub_core = &mut self.state.sub_cores[number];
                     let memory = sub_core.waiting_for(Status::Memory);
-                    let warp = sub_core.order.pick(&self.gpu.issue, eligible, memory);
+                    let warp = sub_core.scheduler.pick(issue.policy, &issue.scheduling, eligible, memory);
                     self.issue(warp as usize * SUB_CORES + number, cycle, sources, finished)?;
                     issued += 1;
                 }
                 Err(reason) => {
-                    slot = reason;
+                    stall = reason;
                     break;
                 }
             }
@@ -204,7 +212,7 @@ impl Sm {
         sub_core.end_cycle(&self.gpu, cycle, issued > 0);
         if counts {
             self.state.counters.issue.issued += u64::from(issued);
-            self.state.counters.issue.count(slot, u64::from(width - issued));
+            self.state.counters.issue.count(stall, u64::from(width - issued));
         }
         match sub_core.queue.next() {
             // The memory pipeline has not taken it.
@@ -212,6 +220,39 @@ impl Sm {
             due => sub_core.look_at(due),
         }
         Ok(())
+    }
+
+    /// Eligible warps without those whose loads the scheduler holds back.
+    ///
+    /// # Errors
+    /// No warp is left.
+    #[cold]
+    fn permitted(&self, number: usize, eligible: u32, cycle: u64) -> Result<u32, IssueStall> {
+        let issue = &self.gpu.issue;
+        let may_load =
+            self.state.sub_cores[number].scheduler.may_load(issue.policy, &issue.scheduling, cycle);
+        let loads = |warp: &u32| {
+            let warp = &self.state.warps[*warp as usize * SUB_CORES + number];
+            let program = self.programs[usize::from(warp.cta)].as_ref();
+            program.is_some_and(|program| program.instructions()[warp.buffer.from as usize].loads_l1())
+        };
+        let held = (0..u32::BITS).filter(|warp| (eligible & !may_load) >> warp & 1 != 0).filter(loads);
+        match held.fold(eligible, |left, warp| left & !(1 << warp)) {
+            0 => Err(IssueStall::HeldLoad),
+            left => Ok(left),
+        }
+    }
+
+    /// The warp schedulers learn what has happened in L1.
+    #[cold]
+    fn report_l1_events(&mut self, cycle: u64) {
+        let issue = &self.gpu.issue;
+        for event in self.memory.take_l1_events() {
+            let slot = usize::from(event.warp);
+            let scheduler = &mut self.state.sub_cores[slot % SUB_CORES].scheduler;
+            let local = (slot / SUB_CORES) as u32;
+            scheduler.l1_event(issue.policy, &issue.scheduling, local, event, cycle);
+        }
     }
 
     /// Looks at warps for which it is time, and at those whose instructions have arrived.
@@ -363,7 +404,7 @@ impl State {
         let sub_core = &mut self.sub_cores[slot % SUB_CORES];
         sub_core.set_status(local, (warp.status, warp.unit), (Status::Absent, warp.unit));
         sub_core.fetch.hold(local);
-        sub_core.order.remove(local);
+        sub_core.scheduler.end(local);
         warp.status = Status::Absent;
     }
 }

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use warp_stream::Unit;
 
-use super::counters::{IssueCounters, Slot};
+use super::counters::{IssueCounters, IssueStall};
 use super::front_end::Fetch;
-use super::issue::Order;
 use super::memory::SUB_CORES;
 use super::operands::{Collectors, Ports};
 use super::wakes::Wakes;
 use super::warp::{STATUSES, Status, Warp};
 use crate::due::Due;
+use crate::policy::warp_scheduler::WarpScheduler;
 use crate::restore::{Fits, fits, near, near_or_never};
 use crate::specification::GpuSpec;
 
@@ -23,7 +23,7 @@ const MEMORY_UNITS: u32 = 1 << Unit::Memory as u32 | 1 << Unit::Texture as u32;
 /// State of a sub-core. Warps are numbers below 32, sets of them masks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SubCore {
-    pub order: Order,
+    pub scheduler: WarpScheduler,
     pub fetch: Fetch,
     pub ports: Ports,
     pub collectors: Collectors,
@@ -52,14 +52,14 @@ pub struct SubCore {
     /// Slots before are counted. Core cycles; `u64::MAX` while the SM has no CTA.
     counted: u64,
     /// What becomes of the slots since.
-    slot: Slot,
+    stall: IssueStall,
 }
 
 impl SubCore {
     /// An idle one.
     pub fn new(gpu: &GpuSpec) -> SubCore {
         SubCore {
-            order: Order::default(),
+            scheduler: WarpScheduler::default(),
             fetch: Fetch::new(&gpu.front_end),
             ports: Ports::new(&gpu.operands),
             collectors: Collectors::new(&gpu.operands),
@@ -74,7 +74,7 @@ impl SubCore {
             last_issued: None,
             next: u64::MAX,
             counted: u64::MAX,
-            slot: Slot::Idle,
+            stall: IssueStall::Idle,
         }
     }
 
@@ -91,7 +91,7 @@ impl SubCore {
             self.set_status(local, (Status::Absent, *unit), (*status, *unit));
             present |= u32::from(*status != Status::Absent) << local;
         }
-        self.order.check(present)?;
+        self.scheduler.check(&gpu.issue.scheduling, present)?;
         self.fetch.check(&gpu.front_end, now, present, |local| warp(local).map(|warp| &warp.buffer))?;
         self.ports.check(&gpu.operands, now)?;
         self.collectors.restore(&gpu.operands, now)?;
@@ -153,12 +153,12 @@ impl SubCore {
     }
 
     /// Warps that can be issued at a cycle, and if none can, why.
-    pub fn eligible(&self, gpu: &GpuSpec, cycle: u64) -> Result<u32, Slot> {
+    pub fn eligible(&self, gpu: &GpuSpec, cycle: u64) -> Result<u32, IssueStall> {
         if self.by_status[Status::Ready as usize] == 0 {
             return Err(self.no_warp());
         }
         if self.collectors.next_free() > cycle + ISSUE_TO_DISPATCH - 1 {
-            return Err(Slot::OperandConflict);
+            return Err(IssueStall::OperandConflict);
         }
         let full = self.is_throttled(gpu);
         let mut eligible = 0;
@@ -173,29 +173,29 @@ impl SubCore {
                 eligible |= self.ready[unit] & self.reads_long;
             }
         }
-        let reason = if full { Slot::MemoryThrottle } else { Slot::UnitBusy };
+        let reason = if full { IssueStall::MemoryThrottle } else { IssueStall::UnitBusy };
         if eligible == 0 { Err(reason) } else { Ok(eligible) }
     }
 
     /// Why there is no warp to issue.
-    fn no_warp(&self) -> Slot {
+    fn no_warp(&self) -> IssueStall {
         let order = [
-            (Status::Scoreboard, Slot::Scoreboard),
-            (Status::Memory, Slot::LongScoreboard),
-            (Status::Fetch, Slot::InstructionFetch),
-            (Status::Barrier, Slot::Barrier),
-            (Status::Sleep, Slot::Sleep),
+            (Status::Scoreboard, IssueStall::Scoreboard),
+            (Status::Memory, IssueStall::LongScoreboard),
+            (Status::Fetch, IssueStall::InstructionFetch),
+            (Status::Barrier, IssueStall::Barrier),
+            (Status::Sleep, IssueStall::Sleep),
         ];
         let first = order.into_iter().find(|(status, _)| self.by_status[*status as usize] != 0);
-        first.map_or(Slot::Idle, |(_, slot)| slot)
+        first.map_or(IssueStall::Idle, |(_, slot)| slot)
     }
 
     /// When the first of its ready warps may be issued after a cycle, and what becomes of the slots until then. The time may be
     /// too early, but not too late.
-    fn next_issue(&self, gpu: &GpuSpec, cycle: u64) -> (u64, Slot) {
+    fn next_issue(&self, gpu: &GpuSpec, cycle: u64) -> (u64, IssueStall) {
         let collector = self.collectors.next_free().saturating_sub(ISSUE_TO_DISPATCH - 1);
         if collector > cycle + 1 {
-            return (collector, Slot::OperandConflict);
+            return (collector, IssueStall::OperandConflict);
         }
         let full = self.is_throttled(gpu);
         let mut units = if full { self.ready_units & !MEMORY_UNITS } else { self.ready_units };
@@ -206,7 +206,7 @@ impl SubCore {
             let early = u64::from(self.ready[unit] & self.reads_long != 0);
             next = next.min(self.units[unit].saturating_sub(ISSUE_TO_DISPATCH + early));
         }
-        (next.max(cycle + 1), if full { Slot::MemoryThrottle } else { Slot::UnitBusy })
+        (next.max(cycle + 1), if full { IssueStall::MemoryThrottle } else { IssueStall::UnitBusy })
     }
 
     /// Whether ready warps cannot go on because too many instructions wait for the memory pipeline.
@@ -224,14 +224,14 @@ impl SubCore {
             return;
         }
         let (issue, slot) = if is_ready { self.next_issue(gpu, cycle) } else { (u64::MAX, self.no_warp()) };
-        self.slot = slot;
+        self.stall = slot;
         self.next = issue.min(others).min(self.wakes.next_event(cycle));
     }
 
     /// The SM has a CTA from a cycle on: slots count.
     pub fn begin(&mut self, cycle: u64) {
         self.counted = cycle;
-        self.slot = Slot::Idle;
+        self.stall = IssueStall::Idle;
     }
 
     /// The SM has no CTA from a cycle on.
@@ -243,7 +243,7 @@ impl SubCore {
     /// Counts slots before a cycle.
     pub fn count_until(&mut self, counters: &mut IssueCounters, width: u32, cycle: u64) {
         if self.counted < cycle {
-            counters.count(self.slot, self.uncounted(width, cycle));
+            counters.count(self.stall, self.uncounted(width, cycle));
             self.counted = cycle;
         }
     }
@@ -254,7 +254,7 @@ impl SubCore {
 
     /// Adds what has not been counted before a cycle.
     pub fn count_pending(&self, counters: &mut IssueCounters, width: u32, cycle: u64) {
-        counters.count(self.slot, self.uncounted(width, cycle));
+        counters.count(self.stall, self.uncounted(width, cycle));
     }
 
     /// Whether the slots of a cycle count, to which [`SubCore::count_until`] has counted; they are as good as counted then.

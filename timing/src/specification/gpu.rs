@@ -73,7 +73,7 @@ macro_rules! gpu {
 
             /// The keys of a GPU's file.
             pub fn keys() -> Vec<Key> {
-                [$(<$spec>::KEYS,)*].concat()
+                [$(<$spec>::keys(),)*].concat()
             }
         }
     };

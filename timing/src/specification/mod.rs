@@ -37,8 +37,39 @@ pub struct Key {
     pub default: Option<&'static str>,
 }
 
+/// Part of a GPU's file: the values of a unit, or the parameters of a policy. `()` is a part
+/// without keys.
+pub trait Section: Sized {
+    /// Keys of the part.
+    fn keys() -> Vec<Key>;
+
+    /// Values as text, by key.
+    fn values(&self) -> Vec<(String, String)>;
+
+    /// Reads the values.
+    ///
+    /// # Errors
+    /// A key is missing, or has another unit or a value of another kind.
+    fn read(document: &Document) -> Result<Self, SpecificationError>;
+}
+
+impl Section for () {
+    fn keys() -> Vec<Key> {
+        Vec::new()
+    }
+
+    fn values(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn read(_: &Document) -> Result<(), SpecificationError> {
+        Ok(())
+    }
+}
+
 /// Declares a unit's section of a GPU's file: a structure whose fields have units. A field with a
-/// default (`cap: u32 ["accesses"] = 4`) may be absent from files.
+/// default (`cap: u32 ["accesses"] = 4`) may be absent from files. The field after `with` holds the
+/// parameters of the unit's policies.
 ///
 /// ```
 /// timing::specification! {
@@ -66,19 +97,19 @@ macro_rules! specification {
     (
         $(#[doc = $about:literal])*
         pub struct $name:ident in $section:literal {
-            $($(#[doc = $meaning:literal])* $field:ident: $ty:ty [$unit:literal] $(= $default:literal)?,)*
-        }
+            $($(#[doc = $meaning:literal])* $field:ident: $ty:ty [$unit:literal] $(= $default:expr)?,)*
+        } $(with {
+            $(#[doc = $group_meaning:literal])* $group:ident: $group_ty:ty,
+        })?
     ) => {
         $(#[doc = $about])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct $name {
             $($(#[doc = $meaning])* pub $field: $ty,)*
+            $($(#[doc = $group_meaning])* pub $group: $group_ty,)?
         }
 
         impl $name {
-            /// Name of the section.
-            pub const SECTION: &'static str = $section;
-
             /// Keys of the section.
             pub const KEYS: &'static [$crate::specification::Key] = &[
                 $($crate::specification::Key {
@@ -92,12 +123,21 @@ macro_rules! specification {
                 },)*
             ];
 
+            /// Keys of the section and of its policies.
+            pub fn keys() -> Vec<$crate::specification::Key> {
+                let keys = Self::KEYS.to_vec();
+                $(let keys = [keys, <$group_ty>::keys()].concat();)?
+                keys
+            }
+
             /// Values as text, by key.
             pub fn values(&self) -> Vec<(String, String)> {
-                vec![$((
+                let values = vec![$((
                     concat!($section, ".", stringify!($field)).to_owned(),
                     format!("{:?}", self.$field),
-                ),)*]
+                ),)*];
+                $(let values = [values, self.$group.values()].concat();)?
+                values
             }
 
             /// Reads the section.
@@ -107,10 +147,29 @@ macro_rules! specification {
             pub fn read(
                 document: &$crate::specification::Document,
             ) -> Result<$name, $crate::specification::SpecificationError> {
-                Ok($name { $($field: $crate::specification!(
-                    @first $(document.get_or($section, stringify!($field), $unit, $default)?,)?
-                    document.get($section, stringify!($field), $unit)?
-                ),)* })
+                Ok($name {
+                    $($field: $crate::specification!(
+                        @first $(document.get_or($section, stringify!($field), $unit, $default)?,)?
+                        document.get($section, stringify!($field), $unit)?
+                    ),)*
+                    $($group: <$group_ty>::read(document)?,)?
+                })
+            }
+        }
+
+        impl $crate::specification::Section for $name {
+            fn keys() -> Vec<$crate::specification::Key> {
+                $name::keys()
+            }
+
+            fn values(&self) -> Vec<(String, String)> {
+                $name::values(self)
+            }
+
+            fn read(
+                document: &$crate::specification::Document,
+            ) -> Result<$name, $crate::specification::SpecificationError> {
+                $name::read(document)
             }
         }
     };

@@ -47,7 +47,7 @@ pub const DERIVED: &[Ratio] = ratios! {
     issue.utilisation: "%" = "smsp__issue_active.avg.pct_of_peak_sustained_active",
         100.0 * [issue.issued] / [issue.issued, issue.scoreboard, issue.long_scoreboard, issue.instruction_fetch,
                                   issue.unit_busy, issue.operand_conflict, issue.barrier, issue.memory_throttle,
-                                  issue.sleep, issue.idle];
+                                  issue.held_load, issue.sleep, issue.idle];
     /// Sectors per global load.
     coalescer.sectors_per_global_load: "sectors per request" = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
         1.0 * [coalescer.global_load_sectors] / [coalescer.global_load_requests];

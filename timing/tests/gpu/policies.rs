@@ -16,7 +16,8 @@ fn traffic() -> Script {
 
 #[test]
 fn every_policy_ends_a_launch_with_counts_that_add_up() {
-    for (section, name) in [("l1", "replacement"), ("l2", "replacement"), ("dram", "scheduler")] {
+    let keys = [("issue", "policy"), ("l1", "replacement"), ("l2", "replacement"), ("dram", "scheduler")];
+    for (section, name) in keys {
         for choice in choices(section, name) {
             let policy = format!("{section}.{name}={choice}");
             let mut gpu = titan_v(&["chip.sms=2", "l1.size=16384", "l1.unified=false", &policy]);
@@ -42,4 +43,23 @@ fn srrip_in_l1_hits_a_used_line_that_lru_loses_to_a_stream() {
     };
     let [lru, srrip] = ["lru", "srrip"].map(|policy| hits(&format!("l1.replacement={policy}")));
     assert!(srrip > lru, "srrip {srrip}, lru {lru}");
+}
+
+/// Each warp goes through eight lines of its own again and again; 32 warps have twice as many as L1 holds.
+fn own_lines() -> Script {
+    let line = |thread: crate::script::Thread| thread.number / 32 * 1024 + thread.iteration % 8 * 128;
+    Script::new(1, 1024).load(8, &[8], line).repeat(0, 200).exit()
+}
+
+#[test]
+fn ccws_hits_lines_of_l1_that_other_schedulers_thrash() {
+    let hits = |policy: &str| {
+        let policy = format!("issue.policy={policy}");
+        let mut gpu = titan_v(&["chip.sms=1", "l1.size=16384", "l1.sets=4", "l1.unified=false", &policy]);
+        let record = launch(&mut gpu, &own_lines());
+        assert!(policy.ends_with("ccws") || count(&record, "issue.held_load") == 0, "{policy}");
+        count(&record, "l1.load_line_hits") * 100 / count(&record, "l1.load_lines")
+    };
+    let [gto, lrr, ccws] = ["gto", "lrr", "ccws"].map(hits);
+    assert!(ccws > 2 * gto.max(lrr), "per cent: ccws {ccws}, gto {gto}, lrr {lrr}");
 }

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 use timing::dram::{Cell, DramSpec, Queues, RefreshMode, Scheduler, Timing};
+use timing::policy::dram_scheduler::Parameters;
+use timing::specification::GpuSpec;
 
 use crate::harness::{Access, Event, alone_in_channel, titan_v};
 
@@ -15,7 +17,7 @@ fn spec(change: impl FnOnce(&mut DramSpec)) -> DramSpec {
 }
 
 fn access(cycle: u64, write: bool, (bank, row, column): (u8, u64, u16)) -> Access {
-    Access { cycle, write, cell: Cell { bank, row, column } }
+    Access { cycle, write, cell: Cell { bank, row, column }, source: 0 }
 }
 
 /// A read from a cycle on, of bank, row and column.
@@ -151,17 +153,52 @@ fn fcfs_serves_a_bank_in_the_order_of_arrival() {
     assert_eq!(order(&spec, &conflict()), [0, 1, 2]);
 }
 
+/// Parameters of the schedulers with one changed.
+fn scheduling(change: &str) -> Parameters {
+    GpuSpec::changed("titan-v", [change]).unwrap().dram.scheduling
+}
+
 #[test]
 fn a_cap_of_one_lets_one_row_hit_pass_a_conflict() {
     let hits = [(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 2)].map(|cell| read(0, cell));
     let with_cap = |cap| {
         spec(|dram| {
             dram.scheduler = Scheduler::FrFcfsCap;
-            dram.cap = cap;
+            dram.scheduling = scheduling(&format!("dram.cap={cap}"));
         })
     };
     assert_eq!(order(&with_cap(1), &hits), [0, 2, 1, 3]);
     assert_eq!(order(&with_cap(2), &hits), [0, 2, 3, 1]);
+}
+
+/// DRAM cycles from the coming of SM 1's reads to the end of their data, on average, and the end of all. SM 0 streams through a
+/// row of the same bank, a read every other cycle; SM 1 wants another row now and then.
+fn beside_a_stream(scheduler: Scheduler) -> (u64, u64) {
+    const EVERY: u64 = 200;
+    let spec = spec(|dram| dram.scheduler = scheduler);
+    let streamed = (0..600).map(|n| Access { source: 0, ..read(2 * n, (0, n / 300, (n % 32) as u16)) });
+    let wanted = (0..5).map(|n| Access { source: 1, ..read(100 + EVERY * n, (0, 10 + n, 0)) });
+    let mut accesses: Vec<Access> = streamed.chain(wanted).collect();
+    accesses.sort_by_key(|access| access.cycle);
+    let events = alone_in_channel(&spec, 0, &accesses);
+    let mut taken = vec![0; accesses.len()];
+    let (mut latency, mut end) = (0, 0);
+    for (cycle, event) in events {
+        match event {
+            Event::Taken(number) => taken[number] = cycle,
+            Event::Read(number, done) if accesses[number].source == 1 => latency += done - taken[number],
+            Event::Read(_, done) => end = end.max(done),
+            _ => {}
+        }
+    }
+    (latency / 5, end)
+}
+
+#[test]
+fn bliss_is_fair_to_an_sm_beside_a_stream_of_another() {
+    let [(unfair, end), (fair, later)] = [Scheduler::FrFcfs, Scheduler::Bliss].map(beside_a_stream);
+    assert!(2 * fair < unfair, "latencies: bliss {fair}, fr-fcfs {unfair}");
+    assert!(later < 2 * end, "end: bliss {later}, fr-fcfs {end}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ use timing::dram::{
     Scheduler, Timing,
 };
 
+use timing::specification::GpuSpec;
+
 use crate::harness::titan_v;
 
 /// What comes at a cycle, or later if there is no room for all of it.
@@ -74,7 +76,7 @@ prop_compose! {
         all.into_iter().zip(0..).map(|(((later, bank, row), (line, write, sectors)), slot)| {
             cycle += later;
             let cell = Cell { bank, row, column: 4 * line };
-            (cycle, Incoming { cell, write, slice: 0, slot, sectors })
+            (cycle, Incoming { cell, write, slice: 0, source: (slot % 3) as u16, slot, sectors })
         }).collect()
     }
 }
@@ -87,6 +89,8 @@ prop_compose! {
     ) -> DramSpec {
         let mut spec = titan_v(|_| ()).dram;
         spec.scheduler = scheduler;
+        // The list of BLISS is emptied while accesses wait.
+        spec.scheduling = GpuSpec::changed("titan-v", ["dram.bliss_interval=50"]).unwrap().dram.scheduling;
         spec.queues = if one_queue { Queues::One } else { Queues::Apart };
         spec.dual_command_bus = two_buses;
         (spec.write_high, spec.write_low, spec.write_queue) = (write_high, write_high / 2, 16);

@@ -91,8 +91,8 @@ fn anywhere(number: u64) -> Cell {
 
 /// The streams by name. Nothing says when requests come where they come as fast as they are taken.
 fn streams() -> BTreeMap<&'static str, Vec<Access>> {
-    let read = |cycle, cell| Access { cycle, write: false, cell };
-    let written = |cycle, cell| Access { cycle, write: true, cell };
+    let read = |cycle, cell| Access { cycle, write: false, cell, source: 0 };
+    let written = |cycle, cell| Access { cycle, write: true, cell, source: 0 };
     let in_bank = |row, column| Cell { bank: 5, row, column };
     let stream = |request: &dyn Fn(u64) -> Access| (0..REQUESTS).map(request).collect::<Vec<_>>();
     BTreeMap::from([
@@ -152,7 +152,7 @@ fn theirs(driver: &str, settings: &str, requests: &[Access]) -> Outcome {
     let file = folder.join("settings.ini");
     std::fs::write(&file, settings).unwrap();
     let mut lines = String::new();
-    for Access { cycle, write, cell } in requests {
+    for Access { cycle, write, cell, .. } in requests {
         writeln!(lines, "{cycle} {} {}", if *write { 'W' } else { 'R' }, its_address(*cell)).unwrap();
     }
     let mut child =

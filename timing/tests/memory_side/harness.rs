@@ -132,6 +132,8 @@ pub struct Access {
     pub cycle: u64,
     pub write: bool,
     pub cell: Cell,
+    /// The SM that asks.
+    pub source: u16,
 }
 
 /// What happens at a channel. Accesses are numbers.
@@ -172,8 +174,9 @@ pub fn alone_and_counted(
         let before = *channel.counters();
         let room =
             |(_, access): &(u32, &Access)| access.cycle <= cycle && channel.room(spec, access.write) > 0;
-        if let Some((slot, Access { write, cell, .. })) = left.next_if(room) {
-            let incoming = Incoming { cell: *cell, write: *write, slice: 0, slot, sectors: 1 };
+        if let Some((slot, Access { write, cell, source, .. })) = left.next_if(room) {
+            let incoming =
+                Incoming { cell: *cell, write: *write, slice: 0, source: *source, slot, sectors: 1 };
             events.push((cycle, Event::Taken(slot as usize)));
             if let Some(read) = channel.accept(spec, &timing, cycle, incoming) {
                 events.push((cycle, Event::Forwarded(read.slot as usize, read.cycle)));

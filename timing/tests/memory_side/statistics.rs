@@ -63,7 +63,7 @@ fn channel() -> DramSpec {
 }
 
 fn access(cycle: u64, write: bool, bank: u8, row: u64, column: u16) -> Access {
-    Access { cycle, write, cell: Cell { bank, row, column } }
+    Access { cycle, write, cell: Cell { bank, row, column }, source: 0 }
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Channel {
         fits(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
         fits(self.next == u64::MAX || self.next <= now + AHEAD, "it rests for too long")?;
         fits(self.age < LATEST, "it had too many accesses")?;
-        self.scheduling.check(spec.banks)?;
+        self.scheduling.check(&spec.scheduling, spec.banks)?;
         counts::check(&[self.counts()], &DramSpec { pseudo_channels: 1, ..spec.clone() }, 1)?;
         countable(&self.counters)
     }

@@ -2,7 +2,7 @@
 
 use super::{Channel, Direction, DramSpec};
 use crate::dram::bank::{Access, Queue};
-use crate::policy::dram_scheduler::Waiting;
+use crate::policy::dram_scheduler::{Look, Request, Turn, Waiting};
 
 /// The accesses of a channel that wait in one queue.
 pub(super) struct WaitingIn<'c> {
@@ -40,6 +40,14 @@ impl Waiting for WaitingIn<'_> {
     fn second_request(&self, bank: u8) -> Option<u64> {
         self.of(bank).second_request(self.columns)
     }
+
+    fn requests(&self, bank: u8) -> impl Iterator<Item = Request> {
+        let (queue, open) = (self.of(bank), self.channel.banks[usize::from(bank)].open);
+        queue.accesses.iter().map(move |access| {
+            let hits = open == Some(access.row) && access.direction == queue.hit_direction;
+            Request { source: access.source, hits }
+        })
+    }
 }
 
 impl Queue {
@@ -61,18 +69,15 @@ impl Channel {
         WaitingIn { channel: self, queue: queue as usize, columns: spec.columns_of_request() }
     }
 
-    /// Banks that may have column commands.
+    /// What the scheduler sees at a turn.
     #[inline(always)]
-    pub(super) fn column_banks(&self, spec: &DramSpec, queue: Direction, limit: u64) -> u64 {
-        let waiting = self.waiting_in(spec, queue);
-        spec.scheduler.columns(&spec.parameters(), &self.scheduling, &waiting, limit) & !self.refreshing(spec)
-    }
-
-    /// Banks whose rows may be changed.
-    #[inline(always)]
-    pub(super) fn row_banks(&self, spec: &DramSpec, queue: Direction, limit: u64) -> u64 {
-        let waiting = self.waiting_in(spec, queue);
-        spec.scheduler.rows(&spec.parameters(), &self.scheduling, &waiting, limit) & !self.refreshing(spec)
+    pub(super) fn look<'l>(
+        &'l self,
+        spec: &'l DramSpec,
+        waiting: &'l WaitingIn<'l>,
+        turn: Turn,
+    ) -> Look<'l, WaitingIn<'l>> {
+        Look { scheduler: spec.scheduler, spec: &spec.scheduling, state: &self.scheduling, waiting, turn }
     }
 }
 
@@ -84,7 +89,18 @@ mod tests {
     fn a_request_ends_inside_the_sectors_of_a_line() {
         let of_line = |age, row, column, sectors| {
             let (slice, slot, accepted, direction) = (0, 0, 0, Direction::Read);
-            Access { age, row, column, slice, sectors, slot, accepted, activated: false, direction }
+            Access {
+                age,
+                row,
+                column,
+                slice,
+                source: 0,
+                sectors,
+                slot,
+                accepted,
+                activated: false,
+                direction,
+            }
         };
         let second = |accesses: &[Access], columns| {
             let mut queue = Queue::default();

@@ -103,7 +103,7 @@ impl Slice {
     ) -> Result<Expected, &'static str> {
         fits(self.misses.len() <= gpu.l2.miss_queue as usize, "too many accesses wait for DRAM")?;
         fits(self.count_missed() <= gpu.l2.miss_queue, "too many accesses wait for DRAM")?;
-        for DramAccess { line, sectors, slot, write } in &self.misses {
+        for DramAccess { line, sectors, slot, write, .. } in &self.misses {
             let of_a_line = *sectors != 0 && sectors >> SECTORS == 0;
             fits(*line < 1 << 57 && of_a_line, "an access to DRAM is beyond memory")?;
             if !write {

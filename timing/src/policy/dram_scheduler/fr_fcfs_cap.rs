@@ -5,18 +5,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Parameters, Policy, SchedulerState, Waiting, filtered};
+use super::{Issued, Policy, Turn, Waiting, filtered};
 use crate::restore::{Fits, fits};
+
+crate::specification! {
+    /// FR-FCFS with a cap.
+    pub struct CapSpec in "dram" {
+        /// Accesses to an open row that pass an older access to another row, by the scheduler fr-fcfs-cap.
+        cap: u32 ["accesses"] = 4,
+    }
+}
 
 /// Accesses in a row that have passed an older access, by bank; banks beyond the end have 0.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Passed(Vec<u32>);
 
 impl Passed {
-    pub(super) fn check(&self, banks: u32) -> Fits {
-        fits(self.0.len() <= banks as usize, "a DRAM scheduler counts accesses of more banks than there are")
-    }
-
     fn of(&self, bank: u8) -> u32 {
         self.0.get(usize::from(bank)).copied().unwrap_or(0)
     }
@@ -25,25 +29,31 @@ impl Passed {
 pub(super) struct FrFcfsCap;
 
 /// Banks whose open row has to give way to their oldest access.
-fn capped(parameters: &Parameters, state: &SchedulerState, waiting: &impl Waiting) -> u64 {
-    filtered(waiting.hits(), |bank| state.passed.of(bank) >= parameters.cap && !waiting.oldest_hits(bank))
+fn capped(spec: &CapSpec, passed: &Passed, waiting: &impl Waiting) -> u64 {
+    filtered(waiting.hits(), |bank| passed.of(bank) >= spec.cap && !waiting.oldest_hits(bank))
 }
 
 impl Policy for FrFcfsCap {
-    fn columns(parameters: &Parameters, state: &SchedulerState, waiting: &impl Waiting, _: u64) -> u64 {
-        waiting.hits() & !capped(parameters, state, waiting)
+    type Spec = CapSpec;
+    type State = Passed;
+
+    fn check(_: &CapSpec, state: &Passed, banks: u32) -> Fits {
+        fits(state.0.len() <= banks as usize, "a DRAM scheduler counts accesses of more banks than there are")
     }
 
-    fn rows(parameters: &Parameters, state: &SchedulerState, waiting: &impl Waiting, _: u64) -> u64 {
-        waiting.occupied() & !waiting.hits() | capped(parameters, state, waiting)
+    fn columns(spec: &CapSpec, state: &Passed, waiting: &impl Waiting, _: Turn) -> u64 {
+        waiting.hits() & !capped(spec, state, waiting)
     }
 
-    fn issued(state: &mut SchedulerState, bank: u8, oldest: bool) {
-        let counts = &mut state.passed.0;
-        let place = usize::from(bank);
+    fn rows(spec: &CapSpec, state: &Passed, waiting: &impl Waiting, _: Turn) -> u64 {
+        waiting.occupied() & !waiting.hits() | capped(spec, state, waiting)
+    }
+
+    fn issued(_: &CapSpec, Passed(counts): &mut Passed, issued: Issued) {
+        let place = usize::from(issued.bank);
         if counts.len() <= place {
             counts.resize(place + 1, 0);
         }
-        counts[place] = if oldest { 0 } else { counts[place].saturating_add(1) };
+        counts[place] = if issued.oldest { 0 } else { counts[place].saturating_add(1) };
     }
 }

@@ -198,6 +198,7 @@ impl MemoryUnit {
     /// One with a state that [`State::restore`] has made ready.
     pub(crate) fn with(mut self, state: State) -> MemoryUnit {
         self.state = state;
+        self.state.l1.watch(self.gpu.issue.policy.watches_l1());
         self
     }
 }

@@ -274,8 +274,13 @@ impl MemoryUnit {
             return if queue_has_room { self.pass_line(number, first, cycle) } else { Err(Stall::Queue) };
         }
         let line = &lines[first];
-        let load =
-            Load { line: line.address, sectors: line.sectors, access: number, origin: access.origin() };
+        let load = Load {
+            line: line.address,
+            sectors: line.sectors,
+            access: number,
+            origin: access.origin(),
+            warp: access.warp,
+        };
         match l1.load(spec, cycle, load, queue_has_room)? {
             Lookup::Hit => {
                 let texture = access.operation.space == MemorySpace::Texture;

@@ -45,6 +45,7 @@ pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use super::sub_cores;
 use crate::due::Due;
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
+use crate::policy::warp_scheduler::L1Event;
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
 
@@ -150,6 +151,8 @@ impl MemoryUnit {
     /// An idle one with empty caches, of SM number `sm`.
     pub fn new(gpu: &Arc<GpuSpec>, sm: u16) -> MemoryUnit {
         let pipelines = gpu.memory_pipeline.pipelines(SUB_CORES);
+        let mut l1 = L1::new(&gpu.l1, gpu.l1.size);
+        l1.watch(gpu.issue.policy.watches_l1());
         let state = State {
             accesses: Slab::default(),
             lines: Slab::default(),
@@ -158,7 +161,7 @@ impl MemoryUnit {
             waiting: [0; STRUCTURES],
             available: [[u64::MAX; SUB_CORES]; STRUCTURES],
             latched: 0,
-            l1: L1::new(&gpu.l1, gpu.l1.size),
+            l1,
             constants: ConstantCache::new(&gpu.constant),
             l1_turn: false,
             stalled: None,
@@ -571,6 +574,11 @@ impl MemoryUnit {
     /// What is the highest since a launch began starts anew.
     pub fn restart_counts(&mut self) {
         self.state.l1.restart_counts();
+    }
+
+    /// Events of L1 since the last time, for warp schedulers that watch L1.
+    pub fn take_l1_events(&mut self) -> impl Iterator<Item = L1Event> {
+        self.state.l1.take_events()
     }
 
     /// Bytes of L1.

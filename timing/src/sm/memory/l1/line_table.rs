@@ -154,7 +154,7 @@ mod tests {
         let mut entries = Slab::default();
         for i in 0..1000 {
             let line = i * LINE_BYTES;
-            table.insert(line, entries.insert(Entry::new(line, 0)));
+            table.insert(line, entries.insert(Entry::new(line, 0, 0)));
         }
         for i in (0..1000).step_by(3) {
             table.remove(i * LINE_BYTES, i as u32);
@@ -172,7 +172,7 @@ mod tests {
         let mut table = LineTable::default();
         let mut entries = Slab::default();
         for line in twins {
-            table.insert(line, entries.insert(Entry::new(line, 0)));
+            table.insert(line, entries.insert(Entry::new(line, 0, 0)));
         }
         assert_eq!(twins.map(|line| table.find(line, &entries)), [Some(0), Some(1)]);
         table.remove(twins[0], 0);

@@ -6,6 +6,7 @@
 
 mod check;
 mod counters;
+mod events;
 mod foresee;
 mod line_table;
 pub(crate) mod passes;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::check::Expected;
 pub use self::counters::{L1Counters, LoadHitLatencies, LoadMissLatencies, LoadTlbWaitLatencies, Stall};
+use self::events::Events;
 use self::line_table::{LineTable, MOST_ENTRIES};
 use self::set::{Set, SetLines};
 use self::set_hash::SetHash;
@@ -27,6 +29,7 @@ pub(super) use self::waiting::AwaitedEntry;
 use super::banks;
 use crate::message::{LINE_BYTES, Origin, SECTOR_BYTES};
 use crate::policy::replacement::Replacement;
+use crate::policy::warp_scheduler::L1EventKind;
 use crate::slab::{NONE, Slab};
 use crate::specification::{Document, SpecificationError};
 
@@ -165,6 +168,8 @@ pub struct Entry {
     resident: bool,
     /// Mark of the replacement policy.
     mark: u8,
+    /// The warp that brought it in. A warp slot of the SM.
+    warp: u8,
     /// Its set.
     set: u32,
     /// Neighbours in the set.
@@ -179,7 +184,7 @@ pub struct Entry {
 
 impl Entry {
     /// A line of which nothing is there.
-    pub fn new(line: u64, set: u32) -> Entry {
+    pub fn new(line: u64, set: u32, warp: u8) -> Entry {
         Entry {
             line,
             valid: 0,
@@ -187,6 +192,7 @@ impl Entry {
             untranslated: false,
             resident: false,
             mark: 0,
+            warp,
             set,
             previous: NONE,
             next: NONE,
@@ -216,6 +222,8 @@ pub struct Load {
     pub access: u32,
     /// Which memory it is of.
     pub origin: Origin,
+    /// The warp that loads. A warp slot of the SM.
+    pub warp: u8,
 }
 
 /// What a load finds.
@@ -244,6 +252,8 @@ pub struct L1 {
     /// Lines on their way, and the core cycle up to which they were counted.
     misses: u32,
     counted: u64,
+    #[serde(skip)]
+    events: Events,
     /// What it has counted, without sums.
     pub(super) counters: L1Counters,
 }
@@ -259,6 +269,7 @@ impl L1 {
             ways: spec.ways(bytes),
             misses: 0,
             counted: 0,
+            events: Events::default(),
             counters: L1Counters::default(),
         }
     }
@@ -272,7 +283,7 @@ impl L1 {
         &mut self,
         spec: &L1Spec,
         cycle: u64,
-        Load { line, sectors, access, origin }: Load,
+        Load { line, sectors, access, origin, warp }: Load,
         queue_has_room: bool,
     ) -> Result<Lookup, Stall> {
         let known = self.table.find(line, &self.entries);
@@ -283,6 +294,7 @@ impl L1 {
             if let Some(entry) = known {
                 self.count_load(origin, true, [sectors, 0, 0]);
                 self.use_line(spec, entry);
+                self.events.note(L1EventKind::Hit, warp, line);
             }
             return Ok(Lookup::Hit);
         }
@@ -292,7 +304,10 @@ impl L1 {
             (_, Fetch::Line) => ALL_SECTORS & !valid & !pending,
         };
         self.check_wait(spec, line, known, fetch, queue_has_room)?;
-        let entry = known.unwrap_or_else(|| self.add_entry(spec, line));
+        let entry = known.unwrap_or_else(|| self.add_entry(spec, line, warp));
+        if missed != 0 {
+            self.events.note(L1EventKind::Miss, warp, line);
+        }
         if fetch != 0 {
             if spec.allocation == Allocation::OnMiss && !self.entries[entry].resident {
                 self.make_resident(spec, entry);
@@ -442,8 +457,8 @@ impl L1 {
         SetLines { set: &mut self.sets[set], entries: &mut self.entries, keeps_pending }
     }
 
-    fn add_entry(&mut self, spec: &L1Spec, line: u64) -> u32 {
-        let entry = self.entries.insert(Entry::new(line, spec.set_hash.set(line, spec.sets)));
+    fn add_entry(&mut self, spec: &L1Spec, line: u64, warp: u8) -> u32 {
+        let entry = self.entries.insert(Entry::new(line, spec.set_hash.set(line, spec.sets), warp));
         self.table.insert(line, entry);
         entry
     }
@@ -468,6 +483,8 @@ impl L1 {
             let Some(victim) = spec.replacement.victim(&lines) else { break };
             spec.replacement.evicted(&mut lines, victim);
             self.counters.evictions += 1;
+            let Entry { warp, line, .. } = self.entries[victim];
+            self.events.note(L1EventKind::Evicted, warp, line);
             self.evict(victim);
         }
         self.entries[number].resident = true;

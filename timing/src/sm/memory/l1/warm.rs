@@ -7,15 +7,17 @@ impl L1 {
     /// A load of sectors of a line, which come at once; gives those that are asked of L2. Nothing is counted.
     pub fn warm_load(&mut self, spec: &L1Spec, line: u64, sectors: u8, answered: &mut Vec<u32>) -> u8 {
         let (counters, now) = (self.counters, self.counted);
-        let fetched =
-            match self.load(spec, now, Load { line, sectors, access: 0, origin: Origin::Global }, true) {
-                Ok(Lookup::Wait { fetch, entry }) => {
-                    self.fill(spec, now, entry, fetch, answered);
-                    answered.clear();
-                    fetch
-                }
-                Ok(Lookup::Hit) | Err(_) => 0,
-            };
+        let watched = std::mem::take(&mut self.events.watched);
+        let load = Load { line, sectors, access: 0, origin: Origin::Global, warp: 0 };
+        let fetched = match self.load(spec, now, load, true) {
+            Ok(Lookup::Wait { fetch, entry }) => {
+                self.fill(spec, now, entry, fetch, answered);
+                answered.clear();
+                fetch
+            }
+            Ok(Lookup::Hit) | Err(_) => 0,
+        };
+        self.events.watched = watched;
         self.counters = counters;
         fetched
     }

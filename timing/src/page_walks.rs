@@ -1,8 +1,9 @@
 //! Walks of the page tables: what happens to requests for pages that no TLB has.
 //!
-//! The L2 TLB, which all SMs share, reaches further than the memory of most programs, so it has every page that was walked to
-//! since it was emptied. A request for another page waits until the walk is over, with the others for that page; requests for
-//! other pages pass. Instructions and constants are not translated here, and copy engines have TLBs of their own.
+//! The L2 TLB, which all SMs share, reaches further than the memory of most programs, so it has
+//! every page that was walked to since it was emptied. A request for another page waits until the
+//! walk is over, with the others for that page; requests for other pages pass. Instructions and
+//! constants are not translated here, and copy engines have TLBs of their own.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -50,7 +51,8 @@ impl PageWalks {
         fits(ends.clone().all(|end| near(end, now)), "a page walk takes too long")
     }
 
-    /// A request at a core cycle, none earlier than those before it; says whether it can go on at once.
+    /// A request at a core cycle, none earlier than those before it; says whether it can go on at
+    /// once.
     pub fn translate(&mut self, spec: &TlbSpec, request: &Timed<MemoryRequest>) -> bool {
         if spec.walk == 0 || !is_translated(request.message.origin) {
             return true;
@@ -116,8 +118,10 @@ impl PageWalks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::replacement::Replacement;
 
-    const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9, walk: 654 };
+    const SPEC: TlbSpec =
+        TlbSpec { page: 1 << 21, pages: 2, replacement: Replacement::Lru, miss: 9, walk: 654 };
 
     fn read(cycle: u64, page: u64, origin: Origin) -> Timed<MemoryRequest> {
         let message = MemoryRequest::read(0, page << 21, 1, origin);

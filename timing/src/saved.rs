@@ -36,7 +36,7 @@ mod tests {
     use voltsim_checkpoint::layout;
 
     /// The version, and what tells its layout from others. Where that is another, the version has to be the next one.
-    const LAYOUT: (u32, u64) = (21, 0);
+    const LAYOUT: (u32, u64) = (21, 2_560_696_036_608_100_099);
 
     #[test]
     fn a_state_that_is_laid_out_otherwise_has_another_version() {

@@ -18,7 +18,7 @@ pub use timing::Timing;
 
 use self::bank::Direction;
 use crate::message::SECTOR_BYTES;
-use crate::partition::Hash;
+use crate::policy::address_map::AddressMap;
 use crate::policy::dram_scheduler::Parameters;
 pub use crate::policy::dram_scheduler::Scheduler;
 use crate::specification::{Document, SpecificationError};
@@ -75,7 +75,7 @@ crate::specification! {
         /// Row size.
         row: u32 ["B"],
         /// Mapping of rows to banks.
-        bank_hash: Hash ["choice"],
+        bank_hash: AddressMap ["choice"],
         /// Row commands and column commands have separate buses.
         dual_command_bus: bool ["flag"],
         /// DRAM scheduler: selects the access to serve next.

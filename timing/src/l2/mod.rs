@@ -14,7 +14,7 @@ pub use slice::{DramAccess, Expected, Outbox, Reply, Slice, Stall};
 pub use sources::{Lookups, SourceCounters};
 
 use crate::message::LINE_BYTES;
-use crate::partition::Hash;
+use crate::policy::address_map::AddressMap;
 use crate::policy::replacement::Replacement;
 use crate::specification::{Document, SpecificationError};
 
@@ -51,7 +51,7 @@ crate::specification! {
         /// Associativity.
         ways: u32 ["lines"],
         /// Mapping of lines to sets.
-        set_hash: Hash ["choice"],
+        set_hash: AddressMap ["choice"],
         /// Replacement policy.
         replacement: Replacement ["choice"],
         /// Dirty lines of a slice at which a further write cleans its set's least recently used

@@ -5,59 +5,15 @@
 //! are the address within the channel, and the same again gives the slice. For each quotient the turn is a permutation, so
 //! no two addresses meet, whatever the hash and the numbers of channels and slices.
 
-mod consecutive;
-mod ipoly;
 mod part;
 mod set;
 mod unit;
-mod xor;
 
 pub use set::{Bay, Partitions};
 pub use unit::{Clocks, Partition};
 
+use crate::policy::address_map::AddressMap;
 use crate::specification::{Document, SpecificationError};
-
-crate::choice! {
-    /// Mapping of chunks to slices, of rows to banks, and of lines to sets.
-    pub enum Hash {
-        /// Round robin: consecutive chunks go to consecutive targets.
-        Consecutive = "consecutive",
-        /// Exclusive or with higher address bits.
-        Xor = "xor",
-        /// Remainder of the higher bits by an irreducible polynomial (Rau 1991).
-        Ipoly = "ipoly",
-    }
-}
-
-impl Hash {
-    /// A number below `modulus` that depends on all bits of `upper`; the modulus is not 0.
-    pub fn of(self, upper: u64, modulus: u32) -> u32 {
-        match self {
-            Hash::Consecutive => consecutive::hash(),
-            Hash::Xor => xor::hash(upper, modulus),
-            Hash::Ipoly => ipoly::hash(upper, modulus),
-        }
-    }
-
-    /// `residue`, below `modulus`, permuted by the hash of `upper`.
-    pub fn permuted(self, residue: u32, upper: u64, modulus: u32) -> u32 {
-        let hash = self.of(upper, modulus);
-        if modulus.is_power_of_two() {
-            return residue ^ hash;
-        }
-        let sum = residue + hash;
-        if sum < modulus { sum } else { sum - modulus }
-    }
-
-    /// What has been permuted to `image`.
-    fn unpermuted(self, image: u32, upper: u64, modulus: u32) -> u32 {
-        let hash = self.of(upper, modulus);
-        match modulus.is_power_of_two() {
-            true => image ^ hash,
-            false => (image + modulus - hash) % modulus,
-        }
-    }
-}
 
 crate::specification! {
     /// Memory partitions: a DRAM channel with its L2 slices.
@@ -71,7 +27,7 @@ crate::specification! {
         /// Consecutive bytes of one slice within its channel.
         slice_interleave: u32 ["B"],
         /// Mapping of these chunks to channels and to their slices.
-        hash: Hash ["choice"],
+        hash: AddressMap ["choice"],
     }
 }
 
@@ -117,7 +73,7 @@ struct Cut {
     places: u32,
     /// Bytes of a chunk, as a power of two.
     bits: u32,
-    hash: Hash,
+    hash: AddressMap,
 }
 
 /// Quotient and remainder.
@@ -207,8 +163,8 @@ mod tests {
 
     use super::*;
 
-    fn hashes() -> impl Strategy<Value = Hash> {
-        prop::sample::select(vec![Hash::Consecutive, Hash::Xor, Hash::Ipoly])
+    fn hashes() -> impl Strategy<Value = AddressMap> {
+        prop::sample::select(AddressMap::ALL)
     }
 
     proptest! {
@@ -226,7 +182,7 @@ mod tests {
 
         #[test]
         fn power_of_two_strides_reach_most_slices_when_hashed(
-            shift in 8_u32..24, hash in prop::sample::select(vec![Hash::Xor, Hash::Ipoly])
+            shift in 8_u32..24, hash in prop::sample::select(vec![AddressMap::Xor, AddressMap::Ipoly])
         ) {
             let map = PartitionSpec { channels: 24, slices: 2, interleave: 256, slice_interleave: 256, hash };
             let slices: HashSet<u32> = (0..4096_u64).map(|i| map.place(i << shift).slice).collect();
@@ -241,7 +197,7 @@ mod tests {
             slices: 2,
             interleave: 1024,
             slice_interleave: 128,
-            hash: Hash::Ipoly,
+            hash: AddressMap::Ipoly,
         };
         for chunk in 0..100 {
             let places: HashSet<(u32, u32)> =
@@ -258,7 +214,7 @@ mod tests {
             slices: 2,
             interleave: 256,
             slice_interleave: 256,
-            hash: Hash::Consecutive,
+            hash: AddressMap::Consecutive,
         };
         let channels: Vec<u32> = (0..26).map(|chunk| map.channel(map.place(chunk * 256).slice).0).collect();
         assert_eq!(channels, (0..24).chain(0..2).collect::<Vec<u32>>());

@@ -1,14 +1,17 @@
 //! Policies: decisions that a unit leaves to a file of its own.
 //!
-//! A policy is one file and one line in the table of its kind. The table gives the policy its name in GPU files, its text in
-//! `voltsim explain`, its dispatch, and the conformance tests of its kind.
+//! A policy is one file and one line in the table of its kind. The table gives the policy its name
+//! in GPU files, its text in `voltsim explain`, its dispatch, and the conformance tests of its
+//! kind.
 
+pub mod address_map;
 pub mod dram_scheduler;
 pub mod replacement;
+pub mod set_index;
 pub mod warp_scheduler;
 
-/// Declares the parameters and the states of all policies of a kind, with one field a policy. `Policy` in scope is the trait of the
-/// kind, with a `Spec` and a `State`.
+/// Declares the parameters and the states of all policies of a kind, with one field a policy.
+/// `Policy` in scope is the trait of the kind, with a `Spec` and a `State`.
 macro_rules! tables {
     ($($field:ident: $policy:ty,)*) => {
         /// Parameters of all policies of the kind.

@@ -109,7 +109,7 @@ impl Document {
         })
     }
 
-    /// A key's value, converted to `unit`, or the default if no file has the key.
+    /// A key's value, converted to `unit`, or the default, written as in TOML, if no file has the key.
     ///
     /// # Errors
     /// The value has the wrong type or unit.
@@ -118,9 +118,15 @@ impl Document {
         section: &str,
         name: &str,
         unit: &str,
-        default: T,
+        default: &str,
     ) -> Result<T, SpecificationError> {
-        if self.entry(section, name).is_some() { self.get(section, name, unit) } else { Ok(default) }
+        if self.entry(section, name).is_none()
+            && let Ok(written) = toml::from_str::<toml::Table>(&format!("value = {default}"))
+            && let Some(value) = written.get("value").and_then(T::read)
+        {
+            return Ok(value);
+        }
+        self.get(section, name, unit)
     }
 
     /// Replaces or adds a value; `by` names the option that does so.

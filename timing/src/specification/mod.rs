@@ -68,8 +68,8 @@ impl Section for () {
 }
 
 /// Declares a unit's section of a GPU's file: a structure whose fields have units. A field with a
-/// default (`cap: u32 ["accesses"] = 4`) may be absent from files. The field after `with` holds the
-/// parameters of the unit's policies.
+/// default (`cap: u32 ["accesses"] = 4`, `replacement: Replacement ["choice"] = "lru"`) may be
+/// absent from files. The field after `with` holds the parameters of the unit's policies.
 ///
 /// ```
 /// timing::specification! {
@@ -97,7 +97,7 @@ macro_rules! specification {
     (
         $(#[doc = $about:literal])*
         pub struct $name:ident in $section:literal {
-            $($(#[doc = $meaning:literal])* $field:ident: $ty:ty [$unit:literal] $(= $default:expr)?,)*
+            $($(#[doc = $meaning:literal])* $field:ident: $ty:ty [$unit:literal] $(= $default:literal)?,)*
         } $(with {
             $(#[doc = $group_meaning:literal])* $group:ident: $group_ty:ty,
         })?
@@ -149,7 +149,7 @@ macro_rules! specification {
             ) -> Result<$name, $crate::specification::SpecificationError> {
                 Ok($name {
                     $($field: $crate::specification!(
-                        @first $(document.get_or($section, stringify!($field), $unit, $default)?,)?
+                        @first $(document.get_or($section, stringify!($field), $unit, stringify!($default))?,)?
                         document.get($section, stringify!($field), $unit)?
                     ),)*
                     $($group: <$group_ty>::read(document)?,)?

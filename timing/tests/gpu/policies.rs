@@ -1,4 +1,5 @@
-//! Every policy on a whole GPU: a launch ends, its counts are conserved, and the policy makes a difference where it must.
+//! Every policy on a whole GPU: a launch ends, its counts are conserved, and the policy makes a
+//! difference where it must.
 
 use crate::script::{Script, count, launch, titan_v};
 
@@ -16,7 +17,20 @@ fn traffic() -> Script {
 
 #[test]
 fn every_policy_ends_a_launch_with_counts_that_add_up() {
-    let keys = [("issue", "policy"), ("l1", "replacement"), ("l2", "replacement"), ("dram", "scheduler")];
+    let keys = [
+        ("issue", "policy"),
+        ("l1", "replacement"),
+        ("l1", "set_hash"),
+        ("l2", "replacement"),
+        ("l2", "set_hash"),
+        ("tlb", "replacement"),
+        ("constant", "replacement"),
+        ("front_end", "l0_replacement"),
+        ("front_end", "l1_replacement"),
+        ("partition", "hash"),
+        ("dram", "bank_hash"),
+        ("dram", "scheduler"),
+    ];
     for (section, name) in keys {
         for choice in choices(section, name) {
             let policy = format!("{section}.{name}={choice}");
@@ -45,7 +59,8 @@ fn srrip_in_l1_hits_a_used_line_that_lru_loses_to_a_stream() {
     assert!(srrip > lru, "srrip {srrip}, lru {lru}");
 }
 
-/// Each warp goes through eight lines of its own again and again; 32 warps have twice as many as L1 holds.
+/// Each warp goes through eight lines of its own again and again; 32 warps have twice as many as L1
+/// holds.
 fn own_lines() -> Script {
     let line = |thread: crate::script::Thread| thread.number / 32 * 1024 + thread.iteration % 8 * 128;
     Script::new(1, 1024).load(8, &[8], line).repeat(0, 200).exit()

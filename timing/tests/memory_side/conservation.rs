@@ -7,7 +7,7 @@ use timing::crossbar::Arbiter;
 use timing::dram::{RefreshMode, Scheduler};
 use timing::l2::{Fetch, WriteAllocation};
 use timing::message::{MemoryRequest, Origin, RequestKind, Timed};
-use timing::partition::Hash;
+use timing::policy::address_map::AddressMap;
 use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v};
@@ -45,7 +45,7 @@ fn policies() -> impl Strategy<Value = GpuSpec> {
         prop::sample::select(Scheduler::ALL),
         prop::sample::select(vec![RefreshMode::None, RefreshMode::AllBank, RefreshMode::PerBank]),
         prop::sample::select(vec![Arbiter::RoundRobin, Arbiter::Islip]),
-        prop::sample::select(vec![Hash::Consecutive, Hash::Xor, Hash::Ipoly]),
+        prop::sample::select(vec![AddressMap::Consecutive, AddressMap::Xor, AddressMap::Ipoly]),
         any::<bool>(),
         1_u32..=2,
         (1_u32..=2, 300_u32..2000, 300_u32..2000),
@@ -61,7 +61,7 @@ fn policies() -> impl Strategy<Value = GpuSpec> {
                     gpu.crossbar.arbiter = arbiter;
                     gpu.crossbar.sms_per_port = shared;
                     gpu.partition.hash = hash;
-                    gpu.dram.bank_hash = if hash == Hash::Ipoly { Hash::Xor } else { hash };
+                    gpu.dram.bank_hash = if hash == AddressMap::Ipoly { AddressMap::Xor } else { hash };
                     gpu.clocks.l2 = l2;
                     gpu.clocks.dram = dram;
                     if pseudo == 2 {

@@ -26,8 +26,8 @@ fn plain() -> GpuSpec {
     titan_v(|gpu| {
         gpu.l2.fetch = timing::l2::Fetch::Sector;
         gpu.dram.refresh = timing::dram::RefreshMode::None;
-        gpu.dram.bank_hash = timing::partition::Hash::Consecutive;
-        gpu.partition.hash = timing::partition::Hash::Consecutive;
+        gpu.dram.bank_hash = timing::policy::address_map::AddressMap::Consecutive;
+        gpu.partition.hash = timing::policy::address_map::AddressMap::Consecutive;
     })
 }
 

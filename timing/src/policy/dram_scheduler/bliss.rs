@@ -1,19 +1,21 @@
-//! The blacklisting memory scheduler, BLISS (Subramanian et al., "The Blacklisting Memory Scheduler", ICCD 2014, and "BLISS",
-//! TPDS 2016): a source whose requests are served several times in a row is put on a list, and waits for the others.
+//! The blacklisting memory scheduler, BLISS (Subramanian et al., "The Blacklisting Memory
+//! Scheduler", ICCD 2014, and "BLISS", TPDS 2016): a source whose requests are served several times
+//! in a row is put on a list, and waits for the others.
 //!
-//! Sources are SMs. A request is a line's access, whose sectors count once. After `dram.bliss_streak` requests of one SM in a
-//! row the SM is listed; each `dram.bliss_interval` DRAM cycles the list is emptied. Requests are ranked by
+//! Sources are SMs. A request is a line's access, whose sectors count once. After
+//! `dram.bliss_streak` requests of one SM in a row the SM is listed; each `dram.bliss_interval`
+//! DRAM cycles the list is emptied. Requests are ranked by
 //!
 //! 1. the list: SMs that are not on it first;
 //! 2. the row buffer: accesses to the open row first;
 //! 3. age.
 //!
-//! Within a bank the ranking is exact. Among banks those with a request of an SM that is not listed go first, and a channel
-//! with one command bus still commands columns before rows. Lines that L2 writes back have no source: they are never listed and
-//! interrupt no series.
+//! Within a bank the ranking is exact. Among banks those with a request of an SM that is not listed
+//! go first, and a channel with one command bus still commands columns before rows. Lines that L2
+//! writes back have no source: they are never listed and interrupt no series.
 //!
-//! The list keeps an SM that streams from delaying the few requests of others without a rank for each SM. The defaults are
-//! those of the papers: 4 requests, 10,000 cycles.
+//! The list keeps an SM that streams from delaying the few requests of others without a rank for
+//! each SM. The defaults are those of the papers: 4 requests, 10,000 cycles.
 
 use serde::{Deserialize, Serialize};
 

@@ -56,7 +56,8 @@ impl Banks {
         Banks { accesses: vec![accesses], open: vec![Some(open)], cycle: 0 }
     }
 
-    /// Serves one command of each kind, the oldest bank first; the row of a served access and its SM.
+    /// Serves one command of each kind, the oldest bank first; the row of a served access and its
+    /// SM.
     fn step(&mut self, scheduler: Scheduler, state: &mut SchedulerState) -> Option<(u32, u16)> {
         self.cycle += 1;
         let spec = parameters();
@@ -165,7 +166,8 @@ fn hits_that_pass_nobody_are_not_counted() {
     assert_eq!(Banks::served(Scheduler::FrFcfsCap, 1, &[1, 1, 1, 1, 2]), [1, 1, 1, 1, 2]);
 }
 
-/// SMs in the order in which accesses of a bank are served: SM 0 streams through the open row, SM 1 wants another row.
+/// SMs in the order in which accesses of a bank are served: SM 0 streams through the open row, SM 1
+/// wants another row.
 fn served_beside_a_stream(scheduler: Scheduler) -> Vec<u16> {
     let rows = [(1, 0), (1, 0), (2, 1), (1, 0), (1, 0), (1, 0), (1, 0)];
     Banks::one(1, &rows).all_served(scheduler).into_iter().map(|(_, source)| source).collect()

@@ -1,5 +1,6 @@
-//! First ready, first come, first served (Rixner et al., "Memory Access Scheduling", ISCA 2000): accesses to a bank's open row
-//! pass all others. Among banks the channel takes the oldest access that is ready.
+//! First ready, first come, first served (Rixner et al., "Memory Access Scheduling", ISCA 2000):
+//! accesses to a bank's open row pass all others. Among banks the channel takes the oldest access
+//! that is ready.
 
 use super::{Policy, Turn, Waiting};
 

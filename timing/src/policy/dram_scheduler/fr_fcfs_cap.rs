@@ -1,7 +1,9 @@
-//! FR-FCFS with a cap (Mutlu and Moscibroda, "Stall-Time Fair Memory Access Scheduling", MICRO 2007): accesses to a bank's open
-//! row pass an older access to another row `dram.cap` times; then the row changes for the oldest access.
+//! FR-FCFS with a cap (Mutlu and Moscibroda, "Stall-Time Fair Memory Access Scheduling", MICRO
+//! 2007): accesses to a bank's open row pass an older access to another row `dram.cap` times; then
+//! the row changes for the oldest access.
 //!
-//! The cap bounds the wait that a stream of row hits causes; FR-FCFS without a cap does not bound it.
+//! The cap bounds the wait that a stream of row hits causes; FR-FCFS without a cap does not bound
+//! it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,8 @@ use crate::restore::{Fits, fits};
 crate::specification! {
     /// FR-FCFS with a cap.
     pub struct CapSpec in "dram" {
-        /// Accesses to an open row that pass an older access to another row, by the scheduler fr-fcfs-cap.
+        /// Accesses to an open row that pass an older access to another row, by the scheduler
+        /// fr-fcfs-cap.
         cap: u32 ["accesses"] = 4,
     }
 }

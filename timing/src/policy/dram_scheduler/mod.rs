@@ -1,10 +1,12 @@
 //! DRAM schedulers: which banks of a channel may be commanded for their waiting accesses.
 //!
-//! A scheduler sees the accesses of the queue that is served through [`Waiting`] and names banks as masks, one bit a bank. The
-//! channel then commands the oldest candidate that the timing rules allow. `issued` reports each column command.
+//! A scheduler sees the accesses of the queue that is served through [`Waiting`] and names banks as
+//! masks, one bit a bank. The channel then commands the oldest candidate that the timing rules
+//! allow. `issued` reports each column command.
 //!
-//! A new scheduler is one file beside this one and one line in [`schedulers!`] below. Its parameters and its state are types of
-//! its file; the line makes them keys of GPU files and a part of checkpoints.
+//! A new scheduler is one file beside this one and one line in [`schedulers!`] below. Its
+//! parameters and its state are types of its file; the line makes them keys of GPU files and a part
+//! of checkpoints.
 
 mod bliss;
 #[cfg(test)]
@@ -26,7 +28,8 @@ pub const NO_SOURCE: u16 = u16::MAX;
 pub struct Request {
     /// The SM that asks, or [`NO_SOURCE`].
     pub source: u16,
-    /// The next column command of the bank may be for it: its row is open, and its direction that of the oldest such access.
+    /// The next column command of the bank may be for it: its row is open, and its direction that
+    /// of the oldest such access.
     pub hits: bool,
 }
 
@@ -109,8 +112,8 @@ trait Policy {
         u64::MAX
     }
 
-    /// Place of the access that the column command of a bank is for, among the bank's [requests](Waiting::requests); the oldest
-    /// that hits where nothing is said.
+    /// Place of the access that the column command of a bank is for, among the bank's
+    /// [requests](Waiting::requests); the oldest that hits where nothing is said.
     fn column_of(
         _spec: &Self::Spec,
         _state: &Self::State,
@@ -223,7 +226,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// Place of the access that the column command of a bank is for; nothing for the oldest that hits.
+            /// Place of the access that the column command of a bank is for; nothing for the oldest
+            /// that hits.
             #[inline(always)]
             pub(crate) fn column_of(&self, bank: u8) -> Option<usize> {
                 let Look { scheduler, spec, state, waiting, turn } = *self;
@@ -255,7 +259,8 @@ schedulers! {
     fcfs: Fcfs = "fcfs" in fcfs::Fcfs,
     /// As fr-fcfs, but only `dram.cap` accesses to an open row pass an older access to another row.
     fr_fcfs_cap: FrFcfsCap = "fr-fcfs-cap" in fr_fcfs_cap::FrFcfsCap,
-    /// As fr-fcfs, but accesses of SMs that were served `dram.bliss_streak` times in a row wait for those of others.
+    /// As fr-fcfs, but accesses of SMs that were served `dram.bliss_streak` times in a row wait for
+    /// those of others.
     bliss: Bliss = "bliss" in bliss::Bliss,
 }
 

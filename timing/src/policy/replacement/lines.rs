@@ -1,6 +1,7 @@
 //! A set of a cache, as a replacement policy sees it.
 
-/// The lines of one set in the order of their age. A line is young when it comes and when it is renewed.
+/// The lines of one set in the order of their age. A line is young when it comes and when it is
+/// renewed.
 pub trait Lines {
     /// Names a line of the set.
     type Line: Copy + PartialEq;

@@ -1,8 +1,8 @@
 //! Replacement policies: which line of a set makes room. L1 and L2 share them.
 //!
-//! A policy sees a set through [`Lines`]: the lines in the order of their age, and one byte for each line, the *mark*, that
-//! means whatever the policy wants. The cache reports events (`filled`, `hit`, `evicted`); `victim` only looks, so a cache may
-//! ask for a victim and not evict it.
+//! A policy sees a set through [`Lines`]: the lines in the order of their age, and one byte for
+//! each line, the *mark*, that means whatever the policy wants. The cache reports events (`filled`,
+//! `hit`, `evicted`); `victim` only looks, so a cache may ask for a victim and not evict it.
 //!
 //! A new policy is one file beside this one and one line in [`policies!`] below.
 

@@ -1,7 +1,8 @@
 //! Second chance (the clock algorithm): the mark is a reference bit that a use sets.
 //!
-//! The oldest line without the bit goes. Marked lines that are older lose the bit and become the youngest, as if the clock's
-//! hand had passed them. Where every line has the bit, all lose it and the oldest goes.
+//! The oldest line without the bit goes. Marked lines that are older lose the bit and become the
+//! youngest, as if the clock's hand had passed them. Where every line has the bit, all lose it and
+//! the oldest goes.
 
 use super::{Lines, LinesMut, Policy};
 

@@ -1,8 +1,10 @@
-//! Static re-reference interval prediction with two bits and hit priority (Jaleel et al., ISCA 2010).
+//! Static re-reference interval prediction with two bits and hit priority (Jaleel et al., ISCA
+//! 2010).
 //!
-//! The mark is the predicted distance of the next use. A line comes with a long distance and a use makes the distance near, so
-//! a stream of lines that nobody uses again leaves the used lines alone. The line with the largest distance goes, the oldest
-//! among equals; the other lines' distances grow by as much as the victim's lacked.
+//! The mark is the predicted distance of the next use. A line comes with a long distance and a use
+//! makes the distance near, so a stream of lines that nobody uses again leaves the used lines
+//! alone. The line with the largest distance goes, the oldest among equals; the other lines'
+//! distances grow by as much as the victim's lacked.
 
 use super::{Lines, LinesMut, Policy};
 

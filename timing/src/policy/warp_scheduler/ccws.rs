@@ -1,21 +1,26 @@
-//! Cache-conscious wavefront scheduling (Rogers, O'Connor, Aamodt, MICRO 2012): fewer warps load while L1 thrashes.
+//! Cache-conscious wavefront scheduling (Rogers, O'Connor, Aamodt, MICRO 2012): fewer warps load
+//! while L1 thrashes.
 //!
-//! Each warp has *victim tags*: the lines that it brought into L1 and that L1 evicted. A miss whose line is among them is lost
-//! locality: with fewer warps the line would still be there. The warp's *locality score* then rises from the base score to
+//! Each warp has *victim tags*: the lines that it brought into L1 and that L1 evicted. A miss whose
+//! line is among them is lost locality: with fewer warps the line would still be there. The warp's
+//! *locality score* then rises from the base score to
 //!
 //! ```text
 //! hits of victim tags / instructions issued × throttle × cutoff,      cutoff = base score × warps present
 //! ```
 //!
-//! and falls by one point a cycle to the base score. Warps are sorted by their scores, the highest first and the older one among
-//! equals. Those whose scores together exceed the cutoff wait with their loads: a warp that loses locality pushes others out of
-//! the set that may load, until its score has fallen. The warp with the highest score may always load. Among eligible warps the
+//! and falls by one point a cycle to the base score. Warps are sorted by their scores, the highest
+//! first and the older one among equals. Those whose scores together exceed the cutoff wait with
+//! their loads: a warp that loses locality pushes others out of the set that may load, until its
+//! score has fallen. The warp with the highest score may always load. Among eligible warps the
 //! policy goes by greedy-then-oldest, as in the paper.
 //!
-//! The paper has one scheduler for all warps of an SM. Here each sub-core has one, with the victim tags, scores and cutoff of its
-//! own warps; L1 is the one that all share. Totals start anew when the first warp comes to an idle sub-core.
+//! The paper has one scheduler for all warps of an SM. Here each sub-core has one, with the victim
+//! tags, scores and cutoff of its own warps; L1 is the one that all share. Totals start anew when
+//! the first warp comes to an idle sub-core.
 //!
-//! The defaults are those of the paper (section 5): 16 victim tags a warp, 8 ways, base score 100, throttle 8.
+//! The defaults are those of the paper (section 5): 16 victim tags a warp, 8 ways, base score 100,
+//! throttle 8.
 
 use serde::{Deserialize, Serialize};
 

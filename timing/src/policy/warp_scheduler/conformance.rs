@@ -4,7 +4,8 @@ use super::{L1Event, L1EventKind, Parameters, Scheduling, WarpScheduler};
 use crate::message::LINE_BYTES;
 use crate::specification::GpuSpec;
 
-/// Parameters of a TITAN V with two active warps, and a cache-conscious scheduler that a single lost line makes act.
+/// Parameters of a TITAN V with two active warps, and a cache-conscious scheduler that a single
+/// lost line makes act.
 fn parameters() -> Parameters {
     let changes = ["issue.active_warps=2", "issue.ccws_throttle=800"];
     GpuSpec::changed("titan-v", changes).unwrap().issue.scheduling
@@ -151,7 +152,8 @@ fn ccws_holds_back_others_while_a_warp_loses_lines() {
     let mut tested = tested(Scheduling::Ccws, &[0, 1, 2, 3]);
     (0..1000).for_each(|_| _ = tested.pick(0b1111, 0));
     assert_eq!(tested.may_load(0), 0b1111);
-    // One hit in 1,000 instructions, times 800, times the cutoff of 400: a score of 320. Warp 3 leaves room for none.
+    // One hit in 1,000 instructions, times 800, times the cutoff of 400: a score of 320. Warp 3
+    // leaves room for none.
     tested.lose(3, 1, 0);
     assert_eq!(tested.may_load(0), 0b1000);
     // The score is 300 after 20 cycles, and 200 after 120.

@@ -1,4 +1,5 @@
-//! Greedy, then oldest (Rogers et al., MICRO 2012): the warp that was issued last goes on as long as it can, then the oldest.
+//! Greedy, then oldest (Rogers et al., MICRO 2012): the warp that was issued last goes on as long
+//! as it can, then the oldest.
 
 use super::{Policy, View};
 

@@ -1,11 +1,13 @@
 //! Warp schedulers: which of a sub-core's eligible warps issues its next instruction.
 //!
-//! A policy sees the sub-core through a [`View`]: the warps in the order of their age, those that can issue, and the cycle. `pick`
-//! only looks; events change the policy's state: a warp `began`, was `issued` or `ended`, and, for policies that watch L1, a load
-//! hit or missed, or a line was evicted. A policy may also hold back loads ([`WarpScheduler::may_load`]).
+//! A policy sees the sub-core through a [`View`]: the warps in the order of their age, those that
+//! can issue, and the cycle. `pick` only looks; events change the policy's state: a warp `began`,
+//! was `issued` or `ended`, and, for policies that watch L1, a load hit or missed, or a line was
+//! evicted. A policy may also hold back loads ([`WarpScheduler::may_load`]).
 //!
-//! A new policy is one file beside this one and one line in [`schedulers!`] below. Its parameters and its state are types of its
-//! file; the line makes them keys of GPU files and a part of checkpoints.
+//! A new policy is one file beside this one and one line in [`schedulers!`] below. Its parameters
+//! and its state are types of its file; the line makes them keys of GPU files and a part of
+//! checkpoints.
 
 mod ccws;
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Two levels (Narasiman et al., "Improving GPU Performance via Large Warps and Two-Level Warp Scheduling", MICRO 2011): a few
-//! active warps take turns. A warp that waits for memory leaves the active ones, and the oldest eligible warp replaces it.
+//! Two levels (Narasiman et al., "Improving GPU Performance via Large Warps and Two-Level Warp
+//! Scheduling", MICRO 2011): a few active warps take turns. A warp that waits for memory leaves the
+//! active ones, and the oldest eligible warp replaces it.
 
 use serde::{Deserialize, Serialize};
 

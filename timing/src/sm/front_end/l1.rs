@@ -63,7 +63,7 @@ impl L1 {
     /// An empty one.
     pub fn new(spec: &FrontEndSpec) -> L1 {
         L1 {
-            cache: Cache::new(spec.l1_size, spec.l1_ways, LINE_BYTES),
+            cache: Cache::new(spec.l1_size, spec.l1_ways, LINE_BYTES, spec.l1_replacement),
             queues: Default::default(),
             turn: 0,
             misses: Vec::new(),
@@ -73,7 +73,7 @@ impl L1 {
 
     /// Whether one that was read can be, at a cycle.
     pub fn check(&self, spec: &FrontEndSpec, now: u64) -> Fits {
-        self.cache.check(spec.l1_size, spec.l1_ways, LINE_BYTES)?;
+        self.cache.check(spec.l1_size, spec.l1_ways, LINE_BYTES, spec.l1_replacement)?;
         fits(self.turn < ASKERS, "it is nobody's turn to ask for instructions")?;
         let near = self.answers.iter().all(|answer| near(answer.cycle, now));
         fits(near, "a line of instructions comes too late")

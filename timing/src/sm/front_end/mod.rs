@@ -1,8 +1,9 @@
 //! Front end: instruction caches, fetch, decode, instruction buffers (Huerta et al., section 2.1).
 //!
-//! A sub-core's fetch takes a warp with room in its buffer, each in turn, and asks its L0 instruction cache for the next
-//! instructions of that warp, no further than the line's end. They are in the buffer when they are decoded. What L0 has not
-//! comes from the SM's L1 instruction cache, whose arbiter takes one line a cycle, and from L2 through the memory unit.
+//! A sub-core's fetch takes a warp with room in its buffer, each in turn, and asks its L0
+//! instruction cache for the next instructions of that warp, no further than the line's end. They
+//! are in the buffer when they are decoded. What L0 has not comes from the SM's L1 instruction
+//! cache, whose arbiter takes one line a cycle, and from L2 through the memory unit.
 
 mod l1;
 
@@ -18,6 +19,7 @@ use super::cache::{Cache, Lookup};
 use super::program::Program;
 use crate::due::Due;
 use crate::message::LINE_BYTES;
+use crate::policy::replacement::Replacement;
 use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
 
@@ -47,6 +49,8 @@ crate::specification! {
         l0_size: u32 ["B"],
         /// Associativity of L0.
         l0_ways: u32 ["lines"],
+        /// Replacement policy of L0.
+        l0_replacement: Replacement ["choice"] = "lru",
         /// Outstanding line misses of L0.
         l0_requests: u32 ["lines"],
         /// Lines that L0 prefetches after a miss or after the first use of a prefetched line.
@@ -55,6 +59,8 @@ crate::specification! {
         l1_size: u32 ["B"],
         /// Associativity of L1.
         l1_ways: u32 ["lines"],
+        /// Replacement policy of L1.
+        l1_replacement: Replacement ["choice"] = "lru",
         /// Lookup in L1 to arrival of the line in L0.
         l1_latency: u32 ["core cycles"],
     }
@@ -225,7 +231,7 @@ impl Fetch {
     /// With an empty cache.
     pub fn new(spec: &FrontEndSpec) -> Fetch {
         Fetch {
-            l0: Cache::new(spec.l0_size, spec.l0_ways, LINE_BYTES),
+            l0: Cache::new(spec.l0_size, spec.l0_ways, LINE_BYTES, spec.l0_replacement),
             wanted: 0,
             blocked: 0,
             turn: 0,
@@ -243,7 +249,7 @@ impl Fetch {
         present: u32,
         buffer: impl Fn(u32) -> Option<&'b Buffer>,
     ) -> Fits {
-        self.l0.check(spec.l0_size, spec.l0_ways, LINE_BYTES)?;
+        self.l0.check(spec.l0_size, spec.l0_ways, LINE_BYTES, spec.l0_replacement)?;
         fits((self.wanted | self.blocked) & !present == 0, "instructions are fetched for no warp")?;
         fits(self.turn < 32, "it is the turn of no warp to fetch")?;
         fits(
@@ -329,7 +335,8 @@ impl Fetch {
         }
     }
 
-    /// A line that is not there, or is used for the first time, and those behind it are asked for. Whether it is there.
+    /// A line that is not there, or is used for the first time, and those behind it are asked for.
+    /// Whether it is there.
     #[cold]
     fn fetch_ahead(
         &mut self,
@@ -379,8 +386,8 @@ impl Fetch {
         self.wanted |= std::mem::take(&mut self.blocked);
     }
 
-    /// A warp executes instructions of a line; what is not there comes at once. Lines that L1 has not are added to `missed`.
-    /// Nothing is counted.
+    /// A warp executes instructions of a line; what is not there comes at once. Lines that L1 has
+    /// not are added to `missed`. Nothing is counted.
     pub fn warm(
         &mut self,
         spec: &FrontEndSpec,

@@ -8,6 +8,7 @@ use warp_stream::{LaneMask, WARP_SIZE};
 
 use super::access::Line;
 use crate::message::LINE_BYTES;
+use crate::policy::replacement::Replacement;
 use crate::restore::{Fits, fits};
 use crate::sm::cache::{Cache, Lookup};
 use crate::specification::{Document, SpecificationError};
@@ -21,6 +22,8 @@ crate::specification! {
         line: u32 ["B"],
         /// Associativity.
         ways: u32 ["lines"],
+        /// Replacement policy.
+        replacement: Replacement ["choice"] = "lru",
         /// Lookup of a hit to data at the write-back latch.
         latency: u32 ["core cycles"],
         /// Lookup of a miss that hits the L1 instruction cache (L1.5) to data at the write-back
@@ -135,7 +138,7 @@ impl ConstantCache {
     /// An empty one.
     pub(super) fn new(spec: &ConstantSpec) -> ConstantCache {
         ConstantCache {
-            cache: Cache::new(spec.size, spec.ways, u64::from(spec.line)),
+            cache: Cache::new(spec.size, spec.ways, u64::from(spec.line), spec.replacement),
             waiting: Vec::new(),
             wanted: Vec::new(),
             counters: ConstantCounters::default(),
@@ -144,7 +147,7 @@ impl ConstantCache {
 
     /// Whether one that was read can be; `waits` is told of each access that waits for a line.
     pub(super) fn check(&self, spec: &ConstantSpec, mut waits: impl FnMut(u32) -> Fits) -> Fits {
-        self.cache.check(spec.size, spec.ways, u64::from(spec.line))?;
+        self.cache.check(spec.size, spec.ways, u64::from(spec.line), spec.replacement)?;
         let awaited = |line: &u64| self.waiting.iter().any(|waiter| waiter.line == *line);
         fits(self.wanted.iter().all(awaited), "a line of constants is asked for that nobody waits for")?;
         self.waiting.iter().try_for_each(|waiter| waits(waiter.access))

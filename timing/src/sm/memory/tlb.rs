@@ -9,6 +9,7 @@ use std::hint::cold_path;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{LINE_BYTES, MemoryRequest};
+use crate::policy::replacement::{Lines, LinesMut, Replacement};
 use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
 
@@ -17,8 +18,10 @@ crate::specification! {
     pub struct TlbSpec in "tlb" {
         /// Page size.
         page: u32 ["B"],
-        /// Entries, replaced in LRU order.
+        /// Entries.
         pages: u32 ["pages"],
+        /// Replacement policy.
+        replacement: Replacement ["choice"] = "lru",
         /// Extra cycles of a miss that hits the L2 TLB; 0 models no TLBs.
         miss: u32 ["core cycles"],
         /// Extra cycles of a first access to a page, which misses the L2 TLB too. A launch that
@@ -70,11 +73,61 @@ struct Untranslated {
     request: MemoryRequest,
 }
 
+/// The pages of a TLB: the view of the replacement policy.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Pages {
+    /// Numbers of the pages, the youngest first.
+    numbers: Vec<u64>,
+    /// Marks of the replacement policy, in the same order.
+    marks: Vec<u8>,
+}
+
+impl Pages {
+    fn place(&self, page: u64) -> Option<usize> {
+        self.numbers.iter().position(|other| *other == page)
+    }
+}
+
+impl Lines for Pages {
+    type Line = u64;
+
+    fn younger(&self, page: Option<u64>) -> Option<u64> {
+        let after = page.map_or(Some(self.numbers.len()), |page| self.place(page));
+        self.numbers.get(after?.checked_sub(1)?).copied()
+    }
+
+    fn may_go(&self, _: u64) -> bool {
+        true
+    }
+
+    fn mark(&self, page: u64) -> u8 {
+        self.place(page).map_or(0, |place| self.marks[place])
+    }
+}
+
+impl LinesMut for Pages {
+    fn set_mark(&mut self, page: u64, mark: u8) {
+        if let Some(place) = self.place(page) {
+            self.marks[place] = mark;
+        }
+    }
+
+    #[inline(always)]
+    fn renew(&mut self, page: u64) {
+        if self.numbers.first() == Some(&page) {
+            return;
+        }
+        if let Some(place) = self.place(page) {
+            self.numbers[..=place].rotate_right(1);
+            self.marks[..=place].rotate_right(1);
+        }
+    }
+}
+
 /// State of a TLB.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Tlb {
-    /// The one used last is first.
-    pages: Vec<u64>,
+    pages: Pages,
     waiting: VecDeque<Untranslated>,
     pub(super) counters: TlbCounters,
 }
@@ -82,7 +135,9 @@ pub(super) struct Tlb {
 impl Tlb {
     /// Whether one that was read can be at a cycle.
     pub(super) fn check(&self, spec: &TlbSpec, now: u64) -> Fits {
-        fits(self.pages.len() <= spec.pages as usize, "the TLB has too many pages")?;
+        let Pages { numbers, marks } = &self.pages;
+        fits(numbers.len() <= spec.pages as usize, "the TLB has too many pages")?;
+        fits(numbers.len() == marks.len(), "the TLB has marks of other pages")?;
         let near = self.waiting.iter().all(|waiting| near(waiting.ready, now));
         fits(near, "a translation takes too long")
     }
@@ -148,20 +203,24 @@ impl Tlb {
 
     /// A page is used, and is there from then on; says whether it was.
     fn use_page(&mut self, spec: &TlbSpec, page: u64) -> bool {
-        if self.pages.first() == Some(&page) {
+        let (pages, replacement) = (&mut self.pages, spec.replacement);
+        if pages.numbers.first() == Some(&page) || pages.place(page).is_some() {
+            replacement.hit(pages, page);
             return true;
         }
-        match self.pages.iter().position(|other| *other == page) {
-            Some(place) => {
-                self.pages[..=place].rotate_right(1);
-                true
-            }
-            None => {
-                self.pages.truncate(spec.pages as usize - 1);
-                self.pages.insert(0, page);
-                false
+        if pages.numbers.len() >= spec.pages as usize
+            && let Some(victim) = replacement.victim(pages)
+        {
+            replacement.evicted(pages, victim);
+            if let Some(place) = pages.place(victim) {
+                pages.numbers.remove(place);
+                pages.marks.remove(place);
             }
         }
+        pages.numbers.insert(0, page);
+        pages.marks.insert(0, 0);
+        replacement.filled(pages, page);
+        false
     }
 
     /// The next request that is translated by a cycle.
@@ -184,7 +243,8 @@ mod tests {
     use super::*;
     use crate::message::Origin;
 
-    const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9, walk: 0 };
+    const SPEC: TlbSpec =
+        TlbSpec { page: 1 << 21, pages: 2, replacement: Replacement::Lru, miss: 9, walk: 0 };
 
     fn read(line: u64) -> MemoryRequest {
         MemoryRequest::read(0, line, 1, Origin::Global)
@@ -220,6 +280,14 @@ mod tests {
     fn the_page_that_was_used_least_recently_goes() {
         let mut tlb = Tlb::default();
         let pages = [1, 2, 1, 3, 1, 2].map(|page| tlb.use_page(&SPEC, page));
+        assert_eq!(pages, [false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn a_use_renews_no_page_of_a_fifo_tlb() {
+        let spec = TlbSpec { replacement: Replacement::Fifo, ..SPEC };
+        let mut tlb = Tlb::default();
+        let pages = [1, 2, 1, 3, 2, 1].map(|page| tlb.use_page(&spec, page));
         assert_eq!(pages, [false, false, true, false, true, false]);
     }
 

@@ -11,7 +11,6 @@ mod foresee;
 mod line_table;
 pub(crate) mod passes;
 mod set;
-pub mod set_hash;
 mod sources;
 mod waiting;
 mod warm;
@@ -23,12 +22,12 @@ pub use self::counters::{L1Counters, LoadHitLatencies, LoadMissLatencies, LoadTl
 use self::events::Events;
 use self::line_table::{LineTable, MOST_ENTRIES};
 use self::set::{Set, SetLines};
-use self::set_hash::SetHash;
 pub use self::sources::SourceCounters;
 pub(super) use self::waiting::AwaitedEntry;
 use super::banks;
 use crate::message::{LINE_BYTES, Origin, SECTOR_BYTES};
 use crate::policy::replacement::Replacement;
+use crate::policy::set_index::SetIndex;
 use crate::policy::warp_scheduler::L1EventKind;
 use crate::slab::{NONE, Slab};
 use crate::specification::{Document, SpecificationError};
@@ -78,7 +77,7 @@ crate::specification! {
         /// Replacement policy.
         replacement: Replacement [""],
         /// Mapping of lines to sets.
-        set_hash: SetHash [""],
+        set_hash: SetIndex [""],
         /// Moment at which a missed line is allocated.
         allocation: Allocation [""],
         /// Sectors that a miss fetches.

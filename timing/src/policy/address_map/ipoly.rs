@@ -1,5 +1,8 @@
-//! Pseudo-random interleaving (Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991): the address as a polynomial over
-//! GF(2), its remainder by an irreducible one. Strides that are powers of two spread over all places.
+//! Pseudo-random interleaving (Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991): the address
+//! as a polynomial over GF(2), its remainder by an irreducible one. Strides that are powers of two
+//! spread over all places.
+
+use super::Policy;
 
 const DEGREES: usize = 7;
 
@@ -35,18 +38,23 @@ const fn remainders() -> [[[u8; 256]; 8]; DEGREES + 1] {
     remainders
 }
 
-/// The remainder of `upper` by the polynomial that has as many remainders as `modulus`, or more, and then modulo that.
-pub(super) fn hash(upper: u64, modulus: u32) -> u32 {
-    let degree = modulus.next_power_of_two().trailing_zeros().min(DEGREES as u32) as usize;
-    let (mut remainder, mut rest) = (0, upper);
-    for remainders in &REMAINDERS[degree] {
-        remainder ^= u32::from(remainders[(rest & 0xff) as usize]);
-        rest >>= 8;
-        if rest == 0 {
-            break;
+pub(super) struct Ipoly;
+
+impl Policy for Ipoly {
+    /// The remainder of `upper` by the polynomial that has as many remainders as `modulus`, or
+    /// more, and then modulo that.
+    fn hash(upper: u64, modulus: u32) -> u32 {
+        let degree = modulus.next_power_of_two().trailing_zeros().min(DEGREES as u32) as usize;
+        let (mut remainder, mut rest) = (0, upper);
+        for remainders in &REMAINDERS[degree] {
+            remainder ^= u32::from(remainders[(rest & 0xff) as usize]);
+            rest >>= 8;
+            if rest == 0 {
+                break;
+            }
         }
+        if remainder < modulus { remainder } else { remainder - modulus }
     }
-    if remainder < modulus { remainder } else { remainder - modulus }
 }
 
 #[cfg(test)]
@@ -56,11 +64,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn consecutive_numbers_and_their_multiples_by_powers_of_two_meet_in_no_place() {
+    fn power_of_two_strides_of_the_places_meet_in_no_place() {
         for degree in 1..=DEGREES {
             let places = 1_u64 << degree;
             for shift in 0..40 {
-                let met: HashSet<u32> = (0..places).map(|i| hash(i << shift, places as u32)).collect();
+                let met: HashSet<u32> = (0..places).map(|i| Ipoly::hash(i << shift, places as u32)).collect();
                 assert_eq!(met.len() as u64, places, "degree {degree}, shift {shift}");
             }
         }

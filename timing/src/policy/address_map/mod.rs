@@ -1,0 +1,73 @@
+//! Address maps: how consecutive pieces of memory are spread over channels, slices, banks and sets.
+//!
+//! A piece's number is cut into a quotient and a residue by the number of places. Each round of
+//! pieces, which have one quotient, fills all places once: the residue is permuted by a hash of the
+//! quotient. No two addresses meet, whatever the hash.
+//!
+//! A new map is one file beside this one and one line in [`maps!`] below.
+
+#[cfg(test)]
+mod conformance;
+mod consecutive;
+mod ipoly;
+mod xor;
+
+/// Behaviour of an address map.
+trait Policy {
+    /// A number below `modulus` that depends on all bits of `upper`; the modulus is not 0.
+    fn hash(upper: u64, modulus: u32) -> u32;
+}
+
+/// Declares the maps: doc, variant, name in GPU files, type.
+macro_rules! maps {
+    ($($(#[doc = $meaning:literal])* $variant:ident = $word:literal in $policy:ty,)*) => {
+        $crate::choice! {
+            /// Mapping of chunks to slices, of rows to banks, and of lines to sets.
+            pub enum AddressMap {
+                $($(#[doc = $meaning])* $variant = $word,)*
+            }
+        }
+
+        impl AddressMap {
+            /// Every map.
+            pub const ALL: &'static [AddressMap] = &[$(AddressMap::$variant),*];
+
+            /// A number below `modulus` that depends on all bits of `upper`; the modulus is not 0.
+            fn hash(self, upper: u64, modulus: u32) -> u32 {
+                match self {
+                    $(AddressMap::$variant => <$policy>::hash(upper, modulus),)*
+                }
+            }
+        }
+    };
+}
+
+maps! {
+    /// Round robin: consecutive chunks go to consecutive targets.
+    Consecutive = "consecutive" in consecutive::Consecutive,
+    /// Exclusive or with higher address bits.
+    Xor = "xor" in xor::Xor,
+    /// Remainder of the higher bits by an irreducible polynomial (Rau 1991).
+    Ipoly = "ipoly" in ipoly::Ipoly,
+}
+
+impl AddressMap {
+    /// `residue`, below `modulus`, permuted by the hash of `upper`.
+    pub fn permuted(self, residue: u32, upper: u64, modulus: u32) -> u32 {
+        let hash = self.hash(upper, modulus);
+        if modulus.is_power_of_two() {
+            return residue ^ hash;
+        }
+        let sum = residue + hash;
+        if sum < modulus { sum } else { sum - modulus }
+    }
+
+    /// The residue that is permuted to `image`.
+    pub fn unpermuted(self, image: u32, upper: u64, modulus: u32) -> u32 {
+        let hash = self.hash(upper, modulus);
+        match modulus.is_power_of_two() {
+            true => image ^ hash,
+            false => (image + modulus - hash) % modulus,
+        }
+    }
+}

@@ -77,6 +77,7 @@ const ALLOWED: &[Allowed] = &[
             "memory_side",
             "page_walks",
             "partition",
+            "policy",
             "report",
             "sm",
             "specification",

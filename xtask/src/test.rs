@@ -19,7 +19,8 @@ const MODEL_COST: [&str; 8] =
     ["test", "--release", "--workspace", "--test", "gpu", "--", "--ignored", "no_tenth_more"];
 
 /// Suites of the fast lane: they need no CUDA program and no release build.
-const FAST: [&str; 17] = [
+const FAST: [&str; 18] = [
+    "corpus",
     "tidy",
     "book",
     "reference",

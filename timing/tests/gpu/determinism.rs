@@ -36,6 +36,36 @@ fn one_and_more_threads_give_the_same_statistics() {
     assert_eq!(one, statistics(5));
 }
 
+/// Rounds of the stress test without `VOLTSIM_TEST_STRESS`.
+const ROUNDS: u64 = 4;
+
+#[test]
+fn random_thread_counts_give_the_same_statistics() {
+    let rounds =
+        std::env::var("VOLTSIM_TEST_STRESS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let one = statistics(1);
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    for round in 0..rounds {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let threads = 2 + (random >> 33) as usize % 8;
+        // Threads of the host disturb when the workers run.
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let same = std::thread::scope(|scope| {
+            for _ in 0..round % 3 {
+                scope.spawn(|| {
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+            let same = one == statistics(threads);
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            same
+        });
+        assert!(same, "round {round}, {threads} threads");
+    }
+}
+
 #[test]
 fn the_same_launches_give_the_same_statistics_again() {
     assert_eq!(statistics(2), statistics(2));

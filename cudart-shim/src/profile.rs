@@ -336,7 +336,7 @@ fn value_error(file: &str, key: &str, message: &str) -> ProfileError {
 fn parse_version(text: &str) -> Option<i32> {
     let (major, minor) = text.split_once('.')?;
     let (major, minor): (i32, i32) = (major.parse().ok()?, minor.parse().ok()?);
-    ((1..100).contains(&major) && (0..100).contains(&minor)).then_some(major * 1000 + minor * 10)
+    ((1..100).contains(&major) && (0..100).contains(&minor)).then(|| major * 1000 + minor * 10)
 }
 
 fn read(name: &str) -> Result<(String, File), ProfileError> {

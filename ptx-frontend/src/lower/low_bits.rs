@@ -63,7 +63,7 @@ impl LowBits {
 
     /// Value modulo `modulus`, a power of two, if known.
     pub(super) fn modulo(self, modulus: u64) -> Option<u64> {
-        (modulus.trailing_zeros() <= self.known).then_some(self.bits & (modulus - 1))
+        (modulus.trailing_zeros() <= self.known).then(|| self.bits & (modulus - 1))
     }
 
     /// Bits common to both values.

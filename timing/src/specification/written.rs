@@ -68,7 +68,7 @@ pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
 fn capability(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
-    (major < 100 && minor < 10).then_some(major * 10 + minor)
+    (major < 100 && minor < 10).then(|| major * 10 + minor)
 }
 
 /// Entry of a key, or the reason why it is malformed.

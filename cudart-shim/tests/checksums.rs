@@ -67,7 +67,7 @@ fn first_difference_names_launch_and_allocation() {
     let Compared { launches, difference, .. } = first_difference(&one, &other).expect("comparable");
     assert_eq!(launches, 2);
     assert_eq!(difference.len(), 2, "{difference:?}");
-    assert!(difference[0].starts_with("after launch 3 of add memory differs"), "{difference:?}");
+    assert!(difference[0].starts_with("memory differs after launch 3 of add"), "{difference:?}");
     assert!(difference[1].starts_with("device 0, Device allocation 1, 65536 bytes at 0x"), "{difference:?}");
 }
 
@@ -77,7 +77,7 @@ fn extra_allocation_is_named_with_its_consequences() {
     let (one, _) = place.record("one", &[], &[]);
     let (other, _) = place.record("other", &["7", "allocate"], &[]);
     let Compared { difference, .. } = first_difference(&one, &other).expect("comparable");
-    assert!(difference[0].starts_with("after launch 7 of add"), "{difference:?}");
+    assert!(difference[0].starts_with("memory differs after launch 7 of add"), "{difference:?}");
     assert!(difference[1..].iter().any(|line| line.ends_with("in the second run only")), "{difference:?}");
 }
 

@@ -51,7 +51,7 @@ pub enum BadSelection {
     },
     /// `profiler` with a value other than `on`.
     #[error(
-        "`profiler={0}`: must be `on`, which selects launches between cudaProfilerStart and cudaProfilerStop"
+        "`profiler={0}`: must be profiler=on, which selects launches between cudaProfilerStart and cudaProfilerStop"
     )]
     Profiler(String),
     /// CTAs selected where only whole launches can be.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::gpu_file;
 
 /// Its presence makes a folder an environment; it is written last.
 pub(crate) const FILE: &str = "voltsim-environment.toml";
@@ -103,12 +104,13 @@ impl Environment {
         self.description.preload.iter().map(|library| self.folder.join(library)).collect()
     }
 
-    /// Compute capability of its device, ten times, where the profile gives one of its own.
+    /// Compute capability that its programs are told, ten times, if its device can be read.
     pub(crate) fn capability(&self) -> Option<u32> {
-        let profile: toml::Table = fs::read_to_string(self.device()).ok()?.parse().ok()?;
-        let attributes = profile.get("attributes")?;
-        let number = |key| u32::try_from(attributes.get(key)?.as_integer()?).ok();
-        Some(number("compute_capability_major")? * 10 + number("compute_capability_minor")?)
+        let document = gpu_file::document(&self.device().to_string_lossy()).ok()?;
+        let spec = gpu_file::spec(&document).ok()?;
+        let [major, minor] =
+            ["compute_capability_major", "compute_capability_minor"].map(|part| spec.answer(part));
+        u32::try_from(major * 10 + minor).ok()
     }
 
     /// Libraries that its programs load or may open.

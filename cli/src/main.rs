@@ -11,6 +11,7 @@ mod difference;
 mod environment;
 mod executable;
 mod failure;
+mod gpu_file;
 mod image;
 mod instrumented;
 mod libraries;

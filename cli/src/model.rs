@@ -9,6 +9,7 @@ use timing::report::Format;
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
+use crate::gpu_file;
 use crate::libraries;
 use crate::outputs;
 use crate::program::absolute;
@@ -38,7 +39,8 @@ pub(crate) struct ChosenGpu {
 impl ChosenGpu {
     /// Its name or file.
     pub(crate) fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or(gpu::DEFAULT)
+        let name = self.name.as_deref().unwrap_or(gpu::DEFAULT);
+        gpu::spelt(name).unwrap_or(name)
     }
 
     /// It as a configuration of a plan, if one is chosen.
@@ -60,9 +62,13 @@ impl ChosenGpu {
 
     /// What it is.
     pub(crate) fn spec(&self) -> Result<GpuSpec, Failure> {
-        GpuSpec::changed(self.name(), self.changes.iter().map(String::as_str)).map_err(|error| {
-            Failure::new(error).remedy("`voltsim gpus` lists the GPUs, `voltsim explain` the keys")
-        })
+        let mut document = gpu_file::document(self.name())?;
+        gpu_file::tell_old_layout(&document);
+        let changed = self.changes.iter().try_for_each(|change| gpu::change(&mut document, change));
+        let spec = changed.and_then(|()| GpuSpec::read(&document));
+        let spec = spec.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
+        // The program is told of this GPU.
+        gpu_file::spec(&document).map(|_| spec)
     }
 }
 
@@ -70,7 +76,7 @@ impl ChosenGpu {
 pub(crate) fn named(gpu: &str) -> Result<String, Failure> {
     match gpu::is_file(gpu) {
         true => Ok(absolute(Path::new(gpu))?.to_string_lossy().into_owned()),
-        false => Ok(gpu.to_owned()),
+        false => Ok(gpu::spelt(gpu).unwrap_or(gpu).to_owned()),
     }
 }
 

@@ -28,8 +28,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 
-    /// Device the program is told it has: a name (titan-v, v100, t4, a100, rtx-3090, rtx-4090, h100, b200, rtx-5090), a profile
-    /// file ending in .toml, or auto for the smallest that fits the program's newest PTX and its libraries
+    /// Device the program is told it has, instead of the modelled GPU: a name (`voltsim gpus` lists
+    /// them), a GPU file ending in .toml, or auto for the smallest that fits the program's newest
+    /// PTX and its libraries
     #[arg(long, value_name = "NAME|FILE|auto")]
     device: Option<String>,
 

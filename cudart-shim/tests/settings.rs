@@ -74,18 +74,19 @@ fn summary_counts_calls_and_instructions_per_kernel() {
 #[test]
 fn environment_selects_the_device() {
     let output = run(&program("device_name"), &[("VOLTSIM_DEVICE", Path::new("v100"))]);
-    assert_eq!(text(&output.stdout), "Tesla V100-SXM2-16GB\n");
+    assert_eq!(text(&output.stdout), "Tesla V100-PCIE-16GB\n");
 }
 
 #[test]
 fn device_profile_error_names_file_and_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let profile = folder.path().join("mine.toml");
-    std::fs::write(&profile, "base = \"titan-v\"\n[attributes]\nwarp_sise = 32\n").expect("the profile");
+    let key = "warp_sise = { value = 32, unit = \"threads\", source = \"mine\" }";
+    std::fs::write(&profile, format!("base = \"titan-v\"\n[device]\n{key}\n")).expect("the profile");
     let output = run(&program("device_name"), &[("VOLTSIM_DEVICE", &profile)]);
     assert_eq!(output.status.code(), Some(3));
     let said = text(&output.stderr);
-    assert!(said.contains("mine.toml") && said.contains("attributes.warp_sise"), "{said}");
+    assert!(said.contains("mine.toml") && said.contains("device.warp_sise"), "{said}");
 }
 
 #[test]

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use timing::import::gpgpusim;
-use timing::specification::GpuSpec;
 use timing::specification::gpu::document;
+use timing::specification::{DataSheet, GpuSpec};
 
 use crate::failure::Failure;
+use crate::gpu_file;
 use crate::outputs;
 
 /// Make and check files of GPUs
@@ -41,9 +42,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     match &args.task {
         Task::Import { file, output } => import(file, output.as_deref(), out)?,
         Task::Check { file } => {
-            let gpu = read(file, &text(file)?)?;
-            let (sms, bandwidth) = (gpu.chip.sms, gpu.peak_dram_bandwidth() as f64 / 1e9);
-            writeln!(out, "{}: {sms} SMs, {bandwidth:.1} GB/s: complete", file.display())?;
+            let checked = check(file, &text(file)?)?;
+            writeln!(out, "{}: {checked}", file.display())?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -53,9 +53,20 @@ fn text(file: &Path) -> Result<String, Failure> {
     fs::read_to_string(file).map_err(|error| Failure::in_file(file, error))
 }
 
-fn read(file: &Path, text: &str) -> Result<GpuSpec, Failure> {
+/// Checks both halves of a GPU's file, and tells what there is.
+fn check(file: &Path, text: &str) -> Result<String, Failure> {
     let document = document(&file.to_string_lossy(), text).map_err(Failure::new)?;
-    GpuSpec::read(&document).map_err(Failure::new)
+    gpu_file::tell_old_layout(&document);
+    if !document.has_timing() {
+        let spec = gpu_file::spec(&document)?;
+        let sms = spec.answer("multiprocessor_count");
+        return Ok(format!("{sms} SMs, {}: complete, without [timing]", spec.name));
+    }
+    let gpu = GpuSpec::read(&document).map_err(Failure::new)?;
+    DataSheet::check(&document, &gpu).map_err(Failure::new)?;
+    let spec = gpu_file::spec(&document)?;
+    let (sms, bandwidth) = (gpu.chip.sms, gpu.peak_dram_bandwidth() as f64 / 1e9);
+    Ok(format!("{sms} SMs, {bandwidth:.1} GB/s, {}: complete", spec.name))
 }
 
 fn import(file: &Path, output: Option<&Path>, out: &mut dyn Write) -> Result<(), Failure> {
@@ -65,5 +76,5 @@ fn import(file: &Path, output: Option<&Path>, out: &mut dyn Write) -> Result<(),
         None => out.write_all(made.as_bytes())?,
     }
     // The text is written even if a value is one that our model refuses, so that it can be changed.
-    read(output.unwrap_or(Path::new("standard output")), &made).map(drop)
+    check(output.unwrap_or(Path::new("standard output")), &made).map(drop)
 }

@@ -1,37 +1,43 @@
-//! `voltsim gpus`: the GPUs that a launch can be timed on.
+//! `voltsim gpus`: the GPUs that programs can be told of, and those that launches can be timed on.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use timing::specification::GpuSpec;
-use timing::specification::gpu::BUILT_IN;
+use timing::specification::gpu;
 
 use crate::failure::Failure;
+use crate::gpu_file;
 use crate::table;
 
-/// List the GPUs whose timing can be simulated
+/// List the GPUs: for --device all, for --gpu those with timing
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
+const HEADING: [&str; 9] =
+    ["GPU", "SMs", "core MHz", "L2 KiB", "DRAM GB/s", "memory MiB", "capability", "timing", "what it is"];
+
 /// Writes the list.
 pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let rows: Result<Vec<[String; 6]>, Failure> =
-        BUILT_IN.iter().map(|(name, text)| row(name, text)).collect();
-    table::write(out, ["GPU", "SMs", "core MHz", "L2 KiB", "DRAM GB/s", "what it is"], &rows?)?;
+    let rows: Result<Vec<[String; 9]>, Failure> = gpu::names().map(row).collect();
+    table::write(out, HEADING, &rows?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(name: &str, text: &str) -> Result<[String; 6], Failure> {
-    let gpu = GpuSpec::built_in(name).map_err(Failure::new)?;
-    // The file begins with a sentence that says what the GPU is.
-    let about = text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
-    let about = about.split_once(". ").map_or(about, |(sentence, _)| sentence).trim_end_matches('.');
+fn row(name: &str) -> Result<[String; 9], Failure> {
+    let document = gpu_file::document(name)?;
+    let spec = gpu_file::spec(&document)?;
+    let number = |answer| f64::from(spec.answer(answer));
+    // A pin moves two bits in a cycle of this clock, which is in kHz.
+    let bandwidth = 2.0 * number("memory_clock_rate") * number("global_memory_bus_width") / 8.0 / 1e6;
     Ok([
         name.to_owned(),
-        gpu.chip.sms.to_string(),
-        gpu.clocks.core.to_string(),
-        (u64::from(gpu.partition.all_slices()) * u64::from(gpu.l2.size) / 1024).to_string(),
-        format!("{:.1}", gpu.peak_dram_bandwidth() as f64 / 1e9),
-        about.to_owned(),
+        spec.answer("multiprocessor_count").to_string(),
+        (spec.answer("clock_rate") / 1000).to_string(),
+        (spec.answer("l2_cache_size") / 1024).to_string(),
+        format!("{bandwidth:.1}"),
+        (spec.memory >> 20).to_string(),
+        format!("{}.{}", spec.capability / 10, spec.capability % 10),
+        if document.has_timing() { "yes" } else { "no" }.to_owned(),
+        gpu::about(name).unwrap_or_default(),
     ])
 }

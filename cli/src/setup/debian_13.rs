@@ -31,10 +31,10 @@ const DEVICE: &str = "\
 # What programs of this environment are told they run on. Libraries take kernels with PTX on a device that is newer than
 # their machine code.
 base = \"titan-v\"
-driver_version = \"12.9\"
-[attributes]
-compute_capability_major = 12
-compute_capability_minor = 0
+[device]
+driver_version = { value = \"12.9\", unit = \"text\", source = \"the newest CUDA 12, as that of Debian 13\" }
+compute_capability_major = { value = 12, unit = \"version\", source = \"newer than all machine code\" }
+compute_capability_minor = { value = 0, unit = \"version\", source = \"newer than all machine code\" }
 ";
 
 /// Has a package until Debian puts a newer one in its place.

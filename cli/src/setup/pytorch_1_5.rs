@@ -33,13 +33,13 @@ const DEVICE: &str = "\
 # their machine code. cuDNN 7.6.5 then has no implicit_precomp_gemm, says that it has run it, and leaves the result as it
 # was; told 3.0, it has PTX for every algorithm (tests/clients/pytorch/cudnn-algorithms.tsv).
 base = \"titan-v\"
-[attributes]
-compute_capability_major = 8
-compute_capability_minor = 0
+[device]
+compute_capability_major = { value = 8, unit = \"version\", source = \"newer than all machine code\" }
+compute_capability_minor = { value = 0, unit = \"version\", source = \"newer than all machine code\" }
 
-[libraries.\"libcudnn.so\"]
-compute_capability_major = 3
-compute_capability_minor = 0
+[device.libraries.\"libcudnn.so\"]
+compute_capability_major = { value = 3, unit = \"version\", source = \"PTX for every algorithm\" }
+compute_capability_minor = { value = 0, unit = \"version\", source = \"PTX for every algorithm\" }
 ";
 
 /// What is fetched.

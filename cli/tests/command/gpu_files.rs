@@ -38,26 +38,29 @@ fn rows(table: &str) -> Vec<Vec<&str>> {
 fn gpus_are_listed_with_what_their_data_sheets_say() {
     let table = printed(&Workplace::new(), &["gpus"]);
     let rows = rows(&table);
-    let names: Vec<&str> = rows.iter().map(|row| row[0]).collect();
+    let of_timing = |timing: &str| -> Vec<&str> {
+        rows.iter().filter(|row| row[7] == timing).map(|row| row[0]).collect()
+    };
     assert_eq!(
-        names,
+        of_timing("yes"),
         [
             "titan-v",
-            "titan-v-old",
-            "titan-v-hbm1",
+            "gtx1050",
+            "gtx1080ti",
+            "gtx470",
             "gv100",
-            "v100",
             "rtx2070s",
             "rtx2080ti",
             "rtx3060",
             "rtx3090",
-            "gtx1050",
-            "gtx1080ti",
-            "gtx470",
-            "tiny"
+            "tiny",
+            "titan-v-hbm1",
+            "titan-v-old",
+            "v100"
         ]
     );
-    assert_eq!(rows[0][1..5], ["80", "1200", "4608", "652.8"]);
+    assert_eq!(of_timing("no"), ["a100", "b200", "h100", "rtx4090", "rtx5090", "t4"]);
+    assert_eq!(rows[0][1..8], ["80", "1200", "4608", "652.8", "12066", "7.0", "yes"]);
 }
 
 #[test]
@@ -90,10 +93,66 @@ fn a_key_is_explained_with_the_value_of_a_file() {
     let place = Workplace::new();
     place.write(
         "mine.toml",
-        "base = \"tiny\"\n[l1]\nsets = { value = 8, unit = \"sets\", source = \"a guess\" }\n",
+        "base = \"tiny\"\n[timing.l1]\nsets = { value = 8, unit = \"sets\", source = \"a guess\" }\n",
     );
     let text = printed(&place, &["explain", "l1.sets", "--gpu", "mine.toml"]);
     assert!(text.ends_with("  value: 8 sets\n  source: a guess (mine.toml, line 3)\n"), "{text}");
+}
+
+#[test]
+fn an_answer_is_explained_with_what_it_follows_from() {
+    let place = Workplace::new();
+    let explained = |key: &str| printed(&place, &["explain", key, "--gpu", "gtx470"]);
+    let clock = explained("device.clock_rate");
+    assert!(clock.ends_with("  value: 607000 kHz\n  source: clocks.core\n"), "{clock}");
+    let grid = explained("device.max_grid_dim_x");
+    assert!(grid.contains("value: 65535\n") && grid.contains("capability: CUDA C++ Programming"), "{grid}");
+    let name = explained("device.name");
+    assert!(name.contains("\"NVIDIA GeForce GTX 470\"") && name.contains("(gtx470.toml, line "), "{name}");
+    let all = explained("device");
+    assert!(all.contains("\nwarp_size ") && all.contains("\npower_limit "), "{all}");
+}
+
+#[test]
+fn a_gpu_of_ones_own_is_one_file() {
+    let place = Workplace::new();
+    let about = "name = { value = \"Mine\", unit = \"text\", source = \"mine\" }";
+    let sheet = "[data_sheet]\nsms = { value = 3, unit = \"SMs\", source = \"mine\" }";
+    let chip =
+        |sms: u32| format!("[timing.chip]\nsms = {{ value = {sms}, unit = \"SMs\", source = \"mine\" }}");
+    let file = |sms| format!("base = \"tiny\"\n[device]\n{about}\n{sheet}\n{}\n", chip(sms));
+    place.write("mine.toml", file(3));
+    let checked = printed(&place, &["config", "check", "mine.toml"]);
+    assert!(
+        checked.starts_with("mine.toml: 3 SMs, ") && checked.ends_with(", Mine: complete\n"),
+        "{checked}"
+    );
+    place.write("mine.toml", file(4));
+    let said = refused(&place, &["config", "check", "mine.toml"]);
+    assert_eq!(said, "mine.toml, line 5: `data_sheet.sms = 3`: the values of [timing] give 4");
+}
+
+#[test]
+fn the_old_layout_is_read_with_one_notice() {
+    let place = Workplace::new();
+    let sets = "sets = { value = 8, unit = \"sets\", source = \"a guess\" }";
+    place.write("mine.toml", format!("base = \"tiny\"\n[l1]\n{sets}\n"));
+    let outcome = place.voltsim(&["config", "check", "mine.toml"]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    assert_eq!(
+        outcome.stderr,
+        "voltsim: mine.toml, line 3: `l1` at top level is the layout of earlier releases; write [timing.l1]. \
+         The next release refuses the old layout.\n"
+    );
+}
+
+#[test]
+fn a_gpu_without_timing_is_refused_with_the_device_as_remedy() {
+    let place = Workplace::new();
+    place.write("kernel-1.vrec", "none");
+    let said = refused(&place, &["time", "kernel-1.vrec", "--gpu", "H100"]);
+    assert!(said.starts_with("h100.toml: the GPU has no [timing]"), "{said}");
+    assert!(said.contains("remedy: `--device h100` tells the program"), "{said}");
 }
 
 #[test]
@@ -181,7 +240,7 @@ fn a_gpu_file_that_makes_no_sense_is_refused_by_file_line_key_and_value() {
             "`l1.latency = 8`: the unit is `ns`; must be `core cycles`",
         ),
     ] {
-        place.write("mine.toml", format!("base = \"titan-v\"\n\n[l1]\n{written}\n"));
+        place.write("mine.toml", format!("base = \"titan-v\"\n\n[timing.l1]\n{written}\n"));
         assert_eq!(refused(&place, &["config", "check", "mine.toml"]), format!("mine.toml, line 4: {said}"));
     }
 }

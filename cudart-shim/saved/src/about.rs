@@ -140,7 +140,7 @@ impl Foreign {
                 "Resume with the checkpoint's libraries, or add --any-program if these make the same calls up to the point"
             }
             Foreign::Device { .. } => {
-                "Choose the same device with --device and --devices, or a GPU with as many SMs"
+                "Tell the program of the same device with --device and --devices, and simulate a GPU with as many SMs"
             }
             Foreign::Setting { .. } => "Resume with the same settings",
         }

@@ -1,21 +1,22 @@
 //! `--device auto`: the smallest device for the newest PTX of the program and its libraries, and
-//! for the capability that loaded libraries require (`profiles/clients.toml`).
+//! for the capability that loaded libraries require (`clients.toml`).
 //!
 //! The choice is made at the program's first device query. By then linked fat binaries are
 //! registered and a framework has loaded its libraries.
 
-use super::{Attribute, BUILT_IN, Profile};
 use crate::host::mapped::mapped_files;
 use crate::objects::image::newest_ptx;
 use crate::objects::registry::registry;
 use ptx_frontend::container::{Architecture, meant_for};
 use serde::Deserialize;
+use std::cmp::Reverse;
 use std::sync::OnceLock;
+use timing::specification::gpu;
 
 /// Value of `VOLTSIM_DEVICE` that selects automatic choice.
 pub(super) const NAME: &str = "auto";
 
-const CLIENTS: &str = include_str!("../../profiles/clients.toml");
+const CLIENTS: &str = include_str!("clients.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,18 +48,20 @@ struct Wanted {
 /// A built-in device with its capability times ten.
 type Candidate = (&'static str, u32);
 
-/// Built-in devices, the smallest capability first.
+/// GPUs of the program from the default's capability on, the smallest capability first. Of one
+/// capability the default comes first, then the GPU with the most memory.
 fn candidates() -> Vec<Candidate> {
-    let capability = |name: &str| {
-        let profile = Profile::load(name).ok()?;
-        let part = |attribute| profile.amount(attribute);
-        Some(part(Attribute::ComputeCapabilityMajor) * 10 + part(Attribute::ComputeCapabilityMinor))
+    let figures = |name: &'static str| {
+        let document = gpu::built_in(name).ok()?;
+        let memory: u64 = document.get("device", "memory", "B").ok()?;
+        Some((name, document.capability()?, memory))
     };
-    let mut known: Vec<Candidate> =
-        BUILT_IN.iter().filter_map(|(name, _)| Some((*name, capability(name)?))).collect();
-    // A stable sort keeps the list's order within a capability.
-    known.sort_by_key(|(_, capability)| *capability);
-    known
+    let mut known: Vec<_> = gpu::names().filter_map(figures).collect();
+    // Of GPUs with as much memory, the first in the order of names stays first.
+    known.sort_by_key(|(name, capability, memory)| (*capability, *name != gpu::DEFAULT, Reverse(*memory)));
+    let least = gpu::capability(gpu::DEFAULT).unwrap_or_default();
+    let suitable = known.into_iter().filter(|(_, capability, _)| *capability >= least);
+    suitable.map(|(name, capability, _)| (name, capability)).collect()
 }
 
 /// Smallest candidate that runs code for an architecture and has at least the capability.
@@ -139,13 +142,13 @@ mod tests {
             (70, "titan-v"),
             (75, "t4"),
             (80, "a100"),
-            (86, "rtx-3090"),
-            (87, "rtx-4090"),
-            (89, "rtx-4090"),
+            (86, "rtx3090"),
+            (87, "rtx4090"),
+            (89, "rtx4090"),
             (90, "h100"),
             (100, "b200"),
-            (103, "rtx-5090"),
-            (120, "rtx-5090"),
+            (103, "rtx5090"),
+            (120, "rtx5090"),
         ] {
             assert_eq!(chosen(Some((capability, Portability::Portable)), 0), name, "{capability}");
         }
@@ -156,7 +159,7 @@ mod tests {
     fn code_for_one_architecture_or_family_needs_it() {
         assert_eq!(chosen(Some((90, Portability::Exact)), 0), "h100");
         assert_eq!(chosen(Some((100, Portability::Family)), 0), "b200");
-        assert_eq!(chosen(Some((121, Portability::Exact)), 0), "rtx-5090", "nothing fits");
+        assert_eq!(chosen(Some((121, Portability::Exact)), 0), "rtx5090", "nothing fits");
     }
 
     #[test]

@@ -222,7 +222,7 @@ impl Simulator {
         let number = process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
         let profile =
             Profile::from_environment().map(|profile| profile.numbered(number)).map_err(|error| {
-                eprintln!("voltsim: VOLTSIM_DEVICE: {error}");
+                eprintln!("voltsim: {}: {error}", Profile::variable());
                 Error::InitializationError
             })?;
         let settings = settings();
@@ -231,7 +231,7 @@ impl Simulator {
             Error::InitializationError
         })?;
         let profile = match &model {
-            Some(model) => profile.with_multiprocessors(model.spec().chip.sms),
+            Some(model) => profile.simulated_as(model.spec()),
             None => profile,
         };
         checkpoint::admit(&profile)?;

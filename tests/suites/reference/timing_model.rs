@@ -3,18 +3,26 @@
 use crate::{Page, code};
 use timing::dram::{BankCounts, ChannelCounts};
 use timing::gpu::Totals;
-use timing::specification::{Document, GpuSpec, Key, gpu};
+use timing::specification::{DeviceSpec, Document, GpuSpec, Key, device, gpu};
 use timing::statistics::{Counter, Counters, DERIVED, Kind};
 
-/// Keys of `[timing]`, by section, with the values of the default GPU.
+/// Keys of `[device]` and `[timing]`, by section, with the values of the default GPU.
 pub(crate) fn keys() -> Page {
     let document = gpu::named(gpu::DEFAULT).expect("the default GPU can be read");
     let about = format!(
-        "Keys of a GPU's file, by section, with the values of `{}`. `--set SECTION.KEY=VALUE` changes a value of\n\
-         one run. `voltsim explain SECTION.KEY` adds the source of the value.",
+        "Keys of a GPU's file, by section, with the values of `{}`. Sections of the model stand in `[timing]`,\n\
+         as `[timing.l1]`. `--set SECTION.KEY=VALUE` changes a value of one run. `voltsim explain SECTION.KEY`\n\
+         adds the source of the value.",
         gpu::DEFAULT
     );
     let mut page = Page::new("GPU keys", &about);
+    page.section("`device`");
+    page.paragraph(
+        "The program is told these values. A file gives only those that nothing else answers: `chip.sms` and\n\
+         `clocks.core` answer for a GPU with `[timing]`, and the compute capability answers for limits. Every other\n\
+         device attribute may stand here by its CUDA name. `voltsim explain device` lists all answers.",
+    );
+    page.table(["key", "value", "meaning"], &device_keys(&document));
     let keys = GpuSpec::keys();
     for section in sections(keys.iter().map(|key| key.section)) {
         page.section(&code(section));
@@ -24,6 +32,16 @@ pub(crate) fn keys() -> Page {
         page.table(["key", "value", "meaning"], &rows);
     }
     page
+}
+
+/// Keys of `[device]`, with what the default GPU's program is told.
+fn device_keys(document: &Document) -> Vec<[String; 3]> {
+    let spec = DeviceSpec::read(document, &|_| true).expect("the default GPU has a device");
+    let told = |key: &Key| match (document.entry(key.section, key.name), spec.answers.get(key.name)) {
+        (None, Some(answer)) => format!("{} {}", answer.value, key.unit),
+        _ => value(key, document),
+    };
+    device::KEYS.iter().map(|key| [code(key.name), told(key), meaning(key)]).collect()
 }
 
 /// A key's value with its unit; a default where the file has none.

@@ -19,6 +19,9 @@ use crate::specification::{GpuSpec, Key};
 /// Base of imported files.
 const BASE: &str = "titan-v";
 
+/// Longest name of the device, in characters.
+const LONGEST_NAME: usize = 60;
+
 /// An error of an option file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: `-{option} {value}`: {reason}")]
@@ -84,15 +87,13 @@ impl Made {
     fn text(&self, file: &str, options: &Options) -> String {
         let file = remark(file);
         let mut text = format!("# Imported from {file}, an option file of GPGPU-Sim.\n\nbase = \"{BASE}\"\n");
-        if let Some(capability) = options.capability() {
-            let _ = writeln!(text, "capability = \"{capability}\"");
-        }
+        text.push_str(&device(&file, options));
         let mut section = "";
         for key in GpuSpec::keys() {
             let Some(value) = self.value(&key) else { continue };
             if section != key.section {
                 section = key.section;
-                let _ = write!(text, "\n[{section}]\n");
+                let _ = write!(text, "\n[timing.{section}]\n");
             }
             let Value { name, value, source, .. } = value;
             let (unit, source) = (key.unit, toml::Value::String(source.clone()));
@@ -123,6 +124,18 @@ impl Made {
     fn value(&self, key: &Key) -> Option<&Value> {
         self.values.iter().find(|value| value.section == key.section && value.name == key.name)
     }
+}
+
+/// The `[device]` half. Option files give the capability; memory and power are those of the base.
+fn device(file: &str, options: &Options) -> String {
+    let name = toml::Value::String(format!("GPU of {file}").chars().take(LONGEST_NAME).collect());
+    let mut text =
+        format!("\n[device]\nname = {{ value = {name}, unit = \"text\", source = \"the option file\" }}\n");
+    if let Some((capability, option)) = options.capability() {
+        let value = format!("value = \"{capability}\", unit = \"version\"");
+        let _ = writeln!(text, "capability = {{ {value}, source = \"-{option}\" }}");
+    }
+    text
 }
 
 /// Text without control characters, for a TOML comment.
@@ -304,7 +317,7 @@ mod tests {
         let gpu = import(FERMI_3);
         assert_eq!((gpu.l2.latency, gpu.dram.read_queue), (120, 16));
         let text = gpgpusim("fermi.config", FERMI_3).unwrap();
-        assert!(text.contains("capability = \"2.0\""), "{text}");
+        assert!(text.contains("\ncapability = { value = \"2.0\", unit = \"version\""), "{text}");
         for absent in ["#   -gpgpu_smem_latency\n", "#   -gpgpu_l1_banks\n", "#   -icnt_flit_size\n"] {
             assert!(text.contains(absent), "{absent}: {text}");
         }

@@ -109,17 +109,19 @@ impl Options {
         older.into_iter().find(|older| self.options.contains_key(*older)).unwrap_or(name)
     }
 
-    /// Compute capability of the card, as `7.0`.
-    pub fn capability(&self) -> Option<String> {
+    /// Compute capability of the card, as `7.0`, and the option that gives it.
+    pub fn capability(&self) -> Option<(String, &'static str)> {
         let value = |name: &str| self.options.get(name).and_then(|given| given.value.parse::<u32>().ok());
-        let (major, minor) = match value("gpgpu_compute_capability_major") {
-            Some(major) => (major, value("gpgpu_compute_capability_minor").unwrap_or(0)),
+        const MAJOR: &str = "gpgpu_compute_capability_major";
+        const BOTH: &str = "gpgpu_ptx_force_max_capability";
+        let (major, minor, option) = match value(MAJOR) {
+            Some(major) => (major, value("gpgpu_compute_capability_minor").unwrap_or(0), MAJOR),
             None => {
-                let both = value("gpgpu_ptx_force_max_capability")?;
-                (both / 10, both % 10)
+                let both = value(BOTH)?;
+                (both / 10, both % 10, BOTH)
             }
         };
-        (major < 100 && minor < 10).then(|| format!("{major}.{minor}"))
+        (major < 100 && minor < 10).then(|| (format!("{major}.{minor}"), option))
     }
 
     /// Options looked up but not given.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Key, Place, SpecificationError, Value, written};
+use super::written::{self, DATA_SHEET, DEVICE};
+use super::{Key, Place, SpecificationError, Value};
 
 /// Longest chain of files that build on one another.
 const MAXIMUM_BASES: usize = 8;
@@ -11,7 +12,7 @@ const MAXIMUM_BASES: usize = 8;
 const CHANGED: usize = 0;
 
 /// Layer of the outermost file.
-const FIRST_FILE: usize = 1;
+pub(super) const FIRST_FILE: usize = 1;
 
 /// A value of a GPU's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,9 +33,10 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     file: String,
-    /// Compute capability times ten.
-    capability: Option<u32>,
     entries: BTreeMap<(String, String), Entry>,
+    /// A device profile of the old layout is among the files; its answers override the model's values.
+    is_profile: bool,
+    notices: Vec<String>,
 }
 
 impl Document {
@@ -60,7 +62,8 @@ impl Document {
         for layer in FIRST_FILE..FIRST_FILE + MAXIMUM_BASES {
             let Some((file, text)) = next.take() else { return Ok(document) };
             let written = written::read(&file, &text, layer)?;
-            document.capability = document.capability.or(written.capability);
+            document.is_profile |= written.is_profile;
+            document.notices.extend(written.old_layout);
             for (section, name, entry) in written.entries {
                 document.entries.entry((section, name)).or_insert(entry);
             }
@@ -85,9 +88,51 @@ impl Document {
         }
     }
 
+    /// Name of the file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Notices about files in the old layout, one for each file.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// True if launches can be timed: the GPU has a `[timing]` half.
+    pub fn has_timing(&self) -> bool {
+        !self.is_profile && self.has_model()
+    }
+
+    /// True if the files hold values of the model.
+    pub(super) fn has_model(&self) -> bool {
+        self.model_entries().next().is_some()
+    }
+
+    pub(super) fn is_profile(&self) -> bool {
+        self.is_profile
+    }
+
+    fn model_entries(&self) -> impl Iterator<Item = (&(String, String), &Entry)> {
+        self.entries.iter().filter(|((section, _), _)| section != DEVICE && section != DATA_SHEET)
+    }
+
+    /// Names and entries of a section.
+    pub fn section<'a>(&'a self, section: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        let of_section = self.entries.iter().filter(move |((of, _), _)| of == section);
+        of_section.map(|((_, name), entry)| (name.as_str(), entry))
+    }
+
     /// Compute capability times ten, if the file or one of its bases states it.
     pub fn capability(&self) -> Option<u32> {
-        self.capability
+        self.entry(DEVICE, "capability").and_then(|entry| written::capability(entry.value.as_str()?))
+    }
+
+    /// Takes over `[device]` of another document if no file has one.
+    pub(super) fn inherit_device(&mut self, other: &Document) {
+        if self.section(DEVICE).next().is_none() {
+            let inherited = other.entries.iter().filter(|((section, _), _)| section == DEVICE);
+            self.entries.extend(inherited.map(|(key, entry)| (key.clone(), entry.clone())));
+        }
     }
 
     /// A key's value, converted to `unit`.
@@ -95,10 +140,7 @@ impl Document {
     /// # Errors
     /// The key is missing, or its value has the wrong type or unit.
     pub fn get<T: Value>(&self, section: &str, name: &str, unit: &str) -> Result<T, SpecificationError> {
-        let entry = self.entry(section, name).ok_or_else(|| SpecificationError::Missing {
-            file: self.file.clone(),
-            key: format!("{section}.{name}"),
-        })?;
+        let entry = self.entry(section, name).ok_or_else(|| self.missing(section, name))?;
         let Some(factor) = factor(&entry.unit, unit) else {
             let reason = format!("the unit is `{}`; must be `{unit}`", entry.unit);
             return Err(self.wrong(section, name, &reason));
@@ -141,6 +183,11 @@ impl Document {
         self.entries.get(&(section.to_owned(), name.to_owned()))
     }
 
+    /// The error of a missing key.
+    pub(super) fn missing(&self, section: &str, name: &str) -> SpecificationError {
+        SpecificationError::Missing { file: self.file.clone(), key: format!("{section}.{name}") }
+    }
+
     /// An error about one key's value.
     pub fn wrong(&self, section: &str, name: &str, reason: &str) -> SpecificationError {
         self.disagree(&[(section, name)], reason)
@@ -165,23 +212,26 @@ impl Document {
         }
     }
 
-    /// Checks that every key is known.
+    /// Checks that every key of the model is known.
     ///
     /// # Errors
     /// The first unknown key.
     pub fn check_keys(&self, known: &[Key]) -> Result<(), SpecificationError> {
         let unknown = self
-            .entries
-            .iter()
+            .model_entries()
             .find(|((section, name), _)| !known.iter().any(|key| key.section == section && key.name == name));
-        let Some(((section, name), entry)) = unknown else { return Ok(()) };
-        let key = format!("{section}.{name}");
-        Err(SpecificationError::Unknown {
-            place: entry.place.clone(),
-            value: entry.value.to_string(),
-            closest: closest(&key, known),
-            key,
-        })
+        unknown.map_or(Ok(()), |((section, name), entry)| Err(unknown_key(section, name, entry, known)))
+    }
+}
+
+/// The error of an unknown key.
+pub(super) fn unknown_key(section: &str, name: &str, entry: &Entry, known: &[Key]) -> SpecificationError {
+    let key = format!("{section}.{name}");
+    SpecificationError::Unknown {
+        place: entry.place.clone(),
+        value: entry.value.to_string(),
+        closest: closest(&key, known),
+        key,
     }
 }
 
@@ -199,7 +249,8 @@ fn factor(unit: &str, wanted: &str) -> Option<u64> {
         ("KiB", "B") => Some(1 << 10),
         ("MiB", "B") => Some(1 << 20),
         ("GiB", "B") => Some(1 << 30),
-        ("GHz", "MHz") | ("GB/s", "MB/s") => Some(1000),
+        ("GHz", "MHz") | ("GB/s", "MB/s") | ("MHz", "kHz") | ("W", "mW") => Some(1000),
+        ("GHz", "kHz") => Some(1_000_000),
         _ => None,
     }
 }
@@ -239,7 +290,7 @@ mod tests {
 
     #[test]
     fn unknown_key_error_names_line_and_closest_key() {
-        let document = parse("[l1]\nlatancy = { value = 1, unit = \"cycles\", source = \"\" }");
+        let document = parse("[timing.l1]\nlatancy = { value = 1, unit = \"cycles\", source = \"\" }");
         let error = document.check_keys(KEYS).unwrap_err();
         let text = "gpu.toml, line 2: `l1.latancy = 1`: unknown key; did you mean `l1.latency`?";
         assert_eq!(error.to_string(), text);
@@ -257,7 +308,7 @@ mod tests {
             ("{ value = 28, unit = \"cycles\" }", "28", "source"),
             ("{ unit = \"cycles\", source = \"\" }", "{ source = \"\", unit = \"cycles\" }", "value"),
         ] {
-            let text = refused(&["[l1]", "", &format!("latency = {written}")]);
+            let text = refused(&["[timing.l1]", "", &format!("latency = {written}")]);
             let expected = format!("gpu.toml, line 3: `l1.latency = {shown}`: the {missing} is missing");
             assert_eq!(text, expected);
         }
@@ -266,7 +317,7 @@ mod tests {
     #[test]
     fn bare_number_error_shows_the_full_form() {
         assert_eq!(
-            refused(&["[l1]", "latency = 28"]),
+            refused(&["[timing.l1]", "latency = 28"]),
             "gpu.toml, line 2: `l1.latency = 28`: unit and source are missing; \
              write { value = 28, unit = \"…\", source = \"…\" }"
         );
@@ -275,7 +326,7 @@ mod tests {
     #[test]
     fn unknown_part_of_a_key_is_named() {
         assert_eq!(
-            refused(&["[l1]", "latency = { value = 28, unit = \"cycles\", sauce = \"\" }"]),
+            refused(&["[timing.l1]", "latency = { value = 28, unit = \"cycles\", sauce = \"\" }"]),
             "gpu.toml, line 2: `l1.latency = 28`: unknown part `sauce`; a key has value, unit and source"
         );
     }
@@ -283,7 +334,7 @@ mod tests {
     #[test]
     fn unit_must_be_text() {
         assert_eq!(
-            refused(&["[l1]", "latency = { value = 28, unit = 1, source = \"\" }"]),
+            refused(&["[timing.l1]", "latency = { value = 28, unit = 1, source = \"\" }"]),
             "gpu.toml, line 2: `l1.latency = 28`: the unit must be text in quotes"
         );
     }
@@ -292,24 +343,25 @@ mod tests {
     fn value_outside_sections_is_an_error() {
         assert_eq!(
             refused(&["# remark", "latency = 28"]),
-            "gpu.toml, line 2: `latency = 28`: keys belong in sections: [section], then name = { value, unit, source }"
+            "gpu.toml, line 2: `latency = 28`: keys belong in [device], [timing.UNIT] or [data_sheet], \
+             as name = { value, unit, source }"
         );
         assert_eq!(
             refused(&["base = 7"]),
-            "gpu.toml, line 1: `base = 7`: must be the name of a built-in GPU"
+            "gpu.toml, line 1: `base = 7`: must be the name of a built-in GPU or of a file ending in .toml"
         );
     }
 
     #[test]
     fn malformed_line_is_shown_with_its_number() {
-        let text = refused(&["[l1]", "  latency = { value 28 }"]);
+        let text = refused(&["[timing.l1]", "  latency = { value 28 }"]);
         let shown = text.strip_prefix("gpu.toml, line 2: `latency = { value 28 }`: ").unwrap();
         assert!(!shown.contains('\n') && !shown.contains("line 1"), "{shown}");
     }
 
     #[test]
     fn value_of_the_wrong_type_is_an_error() {
-        let document = parse("[l1]\nlatency = { value = \"28\", unit = \"cycles\", source = \"\" }");
+        let document = parse("[timing.l1]\nlatency = { value = \"28\", unit = \"cycles\", source = \"\" }");
         assert_eq!(
             document.get::<u32>("l1", "latency", "cycles").unwrap_err().to_string(),
             "gpu.toml, line 2: `l1.latency = \"28\"`: the value has the wrong type or is out of range"
@@ -322,13 +374,13 @@ mod tests {
             "" => String::new(),
             value => format!("{name} = {{ value = {value}, unit = \"\", source = \"\" }}\n"),
         };
-        let text = format!("base = \"old\"\n[l1]\n{}{}", line("size", size), line("sets", sets));
+        let text = format!("base = \"old\"\n[timing.l1]\n{}{}", line("size", size), line("sets", sets));
         Document::with_bases("new.toml", &text, &|name| (name == "old").then(|| base.to_owned())).unwrap()
     }
 
     #[test]
     fn contradiction_blames_the_most_recent_layer() {
-        let base = "[l1]\nsize = { value = 8, unit = \"\", source = \"\" }\nsets = { value = 4, unit = \"\", source = \"\" }";
+        let base = "[timing.l1]\nsize = { value = 8, unit = \"\", source = \"\" }\nsets = { value = 4, unit = \"\", source = \"\" }";
         let keys = [("l1", "size"), ("l1", "sets")];
         let said = |document: Document| document.disagree(&keys, "no").to_string();
         let changed = |name: &str| {
@@ -344,7 +396,7 @@ mod tests {
 
     #[test]
     fn wrong_unit_error_names_both_units() {
-        let document = parse("[l1]\nlatency = { value = 1, unit = \"ns\", source = \"\" }");
+        let document = parse("[timing.l1]\nlatency = { value = 1, unit = \"ns\", source = \"\" }");
         let error = document.get::<u32>("l1", "latency", "cycles").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -354,13 +406,13 @@ mod tests {
 
     #[test]
     fn kibibytes_convert_to_bytes() {
-        let document = parse("[l1]\nsize = { value = 128, unit = \"KiB\", source = \"\" }");
+        let document = parse("[timing.l1]\nsize = { value = 128, unit = \"KiB\", source = \"\" }");
         assert_eq!(document.get::<u32>("l1", "size", "B"), Ok(128 << 10));
     }
 
     #[test]
     fn value_too_large_for_its_unit_is_an_error() {
-        let document = parse("[l1]\nsize = { value = 4294967295, unit = \"KiB\", source = \"\" }");
+        let document = parse("[timing.l1]\nsize = { value = 4294967295, unit = \"KiB\", source = \"\" }");
         assert!(document.get::<u32>("l1", "size", "B").is_err());
     }
 
@@ -373,8 +425,8 @@ mod tests {
     #[test]
     fn file_overrides_values_of_its_base() {
         let entry = |value: u32| format!("{{ value = {value}, unit = \"cycles\", source = \"\" }}");
-        let base = format!("[l1]\nlatency = {}\nwidth = {}", entry(1), entry(2));
-        let text = format!("base = \"old\"\n[l1]\nlatency = {}", entry(3));
+        let base = format!("[timing.l1]\nlatency = {}\nwidth = {}", entry(1), entry(2));
+        let text = format!("base = \"old\"\n[timing.l1]\nlatency = {}", entry(3));
         let document =
             Document::with_bases("new.toml", &text, &|name| (name == "old").then(|| base.clone())).unwrap();
         assert_eq!(document.get::<u32>("l1", "latency", "cycles"), Ok(3));

@@ -73,6 +73,20 @@ pub enum SpecificationError {
     /// Invalid `--set`.
     #[error("{0}")]
     Change(String),
+    /// Unknown GPU.
+    #[error("there is no GPU `{name}`; there are {known}, and files ending in .toml")]
+    NoGpu {
+        /// Name as given.
+        name: String,
+        /// Names of the built-in GPUs.
+        known: String,
+    },
+    /// A GPU that has no `[timing]`.
+    #[error("{file}: the GPU has no [timing], so launches cannot be timed on it")]
+    NoTiming {
+        /// File.
+        file: String,
+    },
     /// Missing base, or too long a chain of bases.
     #[error("{file}: base `{base}`: {reason}")]
     Base {
@@ -83,6 +97,20 @@ pub enum SpecificationError {
         /// Violated rule.
         reason: String,
     },
+}
+
+impl SpecificationError {
+    /// The user's next step.
+    pub fn remedy(&self) -> String {
+        let SpecificationError::NoTiming { file } = self else {
+            return "`voltsim gpus` lists the GPUs, `voltsim explain` the keys".to_owned();
+        };
+        let name = file.strip_suffix(".toml").filter(|name| super::gpu::spelt(name).is_some());
+        format!(
+            "`--device {}` tells the program that it runs on this GPU; `voltsim gpus` lists the GPUs with timing",
+            name.unwrap_or(file)
+        )
+    }
 }
 
 fn near(closest: &Option<String>) -> String {

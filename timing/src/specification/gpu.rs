@@ -1,9 +1,12 @@
-//! The whole GPU: specifications of all its units, and the built-in GPU files.
+//! The whole GPU: specifications of all its units, and changes of single values.
 
 use warp_stream::Moment;
 
 use super::document::closest;
-use super::{Document, Key, SpecificationError, quantity};
+pub use super::files::{
+    BUILT_IN, DEFAULT, about, built_in, capability, document, is_file, named, names, spelt, timed,
+};
+use super::{Document, Key, SpecificationError, device, quantity};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::{DramSpec, RefreshMode};
 use crate::gpu::{CopySpec, LaunchSpec, TransferSpec};
@@ -28,23 +31,6 @@ use crate::sm::result_bus::ResultBusSpec;
 /// Longest epoch in core cycles: shorter than the start of a CTA or launch.
 const LONGEST_EPOCH: u64 = 128;
 
-/// Built-in GPU files.
-pub const BUILT_IN: &[(&str, &str)] = &[
-    ("titan-v", include_str!("../../configs/titan-v.toml")),
-    ("titan-v-old", include_str!("../../configs/titan-v-old.toml")),
-    ("titan-v-hbm1", include_str!("../../configs/titan-v-hbm1.toml")),
-    ("gv100", include_str!("../../configs/gv100.toml")),
-    ("v100", include_str!("../../configs/v100.toml")),
-    ("rtx2070s", include_str!("../../configs/rtx2070s.toml")),
-    ("rtx2080ti", include_str!("../../configs/rtx2080ti.toml")),
-    ("rtx3060", include_str!("../../configs/rtx3060.toml")),
-    ("rtx3090", include_str!("../../configs/rtx3090.toml")),
-    ("gtx1050", include_str!("../../configs/gtx1050.toml")),
-    ("gtx1080ti", include_str!("../../configs/gtx1080ti.toml")),
-    ("gtx470", include_str!("../../configs/gtx470.toml")),
-    ("tiny", include_str!("../../configs/tiny.toml")),
-];
-
 /// Declares the units of a GPU.
 macro_rules! gpu {
     ($($(#[doc = $about:literal])* $unit:ident: $spec:ty,)*) => {
@@ -55,11 +41,11 @@ macro_rules! gpu {
         }
 
         impl GpuSpec {
-            /// Reads the sections of all units.
+            /// Reads the sections of all units; for a device profile, those of its base.
             ///
             /// # Errors
             /// A key that is unknown or missing, or whose value its unit rejects.
-            pub fn read(document: &Document) -> Result<GpuSpec, SpecificationError> {
+            pub(super) fn of_model(document: &Document) -> Result<GpuSpec, SpecificationError> {
                 document.check_keys(&GpuSpec::keys())?;
                 let gpu = GpuSpec { $($unit: <$spec>::read(document)?,)* };
                 $(gpu.$unit.check(document)?;)*
@@ -133,6 +119,17 @@ gpu! {
 }
 
 impl GpuSpec {
+    /// Reads the `[timing]` half of a GPU's file.
+    ///
+    /// # Errors
+    /// The file has no such half, a key is unknown or missing, or a unit rejects a value.
+    pub fn read(document: &Document) -> Result<GpuSpec, SpecificationError> {
+        match document.has_timing() {
+            true => GpuSpec::of_model(document),
+            false => Err(SpecificationError::NoTiming { file: document.file().to_owned() }),
+        }
+    }
+
     /// A GPU by its name or file ([`named`]), with values changed ([`change`]).
     ///
     /// # Errors
@@ -195,60 +192,6 @@ impl GpuSpec {
     }
 }
 
-/// GPU of runs that name none.
-pub const DEFAULT: &str = "titan-v";
-
-/// True if a GPU's name refers to a file.
-pub fn is_file(name: &str) -> bool {
-    name.ends_with(".toml")
-}
-
-/// Document of a GPU: a file if the name ends in `.toml`, else a built-in GPU.
-///
-/// # Errors
-/// The name is unknown, or the file is unreadable, malformed or has a missing base.
-pub fn named(name: &str) -> Result<Document, SpecificationError> {
-    if !is_file(name) {
-        return built_in(name);
-    }
-    let text = std::fs::read_to_string(name).map_err(|error| SpecificationError::Unreadable {
-        file: name.to_owned(),
-        reason: error.to_string(),
-    })?;
-    document(name, &text)
-}
-
-/// Document of a built-in GPU.
-///
-/// # Errors
-/// The name is unknown.
-pub fn built_in(name: &str) -> Result<Document, SpecificationError> {
-    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-    let text = find(name).ok_or_else(|| SpecificationError::Base {
-        file: "--gpu".to_owned(),
-        base: name.to_owned(),
-        reason: format!("must be one of {}, or a file ending in .toml", names.join(", ")),
-    })?;
-    document(&format!("{name}.toml"), &text)
-}
-
-/// Document of a GPU's file, on top of its built-in base if the file names one.
-///
-/// # Errors
-/// The file is malformed or its base is missing.
-pub fn document(file: &str, text: &str) -> Result<Document, SpecificationError> {
-    Document::with_bases(file, text, &find)
-}
-
-/// Compute capability times ten of a GPU by name or file, if its file states one.
-pub fn capability(name: &str) -> Option<u32> {
-    named(name).ok()?.capability()
-}
-
-fn find(name: &str) -> Option<String> {
-    BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
-}
-
 /// Applies a change `section.key=value`; the value may carry a unit (`l1.size=32KiB`) or is in the
 /// key's unit.
 ///
@@ -259,9 +202,10 @@ pub fn change(document: &mut Document, text: &str) -> Result<(), SpecificationEr
     let shape = || wrong(format!("`{text}`: must be written as section.key=value"));
     let (key, value) = text.split_once('=').ok_or_else(shape)?;
     let (section, name) = key.trim().split_once('.').ok_or_else(shape)?;
-    let known = GpuSpec::keys().into_iter().find(|known| known.section == section && known.name == name);
+    let keys = [device::KEYS, &GpuSpec::keys()].concat();
+    let known = keys.iter().find(|known| known.section == section && known.name == name);
     let known = known.ok_or_else(|| {
-        let near = closest(key.trim(), &GpuSpec::keys());
+        let near = closest(key.trim(), &keys);
         let near = near.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
         wrong(format!("unknown key `{}`{near}", key.trim()))
     })?;
@@ -333,8 +277,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_gpu_is_readable() {
-        for (name, _) in BUILT_IN {
+    fn every_gpu_with_timing_is_readable() {
+        assert!(timed().count() > 10);
+        for name in timed() {
             GpuSpec::built_in(name).unwrap();
         }
     }
@@ -368,7 +313,7 @@ mod tests {
         let unit = GpuSpec::keys().into_iter().find(|key| key.section == section && key.name == name);
         let unit = unit.unwrap().unit;
         let written = format!("{name} = {{ value = {value}, unit = \"{unit}\", source = \"mine\" }}");
-        let text = format!("base = \"titan-v\"\n[{section}]\n{written}\n");
+        let text = format!("base = \"titan-v\"\n[timing.{section}]\n{written}\n");
         GpuSpec::read(&document("mine.toml", &text).unwrap()).unwrap_err().to_string()
     }
 

@@ -1,18 +1,22 @@
-//! GPUs as data: each unit's specification, read from a file that gives every value a unit and a
-//! source.
+//! GPUs as data: one file has what programs are told (`[device]`) and what is simulated
+//! (`[timing]`). Every value has a unit and a source.
 //!
-//! A unit declares its section with [`specification!`], which makes the structure, its reader from
-//! a [`Document`] and the keys for `voltsim explain`. A file may start from another with `base =
-//! "NAME"` and
-//! override values.
+//! A unit of the model declares its section with [`specification!`], which makes the structure, its
+//! reader from a [`Document`] and the keys for `voltsim explain`. [`DeviceSpec`] reads `[device]`
+//! and derives the rest. A file may start from another with `base = "NAME"` and override values.
 
+mod data_sheet;
+pub mod device;
 mod document;
 mod error;
+mod files;
 pub mod gpu;
 mod quantity;
 mod value;
 mod written;
 
+pub use data_sheet::DataSheet;
+pub use device::DeviceSpec;
 pub use document::{Document, Entry};
 pub use error::{Place, SpecificationError};
 pub use gpu::GpuSpec;
@@ -84,7 +88,7 @@ impl Section for () {
 /// let document = timing::specification::Document::parse(
 ///     "example.toml",
 ///     r#"
-///     [example]
+///     [timing.example]
 ///     line = { value = 128, unit = "B", source = "measured" }
 ///     latency = { value = 28, unit = "cycles", source = "measured" }
 ///     "#,

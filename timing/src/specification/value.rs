@@ -32,7 +32,7 @@ macro_rules! whole_number {
     )*};
 }
 
-whole_number!(u16 u32 u64);
+whole_number!(u16 u32 u64 i32);
 
 impl Value for bool {
     fn read(value: &toml::Value) -> Option<bool> {

@@ -1,71 +1,147 @@
-//! GPU files as written: sections of `key = { value, unit, source }`, each key with its line.
+//! The text of a GPU's file: `base`, `[device]`, `[timing.UNIT]`, `[data_sheet]`; each key has a
+//! value, a unit and a source.
+
+mod old_layout;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
+use super::document::FIRST_FILE;
 use super::{Entry, Place, SpecificationError};
+
+/// Section of the keys that a program is told.
+pub(super) const DEVICE: &str = "device";
+
+/// Section of the figures that a data sheet gives.
+pub(super) const DATA_SHEET: &str = "data_sheet";
+
+/// Table of the model's sections.
+const TIMING: &str = "timing";
+
+/// Table within `[device]` of answers for single libraries.
+const LIBRARIES: &str = "libraries";
 
 /// Characters of a malformed line that an error shows.
 const SHOWN: usize = 100;
 
-/// Form of a compute capability, for errors.
-const CAPABILITY: &str = "must be written as in \"7.0\"";
+/// The form of a value of `base`.
+const BASE: &str = "must be the name of a built-in GPU or of a file ending in .toml";
+
+/// The form of a file.
+const SHAPE: &str =
+    "keys belong in [device], [timing.UNIT] or [data_sheet], as name = { value, unit, source }";
 
 /// Content of a file.
+#[derive(Default)]
 pub(super) struct Written {
     /// Name of the base.
     pub base: Option<String>,
-    /// Compute capability times ten.
-    pub capability: Option<u32>,
-    /// Keys as section, name and entry.
+    /// Section, name and value of each key.
     pub entries: Vec<(String, String, Entry)>,
+    /// Says how the new layout writes a file of the old one.
+    pub old_layout: Option<String>,
+    /// The file is a device profile of the old layout, which has no timing half.
+    pub is_profile: bool,
+}
+
+/// A file that is being read.
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    /// Position of each value.
+    places: &'a DeTable<'a>,
+    layer: usize,
+    written: Written,
 }
 
 /// Reads a file; `layer` counts the files above it.
 ///
 /// # Errors
-/// The file is no TOML, or a key is malformed.
+/// The text is no TOML, or a key has another form.
 pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, SpecificationError> {
     let malformed = |error| malformed(file, text, &error);
     let table: Table = toml::from_str(text).map_err(malformed)?;
     let places = DeTable::parse(text).map_err(malformed)?;
-    let places = places.get_ref();
-    let place = |at: Option<&Spanned<DeValue<'_>>>| place(file, text, at.map(|value| value.span().start));
-    let mut written = Written { base: None, capability: None, entries: Vec::new() };
-    for (section, entries) in table {
-        let section_at = places.get(section.as_str());
-        match entries {
-            Value::String(base) if section == "base" => written.base = Some(base),
-            Value::String(text) if section == "capability" => {
-                let capability = capability(&text).ok_or_else(|| {
-                    let value = Value::String(text.clone());
-                    wrong(place(section_at), section.clone(), &value, CAPABILITY)
-                })?;
-                written.capability = Some(capability);
-            }
-            Value::Table(entries) if !["base", "capability"].contains(&section.as_str()) => {
-                for (name, value) in entries {
-                    let place = place(section_at.and_then(|table| table.get_ref().get(name.as_str())));
-                    let entry = entry(&value, place.clone(), layer)
-                        .map_err(|reason| wrong(place, format!("{section}.{name}"), &value, &reason))?;
-                    written.entries.push((section.clone(), name, entry));
+    let mut reader = Reader { file, text, places: places.get_ref(), layer, written: Written::default() };
+    for (name, value) in table {
+        reader.top_level(&name, value)?;
+    }
+    Ok(reader.written)
+}
+
+impl Reader<'_> {
+    fn top_level(&mut self, name: &str, value: Value) -> Result<(), SpecificationError> {
+        match (name, value) {
+            ("base", Value::String(base)) => self.written.base = Some(base),
+            (DEVICE, Value::Table(keys)) => self.device(keys)?,
+            (TIMING, Value::Table(sections)) => {
+                for (section, keys) in sections {
+                    let path = [TIMING, &section];
+                    let Value::Table(keys) = keys else { return Err(self.wrong(&path, &keys, SHAPE)) };
+                    self.section(&section, &path, keys)?;
                 }
             }
-            other => {
-                let reason = match section.as_str() {
-                    "base" => "must be the name of a built-in GPU",
-                    "capability" => CAPABILITY,
-                    _ => "keys belong in sections: [section], then name = { value, unit, source }",
-                };
-                return Err(wrong(place(section_at), section, &other, reason));
+            // A file that builds on this one has a data sheet of its own.
+            (DATA_SHEET, Value::Table(_)) if self.layer > FIRST_FILE => {}
+            (DATA_SHEET, Value::Table(keys)) => self.section(DATA_SHEET, &[DATA_SHEET], keys)?,
+            ("base", other) => return Err(self.wrong(&["base"], &other, BASE)),
+            (name, value) => self.old_layout(name, value)?,
+        }
+        Ok(())
+    }
+
+    fn device(&mut self, mut keys: Table) -> Result<(), SpecificationError> {
+        if let Some(Value::Table(libraries)) = keys.remove(LIBRARIES) {
+            for (library, answers) in libraries {
+                let path = [DEVICE, LIBRARIES, &library];
+                let Value::Table(answers) = answers else { return Err(self.wrong(&path, &answers, SHAPE)) };
+                for (name, value) in answers {
+                    let entry = self.entry(&[DEVICE, LIBRARIES, &library, &name], &value)?;
+                    self.add(DEVICE, format!("{LIBRARIES}.{library}.{name}"), entry);
+                }
             }
         }
+        self.section(DEVICE, &[DEVICE], keys)
     }
-    Ok(written)
+
+    fn section(&mut self, section: &str, path: &[&str], keys: Table) -> Result<(), SpecificationError> {
+        for (name, value) in keys {
+            let entry = self.entry(&[path, &[&name]].concat(), &value)?;
+            self.add(section, name, entry);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, section: &str, name: String, entry: Entry) {
+        self.written.entries.push((section.to_owned(), name, entry));
+    }
+
+    /// The entry of a key at a path.
+    fn entry(&self, path: &[&str], value: &Value) -> Result<Entry, SpecificationError> {
+        entry(value, self.place(path), self.layer).map_err(|reason| self.wrong(path, value, &reason))
+    }
+
+    fn place(&self, path: &[&str]) -> Place {
+        let at = path.split_first().and_then(|(first, rest)| {
+            let first: &Spanned<DeValue<'_>> = self.places.get(*first)?;
+            rest.iter().try_fold(first, |at, name| at.get_ref().get(*name))
+        });
+        place(self.file, self.text, at.map(|value| value.span().start))
+    }
+
+    fn wrong(&self, path: &[&str], value: &Value, reason: &str) -> SpecificationError {
+        // Options and messages name the model's keys without the table they stand in.
+        let key = path.strip_prefix(&[TIMING]).filter(|rest| rest.len() > 1).unwrap_or(path).join(".");
+        // The number alone tells which key of the right form is meant.
+        let number = value.as_table().and_then(|parts| parts.get("value"));
+        let value = number.unwrap_or(value).to_string();
+        let values = vec![(key, value)];
+        SpecificationError::Wrong { place: self.place(path), values, reason: reason.to_owned() }
+    }
 }
 
 /// Compute capability times ten: 70 for `7.0`.
-fn capability(text: &str) -> Option<u32> {
+pub(super) fn capability(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 100 && minor < 10).then(|| major * 10 + minor)
@@ -86,13 +162,6 @@ fn entry(value: &Value, place: Place, layer: usize) -> Result<Entry, String> {
         part(name)?.as_str().map(str::to_owned).ok_or_else(|| format!("the {name} must be text in quotes"))
     };
     Ok(Entry { value: part("value")?.clone(), unit: text("unit")?, source: text("source")?, place, layer })
-}
-
-fn wrong(place: Place, key: String, value: &Value, reason: &str) -> SpecificationError {
-    // For a complete key, the value alone identifies it.
-    let number = value.as_table().and_then(|parts| parts.get("value"));
-    let value = number.unwrap_or(value).to_string();
-    SpecificationError::Wrong { place, values: vec![(key, value)], reason: reason.to_owned() }
 }
 
 /// Position of a byte in a file.

@@ -12,7 +12,7 @@ use timing::specification::gpu::{change, document, named};
 
 use damage::damage;
 
-const GPU: &str = include_str!("../../configs/titan-v.toml");
+const GPU: &str = include_str!("../../../gpus/titan-v.toml");
 const VOLTA: &str = include_str!("../import/volta.config");
 const FERMI: &str = include_str!("../import/fermi.config");
 

@@ -1,30 +1,28 @@
-//! The GPUs that come with the program, against their data sheets.
+//! The GPUs that come with the program, beside their data sheets.
 
 #![allow(clippy::unwrap_used)]
 
-use timing::specification::GpuSpec;
-use timing::specification::gpu::{BUILT_IN, built_in};
-
-/// SMs, KiB of L2, and GB/s of DRAM, of the cards' data sheets.
-const DATA_SHEETS: [(&str, u32, u32, f64); 10] = [
-    ("titan-v", 80, 4608, 652.8),
-    ("gv100", 80, 6144, 870.0),
-    ("v100", 80, 6144, 900.0),
-    ("rtx2070s", 40, 4096, 448.0),
-    ("rtx2080ti", 68, 5632, 616.0),
-    ("rtx3060", 28, 3072, 360.0),
-    ("rtx3090", 82, 6144, 936.2),
-    ("gtx1050", 5, 1024, 112.1),
-    ("gtx1080ti", 28, 2816, 484.4),
-    ("gtx470", 14, 640, 133.9),
-];
+use timing::specification::gpu::{built_in, names, timed};
+use timing::specification::{DataSheet, GpuSpec};
 
 #[test]
-fn every_card_has_the_bandwidth_of_its_data_sheet() {
-    for (name, .., bandwidth) in DATA_SHEETS {
-        let ours = GpuSpec::built_in(name).unwrap().peak_dram_bandwidth() as f64 / 1e9;
-        assert!((ours / bandwidth - 1.0).abs() < 0.01, "{name}: {ours:.1} GB/s");
+fn every_card_has_the_figures_of_its_data_sheet() {
+    let mut sheets = 0;
+    for name in timed() {
+        let document = built_in(name).unwrap();
+        sheets += usize::from(document.section(DataSheet::SECTION).next().is_some());
+        DataSheet::check(&document, &GpuSpec::read(&document).unwrap()).unwrap();
     }
+    assert!(sheets >= 10, "{sheets}");
+}
+
+#[test]
+fn a_figure_beside_the_data_sheet_is_refused() {
+    let sheet = "[data_sheet]\nbandwidth = { value = 700, unit = \"GB/s\", source = \"mine\" }\n";
+    let text = format!("base = \"titan-v\"\n{sheet}");
+    let document = timing::specification::gpu::document("mine.toml", &text).unwrap();
+    let said = DataSheet::check(&document, &GpuSpec::read(&document).unwrap()).unwrap_err();
+    assert!(said.to_string().ends_with("the values of [timing] give 652800"), "{said}");
 }
 
 #[test]
@@ -41,17 +39,8 @@ fn three_stacks_of_hbm1_move_128_bits_a_channel_at_a_gigabit_a_pin() {
 }
 
 #[test]
-fn every_card_has_the_sms_and_the_l2_of_its_data_sheet() {
-    for (name, sms, l2, _) in DATA_SHEETS {
-        let gpu = GpuSpec::built_in(name).unwrap();
-        let total = (gpu.partition.all_slices() * gpu.l2.size) >> 10;
-        assert_eq!((gpu.chip.sms, total), (sms, l2), "{name}");
-    }
-}
-
-#[test]
 fn every_value_says_where_it_comes_from() {
-    for (name, _) in BUILT_IN {
+    for name in timed() {
         let document = built_in(name).unwrap();
         for key in GpuSpec::keys() {
             // A default is the value of files that do not use the key.
@@ -65,8 +54,15 @@ fn every_value_says_where_it_comes_from() {
 }
 
 #[test]
+fn no_gpu_of_the_program_has_the_old_layout() {
+    for name in names() {
+        assert!(built_in(name).unwrap().notices().is_empty(), "{name}");
+    }
+}
+
+#[test]
 fn no_sm_sends_more_than_its_part_of_the_crossbar_holds() {
-    for (name, _) in BUILT_IN {
+    for name in timed() {
         let gpu = GpuSpec::built_in(name).unwrap();
         assert_eq!(gpu.memory_pipeline.credits, gpu.crossbar.credits(), "{name}");
     }

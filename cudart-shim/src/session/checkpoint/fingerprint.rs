@@ -38,7 +38,7 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
         executable: *EXECUTABLE,
         libraries: libraries(&program.to_string_lossy()),
         device: profile.name.clone(),
-        profile: Digest::of(format!("{:?}", profile.of_first()).as_bytes()),
+        profile: Digest::of(profile.identity().as_bytes()),
         devices: device_count() as u64,
         settings: settings(&SETTINGS),
         model: if model::gpu_name().is_some() { settings(&MODEL) } else { BTreeMap::new() },

@@ -92,6 +92,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
         Some(other) => return Err(ModelError::Mode(other.to_owned())),
     }
     let gpu = environment::text("VOLTSIM_GPU").unwrap_or_else(|| gpu::DEFAULT.to_owned());
+    let gpu = gpu::spelt(&gpu).map_or(gpu, str::to_owned);
     let changes = environment::text("VOLTSIM_SET").unwrap_or_default();
     let spec = GpuSpec::changed(&gpu, changes.lines()).map_err(|error| ModelError::Gpu(error.to_string()))?;
     statistics_file().map(|file| Format::of_file(&file)).transpose()?;

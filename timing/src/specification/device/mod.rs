@@ -48,7 +48,7 @@ const LIBRARIES: &str = "libraries.";
 pub struct DeviceSpec {
     /// `NVIDIA TITAN V`.
     pub name: String,
-    /// Compute capability, ten times. It decides limits; programs are told
+    /// Compute capability, ten times: the source of limits. Programs are told
     /// `compute_capability_major` and `_minor`.
     pub capability: u32,
     /// Bytes of device memory.
@@ -206,7 +206,7 @@ macro_rules! keys {
 pub const KEYS: &[Key] = keys! {
     /// Name of the device, at most 255 bytes.
     name ["text"],
-    /// Compute capability. It decides limits that the model's values do not.
+    /// Compute capability, the source of limits that no value of the model gives.
     capability ["version"],
     /// Bytes of device memory.
     memory ["B"],

@@ -1,19 +1,20 @@
-//! An independent check of command streams: it knows the Spec's table and what came before, nothing of the scheduler.
+//! Independent checker of command streams: it knows the timing table and the past commands but not
+//! the scheduler.
 
 use super::{Command, CommandKind, DramSpec, RefreshMode};
 
-/// A command that came too early, or makes no sense.
+/// A command that violates a timing rule or the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Cycle of the command.
     pub cycle: u64,
     /// The command.
     pub command: Command,
-    /// The rule, as JEDEC names it.
+    /// The rule under its JEDEC name.
     pub rule: String,
 }
 
-/// Banks between which a rule holds.
+/// Banks to which a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Bank,
@@ -21,7 +22,7 @@ enum Scope {
     Channel,
 }
 
-/// A gap between two commands.
+/// Minimum gap between two commands.
 #[derive(Debug, Clone)]
 struct Rule {
     name: String,
@@ -31,7 +32,7 @@ struct Rule {
     gap: u64,
 }
 
-/// Looks at a channel's commands and keeps the first violation.
+/// Checks a channel's commands and keeps the first violation.
 #[derive(Debug, Clone)]
 pub struct Checker {
     rules: Vec<Rule>,
@@ -42,22 +43,23 @@ pub struct Checker {
     latencies: (u64, u64),
     turnaround: u64,
     refresh: RefreshMode,
-    /// Longest time between refreshes of a bank: nine times tREFI, since eight may be postponed.
+    /// Longest interval between refreshes of a bank: nine times tREFI, since eight may be
+    /// postponed.
     longest: u64,
-    /// For each bank: its row, and the last command of each kind.
+    /// By bank: open row and the last command of each kind.
     rows: Vec<Option<u64>>,
     last: Vec<[Option<u64>; 6]>,
     refreshed: Vec<u64>,
     activations: Vec<u64>,
-    /// Last commands on the row and column bus.
+    /// Last commands on the row bus and the column bus.
     buses: [Option<u64>; 2],
-    /// End of the last data on the bus, and whether it was written.
+    /// End of the last data on the bus, and whether it was a write.
     data: (u64, bool),
     violation: Option<Violation>,
 }
 
 impl Checker {
-    /// A checker for a channel of which nothing was seen.
+    /// A checker without past commands.
     pub fn new(spec: &DramSpec) -> Checker {
         use CommandKind::{Activate, Precharge, Read, Refresh, RefreshAll, Write};
         use Scope::{Bank, Channel, Group};
@@ -118,18 +120,18 @@ impl Checker {
         self.violation.as_ref()
     }
 
-    /// The channel was seen last at a cycle, with these rows open.
+    /// Resumes at a cycle with these open rows.
     pub fn resumed(&mut self, cycle: u64, rows: impl Iterator<Item = Option<u64>>) {
         self.rows = rows.collect();
         self.rested(cycle);
     }
 
-    /// The channel had nothing to do, and its rows were refreshed, until a cycle.
+    /// Skips an idle period with regular refreshes, up to a cycle.
     pub fn rested(&mut self, cycle: u64) {
         self.refreshed.fill(cycle);
     }
 
-    /// Sees a command.
+    /// Checks a command.
     pub fn observe(&mut self, cycle: u64, command: Command) {
         let broken = self
             .gap(cycle, &command)
@@ -189,7 +191,7 @@ impl Checker {
         usize::from(self.dual_bus && command.kind.is_column())
     }
 
-    /// First cycle of a command's data and whether it is written.
+    /// First cycle of a command's data, and whether it is a write.
     fn data_of(&self, cycle: u64, command: &Command) -> Option<(u64, bool)> {
         match command.kind {
             CommandKind::Read => Some((cycle + self.latencies.0, false)),

@@ -1,6 +1,7 @@
-//! DRAM channels: banks with rows, command and data buses, refresh, and who is served next.
+//! DRAM channels: banks with rows, command and data buses, refresh, scheduling.
 //!
-//! Time is cycles of the command clock. A column command moves an atom of 32 B, a sector.
+//! Times are in cycles of the command clock. A column command transfers a burst of 32 B, one
+//! sector.
 
 mod bank;
 mod channel;
@@ -36,7 +37,7 @@ crate::choice! {
 }
 
 impl Queues {
-    /// The queue in which accesses of a direction wait; that of reads where there is one.
+    /// The queue for a direction; with one queue, the first.
     fn of(self, direction: Direction) -> Direction {
         match self {
             Queues::Apart => direction,
@@ -162,12 +163,12 @@ impl DramSpec {
         self.check_together(document)
     }
 
-    /// Columns of a request.
+    /// Columns per request.
     fn columns_of_request(&self) -> u16 {
         (u64::from(self.request) / SECTOR_BYTES) as u16
     }
 
-    /// Checks what values are beside each other.
+    /// Checks the consistency of several values.
     fn check_together(&self, document: &Document) -> Result<(), SpecificationError> {
         let disagree = |names: &[&'static str], reason| {
             let keys: Vec<_> = names.iter().map(|name| ("dram", *name)).collect();
@@ -207,7 +208,7 @@ impl DramSpec {
         Ok(())
     }
 
-    /// Checks how banks are shared out.
+    /// Checks that banks divide evenly.
     fn check_banks(&self, document: &Document) -> Result<(), SpecificationError> {
         let slices: u32 = document.get("partition", "slices", "slices")?;
         if !slices.is_multiple_of(self.pseudo_channels) {
@@ -247,7 +248,8 @@ impl DramSpec {
         ]
     }
 
-    /// Where a sector of a slice's memory is: bank, row and column. `slice` counts within the (pseudo-)channel.
+    /// Bank, row and column of a sector in a slice's memory. `slice` counts within the
+    /// (pseudo-)channel.
     pub fn cell(&self, slices: u32, slice: u32, line: u64, sector: u8) -> Cell {
         let columns = u64::from(self.row) / SECTOR_BYTES;
         let atom = line * 4 + u64::from(sector);
@@ -264,14 +266,14 @@ impl DramSpec {
     }
 }
 
-/// Where a sector is in a channel.
+/// Position of a sector in a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Cell {
     /// Bank.
     pub bank: u8,
     /// Row.
     pub row: u64,
-    /// Sector of the row.
+    /// Column: number of the sector within its row.
     pub column: u16,
 }
 

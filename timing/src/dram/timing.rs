@@ -1,13 +1,13 @@
-//! Gaps between commands, derived from the Spec.
+//! Minimum gaps between commands, derived from the specification.
 
 use super::DramSpec;
 
 /// Cycles between commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Data on the bus.
+    /// Length of a burst on the bus.
     pub burst: u64,
-    /// Read to the end of its data.
+    /// Read command to end of data.
     pub read_data: u64,
     /// Read to write.
     pub read_to_write: u64,
@@ -15,12 +15,12 @@ pub struct Timing {
     pub write_to_read: u64,
     /// Write to precharge.
     pub write_to_precharge: u64,
-    /// Refreshes of single banks, or of all banks, are so far apart.
+    /// Refresh command to refresh command.
     pub refresh_interval: u64,
 }
 
 impl Timing {
-    /// The gaps of a Spec.
+    /// The gaps for a specification.
     pub fn new(spec: &DramSpec) -> Timing {
         let burst = u64::from(spec.burst / spec.beats_per_cycle);
         let refi = u64::from(spec.refi);

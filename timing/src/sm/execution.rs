@@ -1,13 +1,13 @@
-//! Execution units of a sub-core: how often they take an instruction, and how long they take for it.
+//! Execution units of a sub-core: initiation intervals and latencies.
 
 use warp_stream::{OperationClass, Unit, WARP_SIZE};
 
 use crate::specification::{Document, SpecificationError};
 
-/// The longest latency that a unit may have, so that results can be reserved ahead. Core cycles.
+/// Longest latency of an execution unit in core cycles, limited by the reservation horizon.
 const MAXIMUM_LATENCY: u32 = 48;
 
-/// The shortest: issue, operand read, dispatch. Core cycles.
+/// Shortest latency in core cycles: issue, operand read, dispatch.
 const MINIMUM_LATENCY: u32 = 3;
 
 crate::specification! {
@@ -44,7 +44,7 @@ impl ExecutionSpec {
         }
     }
 
-    /// Cycles that a warp's instruction occupies a unit.
+    /// Initiation interval of a warp instruction in cycles.
     pub fn interval(&self, unit: Unit) -> u32 {
         let lanes = match unit {
             Unit::Integer => self.integer,
@@ -131,7 +131,7 @@ impl LatencySpec {
         }
     }
 
-    /// The key of a class and its value; none for those that have a latency of their own elsewhere.
+    /// Key and value of a class; `None` for classes whose latency is defined elsewhere.
     fn entry(&self, class: OperationClass) -> Option<(&'static str, u32)> {
         use OperationClass::*;
         Some(match class {
@@ -163,7 +163,7 @@ impl LatencySpec {
         })
     }
 
-    /// Of a class. Core cycles; 1 for those that have a latency of their own elsewhere.
+    /// Latency of a class in core cycles; 1 for classes whose latency is defined elsewhere.
     pub fn of(&self, class: OperationClass) -> u32 {
         self.entry(class).map_or(1, |(_, cycles)| cycles)
     }

@@ -1,4 +1,4 @@
-//! Issue of a sub-core: how many instructions a cycle, and by which policy.
+//! Instruction issue of a sub-core: width and policy.
 
 use crate::policy::warp_scheduler;
 pub use crate::policy::warp_scheduler::Scheduling;

@@ -1,13 +1,13 @@
-//! Result bus of a sub-core: when results of a fixed latency are written.
+//! Result bus of a sub-core: write-back of fixed-latency results.
 
 use super::operands::{BankCounts, Ports};
 use crate::specification::{Document, SpecificationError};
 
-/// Cycles that a dispatch is put off at most; behind them nothing is reserved.
+/// Longest delay of a dispatch in cycles; nothing is reserved beyond it.
 const PATIENCE: u64 = 12;
 
-/// Between a dispatch and the write of its result there are so many cycles less than between issue and dependent issue:
-/// issue, operand read, and write itself.
+/// Stages between issue and dependent issue that are not between dispatch and write-back: issue,
+/// operand read, and the write itself.
 const STAGES: u64 = 3;
 
 crate::choice! {
@@ -38,8 +38,8 @@ impl ResultBusSpec {
         }
     }
 
-    /// The first cycle from `dispatch` on in which an instruction of a latency can go to its unit so that its result can be
-    /// written when it is there, which is not before `not_before`. Gives that cycle and the one of the write.
+    /// The first dispatch cycle from `dispatch` on for which the write-back can be reserved at its
+    /// latency, but not before `not_before`. Returns the cycles of dispatch and write-back.
     #[inline(always)]
     pub fn reserve(
         &self,
@@ -80,7 +80,7 @@ mod tests {
         counts
     }
 
-    /// Cycles at which results are written whose instructions are dispatched at cycles, to banks.
+    /// Write-back cycles of instructions with given dispatch cycles and banks.
     fn written(bus: &ResultBusSpec, dispatched: &[(u64, u32)]) -> Vec<u64> {
         let mut ports = ports();
         let write = |&(cycle, bank)| bus.reserve(&mut ports, cycle, 4, 0, one_in(bank)).1;
@@ -88,8 +88,8 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_written_two_cycles_before_a_dependent_issue_of_its_latency() {
-        // Dispatched two cycles after issue, and read in the cycle after the write at the earliest.
+    fn write_back_is_two_cycles_before_dependent_issue() {
+        // Dispatch is two cycles after issue, and the earliest read is one cycle after the write.
         let bus = bus(1, WriteBack::SlotAndPort);
         for latency in [4, 5, 48] {
             let reserved = bus.reserve(&mut ports(), 12, latency, 0, one_in(0));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_streams_a_result_a_cycle() {
+    fn bus_slot_streams_a_result_a_cycle() {
         let stream: Vec<_> = (10..60).map(|cycle| (cycle, 0)).collect();
         for write_back in [WriteBack::SlotAndPort, WriteBack::Slot] {
             assert!(written(&bus(1, write_back), &stream).into_iter().eq(11..61));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_one_cycle_take_slots_in_the_order_of_their_dispatch() {
+    fn simultaneous_results_take_slots_in_dispatch_order() {
         let together: Vec<_> = (0..6).map(|number| (10, number % 2)).collect();
         assert_eq!(written(&bus(1, WriteBack::Slot), &together), [11, 12, 13, 14, 15, 16]);
         assert_eq!(written(&bus(2, WriteBack::Slot), &together), [11, 11, 12, 12, 13, 13]);
@@ -114,21 +114,21 @@ mod tests {
     }
 
     #[test]
-    fn results_of_one_bank_stream_at_the_rate_of_its_ports_where_they_need_one() {
+    fn results_of_one_bank_stream_at_the_port_rate() {
         let together = [(10, 0); 6];
         assert_eq!(written(&bus(2, WriteBack::SlotAndPort), &together), [11, 12, 13, 14, 15, 16]);
         assert_eq!(written(&bus(2, WriteBack::Slot), &together), [11, 11, 12, 12, 13, 13]);
     }
 
     #[test]
-    fn a_dispatch_waits_until_its_result_has_a_slot() {
+    fn dispatch_waits_for_a_bus_slot() {
         let (bus, mut ports) = (bus(1, WriteBack::Slot), ports());
         assert_eq!(bus.reserve(&mut ports, 10, 6, 0, one_in(0)), (10, 13));
         assert_eq!(bus.reserve(&mut ports, 12, 4, 0, one_in(1)), (13, 14));
     }
 
     #[test]
-    fn a_result_is_not_written_before_it_may() {
+    fn write_back_respects_its_lower_bound() {
         let bus = bus(1, WriteBack::Slot);
         assert_eq!(bus.reserve(&mut ports(), 10, 4, 20, one_in(0)), (19, 20));
     }

@@ -1,4 +1,4 @@
-//! Small tables whose answers are known.
+//! Correlation of small tables with known results.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,8 +30,8 @@ fn compared() -> Comparison {
 }
 
 #[test]
-fn the_error_per_launch_is_the_mean_of_the_absolute_ones() {
-    // 110 to 100, 100 to 200, 300 to 400.
+fn error_per_launch_is_the_mean_absolute_error() {
+    // 110 against 100, 100 against 200, 300 against 400.
     let cycles = compared().metric(CYCLES).unwrap();
     assert_eq!(cycles.launches, 3);
     assert!((cycles.per_launch - (10.0 + 50.0 + 25.0) / 3.0).abs() < 1e-9);
@@ -39,13 +39,13 @@ fn the_error_per_launch_is_the_mean_of_the_absolute_ones() {
 }
 
 #[test]
-fn the_error_per_program_is_that_of_the_sum() {
-    // 510 to 700.
+fn error_per_program_compares_sums() {
+    // 510 against 700.
     assert!((compared().metric(CYCLES).unwrap().per_program - 100.0 * 190.0 / 700.0).abs() < 1e-9);
 }
 
 #[test]
-fn the_correlation_is_that_of_the_logarithms() {
+fn correlation_uses_logarithms() {
     let ours = statistics(&[("k", 10), ("k", 100), ("k", 1000)]);
     let card: Vec<Launch> = statistics(&[("k", 7), ("k", 70), ("k", 700)]);
     let comparison = Comparison::new(vec![Program::new("a", &ours, &card)]);
@@ -54,21 +54,21 @@ fn the_correlation_is_that_of_the_logarithms() {
 
 #[test]
 fn percentages_are_compared_in_points() {
-    // 50 to 40, 60 and 50.
+    // 50 against 40, 60 and 50.
     let rate = compared().metric("lts__t_sector_hit_rate.pct").unwrap();
     assert!((rate.per_launch - 20.0 / 3.0).abs() < 1e-9 && rate.per_program.abs() < 1e-9);
 }
 
 #[test]
-fn a_launch_whose_value_is_0_on_the_card_counts_for_the_program_only() {
+fn zero_on_the_card_counts_for_the_program_only() {
     let sectors = compared().metric("dram__sectors_read.sum + dram__sectors_write.sum").unwrap();
-    // 10 to 10 and to 20; 30 to 30.
+    // 10 against 10 and 20; 30 against 30.
     assert_eq!(sectors.launches, 2);
     assert!((sectors.per_launch - 25.0).abs() < 1e-9 && sectors.per_program.abs() < 1e-9);
 }
 
 #[test]
-fn launches_that_one_side_does_not_have_are_named() {
+fn unmatched_launches_are_named() {
     let ours = statistics(&[("vadd", 100), ("other", 1)]);
     let card = read_profiler("card.csv", &TABLE.replace("a,vadd,\"2,1,1\"", "a,vadd,\"3,1,1\"")).unwrap();
     let program = Program::new("a", &ours, &card);
@@ -85,7 +85,7 @@ fn launches_that_one_side_does_not_have_are_named() {
 }
 
 #[test]
-fn nsight_compute_is_read_in_its_raw_form() {
+fn nsight_compute_raw_csv_is_read() {
     let text = "==PROF== Connected\n\
         \"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"gpc__cycles_elapsed.max\"\n\
         \"\",\"\",\"\",\"\",\"cycle\"\n\
@@ -96,7 +96,7 @@ fn nsight_compute_is_read_in_its_raw_form() {
 }
 
 #[test]
-fn nsight_compute_is_read_in_the_form_with_a_row_for_each_metric() {
+fn nsight_compute_csv_with_a_row_per_metric_is_read() {
     let text = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
         \"0\",\"vadd(int)\",\"gpc__cycles_elapsed.max\",\"cycle\",\"12\"\n\
         \"0\",\"vadd(int)\",\"dram__sectors_read.sum\",\"sector\",\"3\"\n\
@@ -107,7 +107,7 @@ fn nsight_compute_is_read_in_the_form_with_a_row_for_each_metric() {
 }
 
 #[test]
-fn nvprof_has_other_names_for_the_same() {
+fn nvprof_metric_names_are_mapped() {
     let text = "==1== NVPROF is profiling process 1\n\
         \"Device\",\"Context\",\"Stream\",\"Kernel\",\"Correlation_ID\",\"gld_transactions\"\n\
         ,,,,,\n\
@@ -121,7 +121,7 @@ const ACCELWATTCH: &str = "Benchmark,Kernel,L1_RH,L1_RM,DRAM_Rd,DRAM_Wr,Elapsed_
     b,sum,0.0,0.0,0.0,0.0,100.0,1.0\n";
 
 #[test]
-fn accelwattch_has_a_row_for_each_kernel() {
+fn accelwattch_csv_has_a_row_per_kernel() {
     let launches = read_profiler("hw_perf.csv", ACCELWATTCH).unwrap();
     assert_eq!(launches.len(), 2);
     assert_eq!((launches[0].program.as_str(), launches[0].values[CYCLES]), ("a", 250.5));
@@ -131,14 +131,14 @@ fn accelwattch_has_a_row_for_each_kernel() {
 }
 
 #[test]
-fn what_accelwattch_has_no_column_for_and_rates_of_nothing_are_left_out() {
+fn missing_accelwattch_columns_and_empty_rates_are_skipped() {
     let launches = read_profiler("hw_perf.csv", ACCELWATTCH).unwrap();
     assert!(!launches[0].values.contains_key("lts__t_sectors_op_read.sum"));
     assert!(!launches[1].values.contains_key("l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"));
 }
 
 #[test]
-fn a_row_of_accelwattch_is_compared_with_the_mean_of_a_kernels_launches() {
+fn accelwattch_row_is_compared_with_the_mean_of_launches() {
     let card = read_profiler("hw_perf.csv", ACCELWATTCH).unwrap();
     let ours = statistics(&[("vadd", 100), ("sum", 90), ("vadd", 300), ("vadd", 500)]);
     let program = Program::new("a", &ours, &card);
@@ -149,7 +149,7 @@ fn a_row_of_accelwattch_is_compared_with_the_mean_of_a_kernels_launches() {
 }
 
 #[test]
-fn a_profile_without_a_known_column_is_an_error_that_names_what_is_expected() {
+fn profile_without_known_column_is_an_error() {
     for text in ["Kernel,Bogus\nvadd,1\n", "Kernel Name,Bogus\nvadd,1\n", "kernel_derived,app\nvadd,a\n"] {
         let said = read_profiler("x.csv", text).unwrap_err().to_string();
         let begin = "x.csv, line 1: no column is a known metric; the comparison reads CSV of Nsight Compute";
@@ -158,13 +158,13 @@ fn a_profile_without_a_known_column_is_an_error_that_names_what_is_expected() {
 }
 
 #[test]
-fn a_profile_without_launches_is_an_error() {
+fn profile_without_launches_is_an_error() {
     let said = read_profiler("x.csv", "# remark\nKernel,gld_transactions\n").unwrap_err().to_string();
     assert!(said.starts_with("x.csv, line 2: no launch below; the comparison reads"), "{said}");
 }
 
 #[test]
-fn other_files_are_errors() {
+fn unknown_files_are_errors() {
     assert!(read_profiler("x.csv", "").is_err());
     assert!(read_profiler("x.csv", "a,b\n1,2\n").unwrap_err().to_string().starts_with("x.csv, line 1"));
     assert!(
@@ -178,14 +178,14 @@ fn other_files_are_errors() {
 }
 
 #[test]
-fn the_measurements_of_the_gv100_are_read() {
+fn gv100_measurements_are_read() {
     let launches = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
     assert_eq!(launches.len(), 214);
     assert!(launches.iter().all(|launch| launch.values.contains_key(CYCLES) && launch.grid.is_some()));
 }
 
 #[test]
-fn the_error_of_accel_sim_on_the_gv100_is_found_again() {
+fn accel_sim_error_on_gv100_is_reproduced() {
     let card = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
     let mut names: Vec<&str> = card.iter().map(|launch| launch.program.as_str()).collect();
     names.dedup();

@@ -1,23 +1,23 @@
-//! What may become of a text: cut off, with other bytes, with other numbers.
+//! Damage to a text: truncation, changed bytes, changed numbers.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Numbers that nobody expects.
+/// Unexpected numbers.
 const NUMBERS: [&str; 6] = ["0", "-1", "3", "4294967295", "18446744073709551615", "1e999"];
 
-/// A damage.
+/// Kinds of damage.
 #[derive(Debug, Clone)]
 pub enum Damage {
-    /// The text ends there.
+    /// Truncates the text.
     Cut(Index),
-    /// Other bytes stand there.
+    /// Replaces bytes.
     Bytes(Vec<(Index, u8)>),
-    /// Another number stands there.
+    /// Replaces numbers.
     Numbers(Vec<(Index, &'static str)>),
 }
 
-/// Any damage.
+/// Arbitrary damage.
 pub fn damage() -> impl Strategy<Value = Damage> {
     let number = (any::<Index>(), proptest::sample::select(&NUMBERS[..]));
     prop_oneof![
@@ -28,7 +28,7 @@ pub fn damage() -> impl Strategy<Value = Damage> {
 }
 
 impl Damage {
-    /// The text after it.
+    /// The damaged text.
     pub fn of(&self, text: &str) -> Vec<u8> {
         let mut bytes = text.as_bytes().to_vec();
         match self {
@@ -51,7 +51,7 @@ impl Damage {
     }
 }
 
-/// Where digits stand.
+/// Positions of numbers.
 fn numbers(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let starts = (0..bytes.len()).filter(|at| digit(*at) && (*at == 0 || !digit(at - 1)));

@@ -1,4 +1,4 @@
-//! Files of users that are damaged are read, or refused by their names; nothing panics.
+//! Damaged user files are read or rejected by name, without a panic.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,7 @@ const FERMI: &str = include_str!("../import/fermi.config");
 const STATISTICS: &str = r#"{ "launches": [ { "kernel": "_Z4vaddPf", "grid": [2, 1, 1], "block": [32, 1, 1],
     "derived": { "l2.hit_rate": 50.0 }, "counters": { "gpu.cycles": 100, "gpu.sm_cycles": 8000, "dram.reads": 6 } } ] }"#;
 
-/// A profile in each of the forms that are read.
+/// A profile in each supported format.
 const PROFILES: [&str; 5] = [
     "==PROF== Connected\n\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"gpc__cycles_elapsed.max\"\n\"\",\"\",\"\",\"\",\"cycle\"\n\
      \"0\",\"vadd(float *, int)\",\"(32, 1, 1)\",\"(2, 1, 1)\",\"1,234\"\n",
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_gpu_file_is_read_or_refused_by_its_name(damage in damage()) {
+    fn damaged_gpu_file_is_read_or_rejected_by_name(damage in damage()) {
         let read = document("mine.toml", &lossy(&damage.of(GPU))).and_then(|document| GpuSpec::read(&document));
         if let Err(error) = read {
             prop_assert!(error.to_string().starts_with("mine.toml"), "{error}");
@@ -45,7 +45,7 @@ proptest! {
     }
 
     #[test]
-    fn a_change_is_made_or_refused(damage in damage()) {
+    fn damaged_change_is_applied_or_rejected(damage in damage()) {
         let text = lossy(&damage.of("l1.size=32768"));
         let mut document = named("tiny").unwrap();
         let changed = change(&mut document, &text).and_then(|()| GpuSpec::read(&document));
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn an_option_file_becomes_a_gpu_file_or_is_refused_by_its_name(damage in damage(), fermi: bool) {
+    fn damaged_option_file_is_imported_or_rejected_by_name(damage in damage(), fermi: bool) {
         match gpgpusim("gpgpusim.config", &lossy(&damage.of(if fermi { FERMI } else { VOLTA }))) {
             Ok(text) => drop(GpuSpec::read(&document("made.toml", &text).unwrap())),
             Err(error) => prop_assert!(error.to_string().starts_with("gpgpusim.config, line "), "{error}"),
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn a_profile_is_compared_or_refused_by_its_name(damage in damage(), form in 0..PROFILES.len()) {
+    fn damaged_profile_is_compared_or_rejected_by_name(damage in damage(), form in 0..PROFILES.len()) {
         let ours = read_statistics("run.json", STATISTICS).unwrap();
         match read_profiler("card.csv", &lossy(&damage.of(PROFILES[form]))) {
             Ok(card) => {
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn statistics_are_read_or_refused_by_their_name(damage in damage()) {
+    fn damaged_statistics_are_read_or_rejected_by_name(damage in damage()) {
         if let Err(error) = read_statistics("run.json", &lossy(&damage.of(STATISTICS))) {
             prop_assert!(error.to_string().starts_with("run.json: "), "{error}");
         }

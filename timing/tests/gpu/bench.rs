@@ -1,4 +1,4 @@
-//! How fast the model runs: `cargo test --release -p timing --test gpu -- --ignored --nocapture bench`.
+//! Speed of the model: `cargo test --release -p timing --test gpu -- --ignored --nocapture bench`.
 
 use std::time::Instant;
 
@@ -7,7 +7,8 @@ use warp_stream::OperationClass;
 
 use crate::script::{Script, Thread, count, launch, titan_v};
 
-/// Prints what a launch does in a second; gives cycles and instructions a second.
+/// Prints the simulation speed of a launch. Returns cycles and instructions per second, in
+/// millions.
 fn measure(name: &str, gpu: &mut Gpu, script: &Script) -> [f64; 2] {
     let start = Instant::now();
     let record = launch(gpu, script);
@@ -21,12 +22,12 @@ fn measure(name: &str, gpu: &mut Gpu, script: &Script) -> [f64; 2] {
     [cycles, instructions]
 }
 
-/// The loop of a naive product of matrices: two loads, a sum of products, its counting.
+/// Inner loop of a naive matrix product: two loads, a multiply-add, a counter.
 fn sgemm(size: u64) -> Script {
     sgemm_of(size, size)
 }
 
-/// Only so many steps of its loop.
+/// The matrix product with a limited number of steps.
 pub fn sgemm_of(size: u64, steps: u64) -> Script {
     let a = move |thread: Thread| (1 << 30) + (thread.number / size * size + thread.iteration) * 4;
     let b = move |thread: Thread| (1 << 31) + (thread.iteration * size + thread.number % size) * 4;
@@ -42,12 +43,12 @@ pub fn sgemm_of(size: u64, steps: u64) -> Script {
         .exit()
 }
 
-/// Two vectors are read and one is written.
+/// Reads two vectors and writes one.
 fn sum_of_vectors() -> Script {
     sum_of_vectors_by(8192)
 }
 
-/// By so many CTAs.
+/// The vector sum with `ctas` CTAs.
 pub fn sum_of_vectors_by(ctas: u32) -> Script {
     let vector = |number: u64| move |thread: Thread| (number << 30) + 4 * thread.number;
     Script::new(ctas, 256).load(8, &[], vector(1)).load(9, &[], vector(2)).store(&[8, 9], vector(3)).exit()

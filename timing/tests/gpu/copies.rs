@@ -11,7 +11,7 @@ fn to_device(bytes: u64) -> Copy {
 }
 
 #[test]
-fn a_copy_takes_its_latency_and_its_bytes_over_the_bus() {
+fn copy_takes_latency_plus_bus_time() {
     let mut gpu = titan_v(&[]);
     let mut copy = |direction| {
         let start = gpu.now();
@@ -25,7 +25,7 @@ fn a_copy_takes_its_latency_and_its_bytes_over_the_bus() {
     }
 }
 
-/// Nanoseconds that two copies take which begin together.
+/// Nanoseconds of two copies that start together.
 fn both(directions: [Direction; 2]) -> u64 {
     let mut gpu = titan_v(&[]);
     let mut session = gpu.session();
@@ -40,35 +40,35 @@ fn both(directions: [Direction; 2]) -> u64 {
 }
 
 #[test]
-fn copies_that_go_the_same_way_follow_each_other_on_the_bus() {
+fn copies_in_one_direction_share_the_bus() {
     // Twice 12 MB at 12 GB/s, and 1,200 cycles at 1.2 GHz.
     let times = [Direction::ToDevice, Direction::FromDevice].map(|direction| both([direction; 2]));
     assert!(times.iter().all(|time| (2_001_000..2_001_700).contains(time)), "{times:?}");
 }
 
 #[test]
-fn copies_that_go_different_ways_do_not_hinder_each_other() {
+fn copies_in_opposite_directions_overlap() {
     let time = both([Direction::ToDevice, Direction::FromDevice]);
     assert!((1_001_000..1_001_500).contains(&time), "{time}");
 }
 
-/// Loads 64 KiB, one line each warp, from where copies go.
+/// Loads 64 KiB from the copy's target, one line per warp.
 fn reader() -> Script {
     Script::new(8, 512).load(8, &[], |thread| MEBIBYTE + thread.number * 16).exit()
 }
 
 #[test]
-fn what_was_copied_to_the_device_is_in_l2() {
+fn data_copied_to_the_device_is_in_l2() {
     let mut gpu = titan_v(&[]);
     gpu.copy(to_device(65536)).unwrap();
     let record = launch(&mut gpu, &reader());
     assert_eq!(count(&record, "l2.sectors_copy"), 0);
-    // Only a line of instructions is read.
+    // Only an instruction line is read.
     assert_eq!(count(&record, "dram.reads"), 4);
 }
 
 #[test]
-fn copies_that_pass_by_l2_leave_nothing_there() {
+fn copies_that_bypass_l2_leave_nothing_there() {
     let mut gpu = titan_v(&["copy.through_l2=false"]);
     gpu.copy(to_device(65536)).unwrap();
     let record = launch(&mut gpu, &reader());
@@ -76,7 +76,7 @@ fn copies_that_pass_by_l2_leave_nothing_there() {
 }
 
 #[test]
-fn a_cold_launch_finds_nothing_of_a_copy() {
+fn cold_launch_misses_copied_data() {
     let mut gpu = titan_v(&["launch.cold=true"]);
     gpu.copy(to_device(65536)).unwrap();
     let record = launch(&mut gpu, &reader());
@@ -84,7 +84,7 @@ fn a_cold_launch_finds_nothing_of_a_copy() {
 }
 
 #[test]
-fn a_cold_launch_has_its_code_and_reads_its_data_alone() {
+fn cold_launch_keeps_code_but_reads_data() {
     let mut gpu = titan_v(&["launch.cold=true"]);
     for _ in 0..2 {
         let record = launch(&mut gpu, &reader());
@@ -94,12 +94,12 @@ fn a_cold_launch_has_its_code_and_reads_its_data_alone() {
 }
 
 #[test]
-fn of_a_copy_larger_than_l2_only_what_fits_goes_through_it() {
+fn copy_beyond_l2_size_goes_through_l2_in_part() {
     let mut gpu = titan_v(&["chip.sms=4", "l2.size=6144"]);
     gpu.copy(to_device(64 * MEBIBYTE)).unwrap();
     let start = gpu.now().cycle;
     assert!(start > 6_000_000, "{start}");
     let record = launch(&mut gpu, &Script::new(1, 32).exit());
-    // What is before a launch is not counted as its.
+    // Activity before a launch does not count for it.
     assert_eq!(count(&record, "gpu.copy_requests"), 0);
 }

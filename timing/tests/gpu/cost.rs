@@ -1,5 +1,6 @@
-//! What the model costs: host instructions for each warp instruction, counted by callgrind, beside a committed baseline.
-//! `cargo xtask test` runs this with the release build; `--nocapture` shows the figures, which are the next baseline.
+//! Cost of the model: host instructions per warp instruction, counted by callgrind and compared
+//! with a committed baseline. `cargo xtask test` runs this in release mode; `--nocapture` prints
+//! the figures for a new baseline.
 
 use std::process::Command;
 
@@ -8,10 +9,10 @@ use timing::gpu::Gpu;
 use crate::bench::{sgemm_of, sum_of_vectors_by};
 use crate::script::{Script, count, launch, titan_v};
 
-/// Name of a kernel, its warp instructions, host instructions for each.
+/// By kernel: warp instructions, and host instructions for each.
 const BASELINE: &str = include_str!("cost.tsv");
 
-/// By how much the baseline may be exceeded.
+/// Permitted excess over the baseline.
 const MORE: f64 = 1.1;
 
 fn run(mut gpu: Gpu, script: &Script) {
@@ -30,13 +31,13 @@ fn streaming_alone() {
     run(titan_v(&[]), &sum_of_vectors_by(2560));
 }
 
-/// The number before a word in what was written.
+/// The number before a word in the output.
 fn number_before(text: &str, word: &str) -> Option<f64> {
     let (before, _) = text.split_once(word)?;
     before.split_whitespace().last()?.parse().ok()
 }
 
-/// Warp instructions of a test of this file, and host instructions for each.
+/// Warp instructions of a test in this file, and host instructions for each.
 fn measured(name: &str) -> (f64, f64) {
     let mut callgrind = Command::new("valgrind");
     callgrind
@@ -52,7 +53,7 @@ fn measured(name: &str) -> (f64, f64) {
 
 #[test]
 #[ignore = "needs valgrind and the release build"]
-fn the_model_takes_no_tenth_more_host_instructions_than_its_baseline() {
+fn host_instructions_stay_within_a_tenth_of_baseline() {
     let mut exceeded = Vec::new();
     for line in BASELINE.lines() {
         let [name, warp, host] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };

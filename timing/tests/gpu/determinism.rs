@@ -1,11 +1,11 @@
-//! The same cycles and the same counts, whoever runs the SMs.
+//! Cycles and counters do not depend on threads.
 
 use timing::report::{Format, Report};
 use warp_stream::OperationClass;
 
 use crate::script::{Script, Thread, launch, titan_v};
 
-/// Loads that hit and miss, stores, atomics, barriers, sums.
+/// Loads that hit and miss, stores, atomics, barriers, arithmetic.
 fn mixed() -> Script {
     Script::new(200, 128)
         .load(8, &[], |thread: Thread| (1 << 30) + thread.number * 4 + thread.iteration * 4096)
@@ -30,7 +30,7 @@ fn statistics(threads: usize) -> String {
 }
 
 #[test]
-fn one_and_more_threads_give_the_same_statistics() {
+fn statistics_do_not_depend_on_threads() {
     let one = statistics(1);
     assert_eq!(one, statistics(2));
     assert_eq!(one, statistics(5));
@@ -67,6 +67,6 @@ fn random_thread_counts_give_the_same_statistics() {
 }
 
 #[test]
-fn the_same_launches_give_the_same_statistics_again() {
+fn repeated_launches_give_equal_statistics() {
     assert_eq!(statistics(2), statistics(2));
 }

@@ -1,11 +1,11 @@
-//! Which CTA starts where and when.
+//! CTA dispatch: SM and cycle of each start.
 
 use warp_stream::{Kernel, KernelSource, WarpSource};
 
 use crate::script::{Script, count, launch, titan_v};
 
 #[test]
-fn ctas_go_to_the_sms_in_turn() {
+fn ctas_are_dispatched_to_sms_round_robin() {
     let script = Script::new(8, 32).exit();
     launch(&mut titan_v(&["chip.sms=3"]), &script);
     let started: Vec<(u64, u32)> = script.started();
@@ -13,8 +13,9 @@ fn ctas_go_to_the_sms_in_turn() {
 }
 
 #[test]
-fn an_sm_starts_one_cta_in_a_cycle() {
-    // The second finds its instructions in the caches and waits for no parameters, so that CTAs issue as soon as they are there.
+fn sm_starts_one_cta_a_cycle() {
+    // The second launch finds its instructions cached and waits for no parameters, so CTAs issue
+    // immediately.
     let mut gpu = titan_v(&["chip.sms=2", "constant.parameters=0"]);
     let script = || Script::new(32, 32).load(8, &[], |thread| thread.cta << 20).store(&[8], |_| 0).exit();
     launch(&mut gpu, &script());
@@ -25,7 +26,7 @@ fn an_sm_starts_one_cta_in_a_cycle() {
 }
 
 #[test]
-fn a_cta_waits_for_room() {
+fn cta_waits_for_free_resources() {
     // 2,048 threads fit an SM.
     let script = Script::new(5, 1024).load(8, &[], |thread| thread.number * 128).store(&[8], |_| 0).exit();
     let record = launch(&mut titan_v(&["chip.sms=1"]), &script);
@@ -34,7 +35,7 @@ fn a_cta_waits_for_room() {
 }
 
 #[test]
-fn all_of_many_ctas_are_executed_once() {
+fn every_cta_is_executed_once() {
     let script = Script::new(20_000, 64).exit();
     let record = launch(&mut titan_v(&[]), &script);
     let mut started: Vec<u64> = script.started().into_iter().map(|(cta, _)| cta).collect();
@@ -44,7 +45,7 @@ fn all_of_many_ctas_are_executed_once() {
     assert_eq!(count(&record, "gpu.ctas_ended"), 20_000);
 }
 
-/// A launch of which only CTAs with odd numbers are left.
+/// A launch whose even CTAs completed elsewhere.
 struct Odd(Script);
 
 impl KernelSource for Odd {
@@ -66,7 +67,7 @@ impl KernelSource for Odd {
 }
 
 #[test]
-fn ctas_that_have_ended_elsewhere_are_not_started() {
+fn ctas_completed_elsewhere_are_not_started() {
     let odd = Odd(Script::new(8, 32).exit());
     let record = titan_v(&["chip.sms=3"]).launch(&odd, &mut ()).unwrap();
     assert_eq!(odd.0.started(), [(1, 0), (3, 1), (5, 2), (7, 0)]);

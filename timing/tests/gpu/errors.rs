@@ -1,4 +1,4 @@
-//! Launches that do not end as they should.
+//! Launches that fail or are cancelled.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use timing::gpu::{LaunchError, Observer, Progress};
 use crate::script::{Script, launch, titan_v, try_launch};
 
 #[test]
-fn a_fault_names_kernel_and_cta() {
+fn fault_names_kernel_and_cta() {
     let script = Script::new(200, 32).exit().faulting(123);
     let error = try_launch(&mut titan_v(&[]), &script).unwrap_err();
     assert!(matches!(error, LaunchError::Fault { sm: 43, .. }), "{error:?}");
@@ -15,13 +15,13 @@ fn a_fault_names_kernel_and_cta() {
 }
 
 #[test]
-fn a_cta_that_fits_no_sm_is_an_error() {
+fn cta_that_fits_no_sm_is_an_error() {
     let script = Script::new(1, 32).exit().with(|kernel| kernel.shared_bytes = 1 << 20);
     assert!(matches!(try_launch(&mut titan_v(&[]), &script), Err(LaunchError::NoRoom { .. })));
 }
 
 #[test]
-fn a_cooperative_launch_that_cannot_be_there_at_once_is_an_error() {
+fn cooperative_launch_beyond_residency_is_an_error() {
     let script = |ctas| Script::new(ctas, 1024).exit().with(|kernel| kernel.cooperative = true);
     launch(&mut titan_v(&[]), &script(160));
     let error = try_launch(&mut titan_v(&[]), &script(161)).unwrap_err();
@@ -37,14 +37,14 @@ impl Observer for Impatient {
     }
 }
 
-/// Runs for long.
+/// A long kernel.
 fn long() -> Script {
     let load = |thread: crate::script::Thread| thread.number * 128 + thread.iteration * 8192;
     Script::new(10_000, 32).load(8, &[8], load).repeat(0, 5).exit()
 }
 
 #[test]
-fn an_observer_sees_how_far_a_launch_is_and_can_end_it() {
+fn observer_sees_progress_and_can_cancel() {
     let mut observer = Impatient(Vec::new());
     let mut gpu = titan_v(&["chip.sms=2"]);
     assert!(matches!(gpu.launch(&long(), &mut observer), Err(LaunchError::Cancelled)));
@@ -53,12 +53,12 @@ fn an_observer_sees_how_far_a_launch_is_and_can_end_it() {
 }
 
 #[test]
-fn after_an_error_the_next_launch_runs_as_on_a_new_gpu() {
+fn launch_after_an_error_runs_as_on_a_new_gpu() {
     let mut gpu = titan_v(&["chip.sms=2"]);
     assert!(gpu.launch(&long(), &mut Impatient(Vec::new())).is_err());
     let next = launch(&mut gpu, &long());
     let new = launch(&mut titan_v(&["chip.sms=2"]), &long());
     assert!(next.start >= 16 * 1024);
-    // Clocks of L2 and DRAM are where they are, so not each cycle is the same.
+    // The phases of the L2 and DRAM clocks differ, so cycles differ slightly.
     assert!(next.cycles.abs_diff(new.cycles) * 100 < new.cycles, "{} {}", next.cycles, new.cycles);
 }

@@ -1,4 +1,5 @@
-//! Stores that SMs hold: the model publishes those of an epoch by cycle, SM and number, before the memory side runs.
+//! Held stores: the model publishes an epoch's stores by cycle, SM and number before the memory
+//! side runs.
 
 use std::sync::Mutex;
 
@@ -13,13 +14,13 @@ use crate::script::{Script, Thread, titan_v};
 /// Events so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// A store of a cycle and an SM was published.
+    /// A store was published, by cycle and SM.
     Published(u64, u32),
-    /// An atomic operation took effect while so many stores of its SM were held.
+    /// An atomic operation took effect while this many stores of its SM were held.
     Performed(usize),
 }
 
-/// A script whose stores are held, and what has happened to them.
+/// A script with held stores, and its events.
 struct Holder {
     script: Script,
     in_order: bool,
@@ -45,7 +46,7 @@ struct Warps<'a> {
     holder: &'a Holder,
     sm: u32,
     holds: bool,
-    /// Cycles of stores.
+    /// Cycles of the held stores.
     held: Vec<u64>,
 }
 
@@ -95,7 +96,7 @@ impl WarpSource for Warps<'_> {
     }
 }
 
-/// Treatment of stores and atomic operations of a launch.
+/// Events of a launch's stores and atomic operations.
 fn events(gpu: Gpu, in_order: bool) -> Vec<Event> {
     let address = |thread: Thread| (1 << 30) + thread.number * 4 + thread.iteration * 65536;
     let script = Script::new(160, 64)

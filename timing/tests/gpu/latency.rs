@@ -1,10 +1,10 @@
-//! One thread and its loads: the latencies that were measured.
+//! Measured latencies, with one thread and its loads.
 
 use warp_stream::OperationClass;
 
 use crate::script::{Script, launch, titan_v};
 
-/// A thread that loads from where its last load says, so often.
+/// A pointer chase: each load depends on the previous one.
 fn chase(loads: u64, address: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Script {
     Script::new(1, 1)
         .load(8, &[8], move |thread| (1 << 30) + address(thread.iteration))
@@ -12,7 +12,7 @@ fn chase(loads: u64, address: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Sc
         .exit()
 }
 
-/// Core cycles of a load, of many; `warm` runs all of them once before.
+/// Core cycles per load over many loads; `warm` executes all of them once before.
 fn cycles_of_load(warm: bool, address: fn(u64) -> u64) -> u64 {
     let cycles = |loads: u64| {
         let mut gpu = titan_v(&["tlb.walk=0"]);
@@ -25,31 +25,31 @@ fn cycles_of_load(warm: bool, address: fn(u64) -> u64) -> u64 {
 }
 
 #[test]
-fn an_empty_kernel_takes_the_floor_that_the_profiler_measures() {
+fn empty_kernel_takes_the_measured_minimum() {
     let cycles = launch(&mut titan_v(&[]), &Script::new(1, 32).exit()).cycles;
     assert!((2300..=2700).contains(&cycles), "{cycles}");
 }
 
 #[test]
-fn a_load_that_hits_in_l1_takes_28_cycles() {
+fn l1_hit_takes_28_cycles() {
     let cycles = cycles_of_load(false, |_| 0);
     assert!((27..=30).contains(&cycles), "{cycles}");
 }
 
 #[test]
-fn a_load_that_hits_in_l2_takes_193_to_215_cycles() {
+fn l2_hit_takes_193_to_215_cycles() {
     let cycles = cycles_of_load(true, |step| step * 128);
     assert!((193..=215).contains(&cycles), "{cycles}");
 }
 
 #[test]
-fn a_load_from_dram_takes_375_to_434_cycles() {
+fn dram_load_takes_375_to_434_cycles() {
     let cycles = cycles_of_load(false, |step| step * 128 * 1023);
     assert!((375..=434).contains(&cycles), "{cycles}");
 }
 
 #[test]
-fn the_first_load_of_a_page_takes_1029_cycles_where_others_take_375() {
+fn first_load_of_a_page_takes_1029_cycles_instead_of_375() {
     let mut gpu = titan_v(&[]);
     let mut load = |address: u64| launch(&mut gpu, &chase(1, move |_| address)).cycles;
     let page = 2 << 20;
@@ -58,13 +58,13 @@ fn the_first_load_of_a_page_takes_1029_cycles_where_others_take_375() {
 }
 
 #[test]
-fn a_dependent_sum_takes_4_cycles() {
+fn dependent_add_takes_4_cycles() {
     let cycles = |sums: u64| {
         let chain = |script: Script| {
             (0..sums).fold(script, |script, _| script.operation(OperationClass::Fp32, 8, &[8]))
         };
         let mut gpu = titan_v(&[]);
-        // The second finds its instructions in the caches.
+        // The second launch finds its instructions cached.
         launch(&mut gpu, &chain(Script::new(1, 32)).exit());
         launch(&mut gpu, &chain(Script::new(1, 32)).exit()).cycles
     };

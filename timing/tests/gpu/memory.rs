@@ -1,4 +1,4 @@
-//! Host memory that the model takes.
+//! Host memory of the model.
 
 use std::fs;
 use std::process::Command;
@@ -7,23 +7,24 @@ use timing::gpu::Gpu;
 
 use crate::script::{Script, Thread, launch, titan_v};
 
-/// What the model may take. Bytes. All that a timed run takes beside the program's own is to be under 1 GB, of which registers of
-/// 2,048 threads on 80 SMs are 160 MiB at most.
+/// Limit for the model in bytes. A timed run may take 1 GB beyond the program's own memory,
+/// including up to 160 MiB of registers for 2,048 threads on 80 SMs.
 const MOST: u64 = 256 << 20;
 
-/// Words all over 4 GiB, another line for each lane.
+/// Scattered words over 4 GiB, on a different line for each lane.
 fn scattered(turn: u64) -> impl Fn(Thread) -> u64 {
     move |thread| ((thread.number * 8 + turn).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) & !0x7f
 }
 
-/// Fills all SMs with warps whose lanes load, add to, and store to lines of their own, none waiting for the one before.
+/// Fills all SMs with warps whose lanes load, add to and store to their own lines, without
+/// dependences.
 fn all_queues_full() -> Script {
     let loads = (0..4)
         .fold(Script::new(160, 1024), |script, turn| script.load(8 + turn as u16, &[], scattered(turn)));
     loads.atomic(12, &[], scattered(4)).store(&[], scattered(5)).store(&[], scattered(6)).exit()
 }
 
-/// The most memory that this process has had. Bytes.
+/// Peak resident memory of this process in bytes.
 fn most_resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -39,7 +40,7 @@ fn full_alone() {
 }
 
 #[test]
-fn a_titan_v_whose_queues_are_full_takes_a_quarter_of_a_gigabyte_at_most() {
+fn saturated_titan_v_takes_at_most_256_mib() {
     let mut alone = Command::new(std::env::current_exe().unwrap());
     alone.args(["--exact", "--ignored", "--nocapture", "memory::full_alone"]);
     let output = alone.output().unwrap();

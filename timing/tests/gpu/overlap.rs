@@ -1,4 +1,4 @@
-//! Launches and copies at the same time.
+//! Overlapping launches and copies.
 
 use timing::gpu::{Copy, Direction, Ended, Gpu};
 use timing::report::LaunchRecord;
@@ -6,13 +6,13 @@ use warp_stream::OperationClass;
 
 use crate::script::{Script, count, launch, titan_v};
 
-/// So many CTAs of a warp, each of which has half of an SM's shared memory for a while.
+/// CTAs of one warp that occupy half of an SM's shared memory for a while.
 fn half(ctas: u32) -> Script {
     let script = Script::new(ctas, 32).with(|kernel| kernel.shared_bytes = 48 << 10);
     (0..50).fold(script, |script, _| script.operation(OperationClass::Fp32, 8, &[8])).exit()
 }
 
-/// Runs launches at the same time; gives their records in the order in which they end.
+/// Runs launches concurrently. Returns their records in order of completion.
 fn together(gpu: &mut Gpu, scripts: &[Script]) -> Vec<(u32, LaunchRecord)> {
     let mut session = gpu.session();
     for script in scripts {
@@ -26,7 +26,7 @@ fn together(gpu: &mut Gpu, scripts: &[Script]) -> Vec<(u32, LaunchRecord)> {
 }
 
 #[test]
-fn launches_that_leave_room_for_one_another_overlap() {
+fn small_launches_overlap() {
     let records = together(&mut titan_v(&[]), &[half(80), half(80)]);
     let alone = launch(&mut titan_v(&[]), &half(80)).cycles;
     let end = records.iter().map(|(_, record)| record.start + record.cycles).max().unwrap();
@@ -43,7 +43,7 @@ fn ctas_of_the_older_launch_start_first() {
 }
 
 #[test]
-fn ctas_of_a_more_urgent_launch_start_before_those_of_an_older_one_that_have_not() {
+fn ctas_of_an_urgent_launch_start_first() {
     let scripts = [half(400), half(1)];
     let mut gpu = titan_v(&["chip.sms=1"]);
     let mut session = gpu.session();
@@ -54,14 +54,14 @@ fn ctas_of_a_more_urgent_launch_start_before_those_of_an_older_one_that_have_not
 }
 
 #[test]
-fn what_overlapping_launches_count_adds_up_to_what_they_do() {
+fn counters_of_overlapping_launches_add_up() {
     let records = together(&mut titan_v(&[]), &[half(80), half(40), half(200)]);
     let sum: u64 = records.iter().map(|(_, record)| count(record, "sm.warp_instructions")).sum();
     assert_eq!(sum, 320 * 51);
 }
 
 #[test]
-fn each_of_overlapping_launches_knows_its_own_instructions() {
+fn overlapping_launches_count_their_own_instructions() {
     let mut records = together(&mut titan_v(&[]), &[half(80), half(40), half(200)]);
     records.sort_by_key(|(id, _)| *id);
     let instructions: Vec<u64> = records.iter().map(|(_, record)| record.warp_instructions).collect();
@@ -69,7 +69,7 @@ fn each_of_overlapping_launches_knows_its_own_instructions() {
 }
 
 #[test]
-fn a_launch_begins_while_another_runs() {
+fn launch_begins_while_another_runs() {
     let mut gpu = titan_v(&[]);
     let scripts = [half(80), half(400)];
     let mut session = gpu.session();
@@ -91,7 +91,7 @@ fn start(ended: &Ended) -> u64 {
 }
 
 #[test]
-fn a_copy_runs_beside_a_launch() {
+fn copy_overlaps_a_launch() {
     let copy = Copy { direction: Direction::ToDevice, address: 1 << 30, bytes: 1 << 20 };
     let time_of_copy = {
         let mut gpu = titan_v(&[]);

@@ -1,22 +1,21 @@
-//! Every policy on a whole GPU: a launch ends, its counts are conserved, and the policy makes a
-//! difference where it must.
+//! Every policy on a full GPU: launches end, counters are conserved, and the policy has its effect.
 
 use crate::script::{Script, count, launch, titan_v};
 
-/// Names that a key of a GPU file takes.
+/// Values of a choice key.
 fn choices(section: &str, name: &str) -> &'static [&'static str] {
     let keys = timing::specification::GpuSpec::keys();
     keys.iter().find(|key| key.section == section && key.name == name).unwrap().choices
 }
 
-/// Two passes over more lines than a small L1 and a small slice of L2 hold, with stores.
+/// Two passes over more lines than a small L1 and L2 slice hold, with stores.
 fn traffic() -> Script {
     let line = |thread: crate::script::Thread| thread.number * 128;
     Script::new(8, 256).load(8, &[], line).store(&[8], line).load(9, &[], line).load(10, &[], line).exit()
 }
 
 #[test]
-fn every_policy_ends_a_launch_with_counts_that_add_up() {
+fn counters_add_up_under_every_policy() {
     let keys = [
         ("issue", "policy"),
         ("l1", "replacement"),
@@ -41,9 +40,9 @@ fn every_policy_ends_a_launch_with_counts_that_add_up() {
     }
 }
 
-/// A line that is loaded again and again beside a stream of lines that are loaded once.
+/// A reused line next to a stream of single-use lines.
 #[test]
-fn srrip_in_l1_hits_a_used_line_that_lru_loses_to_a_stream() {
+fn l1_srrip_keeps_a_reused_line_in_a_stream() {
     let hits = |policy: &str| {
         let mut gpu = titan_v(&["l1.size=1024", "l1.sets=1", "l1.unified=false", policy]);
         let mut script = Script::new(1, 1);
@@ -59,15 +58,14 @@ fn srrip_in_l1_hits_a_used_line_that_lru_loses_to_a_stream() {
     assert!(srrip > lru, "srrip {srrip}, lru {lru}");
 }
 
-/// Each warp goes through eight lines of its own again and again; 32 warps have twice as many as L1
-/// holds.
+/// Each warp cycles through eight lines of its own; together 32 warps use twice the capacity of L1.
 fn own_lines() -> Script {
     let line = |thread: crate::script::Thread| thread.number / 32 * 1024 + thread.iteration % 8 * 128;
     Script::new(1, 1024).load(8, &[8], line).repeat(0, 200).exit()
 }
 
 #[test]
-fn ccws_hits_lines_of_l1_that_other_schedulers_thrash() {
+fn ccws_hits_l1_where_other_schedulers_thrash() {
     let hits = |policy: &str| {
         let policy = format!("issue.policy={policy}");
         let mut gpu = titan_v(&["chip.sms=1", "l1.size=16384", "l1.sets=4", "l1.unified=false", &policy]);

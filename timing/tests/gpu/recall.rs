@@ -1,4 +1,4 @@
-//! What was executed elsewhere before a launch, and what of it the launch finds.
+//! History before a launch and its effect on the launch.
 
 use timing::gpu::Gpu;
 use timing::report::LaunchRecord;
@@ -8,7 +8,7 @@ use crate::script::{Script, Thread, count, launch, titan_v};
 
 const PAGE: u64 = 4 << 20;
 
-/// Each CTA loads a line of its own, and has four lines of code; 80 CTAs have an SM each.
+/// Each CTA loads a line of its own and has four lines of code; 80 CTAs run on one SM each.
 fn script(ctas: u32) -> Script {
     let script = Script::new(ctas, 32).load(8, &[], |thread| PAGE + thread.number * 4);
     let work = |script: Script, _| script.operation(OperationClass::Integer, 9, &[9]);
@@ -31,7 +31,7 @@ fn lines(record: &LaunchRecord) -> u64 {
 }
 
 #[test]
-fn code_is_where_ctas_of_the_kernel_were() {
+fn code_is_cached_on_sms_that_ran_the_kernel() {
     let cold = lines(&after(&[]));
     assert!(cold > 0 && cold.is_multiple_of(80), "{cold}");
     assert_eq!(lines(&after(&[executed(true, 1000, 0)])), 0);
@@ -40,7 +40,7 @@ fn code_is_where_ctas_of_the_kernel_were() {
 }
 
 #[test]
-fn code_of_other_kernels_takes_the_place_of_what_was_executed_before() {
+fn code_of_other_kernels_evicts_earlier_code() {
     let [cold, small, large] = [0, 4 << 10, 1 << 20].map(|bytes| match bytes {
         0 => lines(&after(&[executed(false, 1000, 1 << 20)])),
         _ => lines(&after(&[executed(true, 1000, 0), executed(false, 1000, bytes)])),
@@ -59,7 +59,7 @@ fn recalled(past: &Past) -> Gpu {
 }
 
 #[test]
-fn pages_are_in_the_tlbs_of_sms_that_have_used_them() {
+fn pages_are_in_tlbs_of_sms_that_used_them() {
     let waits = |ctas: Option<u64>| {
         let pages = ctas.into_iter().map(|ctas| UsedPage { address: PAGE, ctas }).collect();
         let record = launch(&mut recalled(&Past { pages, ..Past::default() }), &script(80));
@@ -70,7 +70,7 @@ fn pages_are_in_the_tlbs_of_sms_that_have_used_them() {
 }
 
 #[test]
-fn pages_of_local_memory_are_in_the_tlbs_of_sms_that_had_ctas_of_the_kernel() {
+fn local_memory_pages_are_in_tlbs_of_used_sms() {
     let mut script = Script::new(80, 32);
     script.kernel.local_bytes = 8;
     let own = |thread: Thread| local_memory::of_warp(thread.cta as u32, 0, 64, 8) + thread.number % 32 * 4;
@@ -87,7 +87,7 @@ fn pages_of_local_memory_are_in_the_tlbs_of_sms_that_had_ctas_of_the_kernel() {
 }
 
 #[test]
-fn a_sector_of_which_some_bytes_were_written_is_not_there() {
+fn partly_written_sector_is_not_valid() {
     let there = |trace: Trace| {
         let past = Past { traces: vec![Trace { line: PAGE, ..trace }], ..Past::default() };
         count(&launch(&mut recalled(&past), &script(1)), "l2.global_read_hits")
@@ -100,9 +100,9 @@ fn a_sector_of_which_some_bytes_were_written_is_not_there() {
 }
 
 #[test]
-fn what_more_lines_came_after_than_l2_has_is_not_there() {
+fn lines_beyond_l2_capacity_are_evicted() {
     let trace = Trace { line: PAGE, read: 0xf, read_away: [0, 143, 145, 1000], ..Trace::default() };
     let past = Past { traces: vec![trace], ..Past::default() };
-    // The L2 of a TITAN V has 4.5 MB: 144 times 256 lines.
+    // The L2 of a TITAN V has 4.5 MB: 144 × 256 lines.
     assert_eq!(count(&launch(&mut recalled(&past), &script(1)), "l2.global_read_hits"), 2);
 }

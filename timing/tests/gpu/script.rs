@@ -1,4 +1,4 @@
-//! Kernels that are a list of instructions, with addresses from functions.
+//! Scripted kernels: lists of instructions, with addresses computed by functions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,11 +15,11 @@ use warp_stream::{
 /// A thread that executes an instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Thread {
-    /// Its CTA.
+    /// CTA of the thread.
     pub cta: u64,
     /// Number within the grid.
     pub number: u64,
-    /// How often the loop it is in was repeated.
+    /// Iteration of the enclosing loop.
     pub iteration: u64,
 }
 
@@ -28,40 +28,40 @@ type Address = Box<dyn Fn(Thread) -> u64 + Send + Sync>;
 #[derive(Default)]
 struct Step {
     address: Option<Address>,
-    /// Goes back to a position so often.
+    /// Jump target and number of repetitions.
     back: Option<(u32, u64)>,
 }
 
-/// A kernel.
+/// A scripted kernel.
 pub struct Script {
     pub kernel: Kernel,
     steps: Vec<Step>,
     fault_at: Option<u64>,
     log: Mutex<Log>,
-    /// By SM, what stood there when its model was stopped.
+    /// State of stopped sources, by SM.
     parked: Mutex<BTreeMap<u32, Parked>>,
 }
 
-/// CTAs by their slots, and how many instructions were deferred.
+/// CTAs by slot, and the number of deferred instructions.
 #[derive(Default)]
 struct Parked {
     ctas: BTreeMap<u32, Cta>,
     deferred: u32,
 }
 
-/// What has happened.
+/// Record of events.
 #[derive(Default)]
 struct Log {
-    /// CTAs with their SMs, in the order in which they started.
+    /// CTAs with their SMs, in order of start.
     started: Vec<(u64, u32)>,
     there: usize,
     most_there: usize,
-    /// Cycles in which CTAs issued their first instruction.
+    /// Cycle of each CTA's first instruction.
     first_issues: Vec<u64>,
 }
 
 impl Script {
-    /// Of so many CTAs and threads of each.
+    /// A kernel with `ctas` CTAs of `threads` threads.
     pub fn new(ctas: u32, threads: u32) -> Script {
         let kernel = Kernel {
             name: "script".to_owned(),
@@ -107,7 +107,7 @@ impl Script {
         self
     }
 
-    /// Arithmetic.
+    /// Adds an arithmetic instruction.
     pub fn operation(self, class: OperationClass, destination: u16, sources: &[u16]) -> Script {
         self.push(class, Some(destination), sources, None, Step::default())
     }
@@ -122,7 +122,7 @@ impl Script {
         self.access_with(MemorySpace::Global, kind, destination, sources, address)
     }
 
-    /// An access of a word.
+    /// Adds an access to a word.
     pub fn access(
         self,
         space: MemorySpace,
@@ -152,7 +152,7 @@ impl Script {
         self.push(class, destination, sources, Some(operation), step)
     }
 
-    /// A load of a word of global memory.
+    /// Adds a load of a word from global memory.
     pub fn load(
         self,
         destination: u16,
@@ -162,12 +162,12 @@ impl Script {
         self.memory(AccessKind::Load, Some(destination), sources, address)
     }
 
-    /// A store of a word to global memory.
+    /// Adds a store of a word to global memory.
     pub fn store(self, sources: &[u16], address: impl Fn(Thread) -> u64 + Send + Sync + 'static) -> Script {
         self.memory(AccessKind::Store, None, sources, address)
     }
 
-    /// An atomic operation on a word of global memory.
+    /// Adds an atomic operation on a word of global memory.
     pub fn atomic(
         self,
         destination: u16,
@@ -177,18 +177,18 @@ impl Script {
         self.memory(AccessKind::Atomic, Some(destination), sources, address)
     }
 
-    /// A barrier of the CTA.
+    /// Adds a CTA barrier.
     pub fn barrier(self) -> Script {
         self.push(OperationClass::Barrier, None, &[], None, Step::default())
     }
 
-    /// A barrier that waits for a warp that never comes.
+    /// Adds a barrier that waits for an absent warp.
     pub fn hang(mut self) -> Script {
         self.kernel.name = "hangs".to_owned();
         self.push(OperationClass::Barrier, None, &[], None, Step { back: Some((u32::MAX, 0)), address: None })
     }
 
-    /// Goes back to an instruction so often.
+    /// Adds a backward jump, taken `times` times.
     pub fn repeat(self, position: u32, times: u64) -> Script {
         self.push(
             OperationClass::Branch,
@@ -199,35 +199,35 @@ impl Script {
         )
     }
 
-    /// The end.
+    /// Adds the end of the kernel.
     pub fn exit(self) -> Script {
         self.push(OperationClass::Exit, None, &[], None, Step::default())
     }
 
-    /// The source says that this CTA has a fault.
+    /// Makes the source report a fault in a CTA.
     pub fn faulting(mut self, cta: u64) -> Script {
         self.fault_at = Some(cta);
         self
     }
 
-    /// CTAs with their SMs, in the order in which they started.
+    /// CTAs with their SMs, in order of start.
     pub fn started(&self) -> Vec<(u64, u32)> {
         self.log.lock().unwrap().started.clone()
     }
 
-    /// Most CTAs that were there at once.
+    /// Largest number of concurrent CTAs.
     pub fn most_at_once(&self) -> usize {
         self.log.lock().unwrap().most_there
     }
 
-    /// Cycles in which CTAs issued their first instruction, in the order of time.
+    /// Cycle of each CTA's first instruction, sorted.
     pub fn first_issues(&self) -> Vec<u64> {
         let mut cycles = self.log.lock().unwrap().first_issues.clone();
         cycles.sort_unstable();
         cycles
     }
 
-    /// With another kernel about it.
+    /// Changes the kernel description.
     pub fn with(mut self, change: impl FnOnce(&mut Kernel)) -> Script {
         change(&mut self.kernel);
         self
@@ -267,7 +267,7 @@ struct Warp {
     finished: bool,
 }
 
-/// Warps that have not ended go on from where they stand if the SM asks for them again.
+/// Running warps keep their state for the SM's next source.
 impl Drop for Warps<'_> {
     fn drop(&mut self) {
         let parked = Parked { ctas: std::mem::take(&mut self.ctas), deferred: self.deferred };
@@ -358,14 +358,14 @@ impl WarpSource for Warps<'_> {
     }
 }
 
-/// TITAN V, changed: `section.key=value`.
+/// A TITAN V with changes of the form `section.key=value`.
 pub fn titan_v(changes: &[&str]) -> Gpu {
     let mut document = gpu::built_in("titan-v").unwrap();
     changes.iter().for_each(|change| gpu::change(&mut document, change).unwrap());
     Gpu::new(&Arc::new(GpuSpec::read(&document).unwrap()))
 }
 
-/// Runs a launch that ends.
+/// Runs a launch to its end.
 pub fn launch(gpu: &mut Gpu, script: &Script) -> LaunchRecord {
     try_launch(gpu, script).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -374,7 +374,7 @@ pub fn try_launch(gpu: &mut Gpu, script: &Script) -> Result<LaunchRecord, Launch
     gpu.launch(script, &mut ())
 }
 
-/// A counter or what counters give.
+/// A counter or derived value.
 pub fn count(record: &LaunchRecord, name: &str) -> u64 {
     timing::statistics::value(&record.counters, name).unwrap_or_else(|| panic!("no counter {name}"))
 }

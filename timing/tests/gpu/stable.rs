@@ -1,4 +1,4 @@
-//! Launches of which only a part is run.
+//! Launches that end early and are extrapolated.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn until_stable(gpu: &mut Gpu, script: &Script) -> LaunchRecord {
     gpu.launch_until_stable(script, &STABILITY, &mut ()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Loads, sums and stores, each CTA elsewhere.
+/// Loads, additions and stores, at different addresses in each CTA.
 fn stream(ctas: u32) -> Script {
     Script::new(ctas, 256)
         .load(8, &[], |thread: Thread| (1 << 30) + thread.number * 4)
@@ -28,7 +28,7 @@ fn stream(ctas: u32) -> Script {
         .exit()
 }
 
-/// Sums in a loop; a CTA leaves one word.
+/// A loop of additions; each CTA stores one word.
 fn sums(ctas: u32) -> Script {
     Script::new(ctas, 256)
         .operation(OperationClass::Fp32, 8, &[9, 10])
@@ -39,7 +39,7 @@ fn sums(ctas: u32) -> Script {
         .exit()
 }
 
-/// How far cycles are off, and the part of them that was simulated. Per cent.
+/// Deviation of the cycles in per cent, and simulated part of the launch in per cent.
 fn beside_the_whole(script: fn(u32) -> Script, ctas: u32, counters: &[&str]) -> (f64, f64, LaunchRecord) {
     let whole = launch(&mut small(), &script(ctas));
     let record = until_stable(&mut small(), &script(ctas));
@@ -52,19 +52,19 @@ fn beside_the_whole(script: fn(u32) -> Script, ctas: u32, counters: &[&str]) -> 
     (off, cost, record)
 }
 
-/// By how much a record says that its cycles may be off, per cent.
+/// Error bound of a record's cycles, in per cent.
 fn unsure(record: &LaunchRecord) -> f64 {
     record.unsure_cycles() as f64 / record.cycles as f64 * 100.0
 }
 
 #[test]
-fn an_extrapolated_launch_says_how_far_it_may_be_off() {
+fn extrapolated_launch_reports_its_error_bound() {
     let (off, _, steady) = beside_the_whole(sums, 650, &[]);
     assert!(off.abs() <= unsure(&steady) && unsure(&steady) < 1.0, "{off} %, {} %", unsure(&steady));
     let (off, _, memory) = beside_the_whole(stream, 3000, &[]);
     assert!(off.abs() <= unsure(&memory) && unsure(&memory) < 5.0, "{off} %, {} %", unsure(&memory));
     assert!(unsure(&steady) < unsure(&memory));
-    // Also where it was looked at only once a wave whether it was stable.
+    // The same if stability is checked only once a wave.
     let seldom = Stability { windows: 2, ..STABILITY };
     let record = small().launch_until_stable(&sums(650), &seldom, &mut ()).unwrap();
     assert!(record.simulated.is_some() && unsure(&record) < 2.0, "{} %", unsure(&record));
@@ -74,17 +74,17 @@ fn an_extrapolated_launch_says_how_far_it_may_be_off() {
 fn arithmetic_is_extrapolated_within_two_per_cent() {
     let (off, cost, record) = beside_the_whole(sums, 650, &["sm.warp_instructions", "gpu.cycles"]);
     assert!(off.abs() < 2.0 && cost < 30.0, "{off} %, {cost} %");
-    // Eight CTAs fit each of four SMs; as many are run after whole waves as in the whole launch.
+    // Each of four SMs holds eight CTAs. The partial wave has as many CTAs as in the full launch.
     assert_eq!(record.simulated.unwrap().ctas % 32, 650 % 32);
 }
 
 #[test]
-fn a_stream_of_memory_is_extrapolated_within_five_per_cent() {
+fn memory_stream_is_extrapolated_within_five_per_cent() {
     let (off, cost, _) = beside_the_whole(stream, 3000, &["l2.sectors_read", "dram.reads", "dram.writes"]);
     assert!(off.abs() < 5.0 && cost < 40.0, "{off} %, {cost} %");
 }
 
-/// A loop of sums in which each thread begins with a word that nobody has read.
+/// A loop of additions that starts with a word never read before.
 fn sums_of_new_words(ctas: u32) -> Script {
     Script::new(ctas, 256)
         .load(9, &[], |thread: Thread| (1 << 30) + thread.number * 4)
@@ -96,7 +96,7 @@ fn sums_of_new_words(ctas: u32) -> Script {
 }
 
 #[test]
-fn an_l2_that_fills_is_not_waited_for_where_dram_is_at_ease() {
+fn extrapolation_ignores_filling_l2_if_dram_is_idle() {
     let large = || titan_v(&["chip.sms=4"]);
     let whole = launch(&mut large(), &sums_of_new_words(650));
     let record = until_stable(&mut large(), &sums_of_new_words(650));
@@ -107,7 +107,7 @@ fn an_l2_that_fills_is_not_waited_for_where_dram_is_at_ease() {
 }
 
 #[test]
-fn a_launch_that_is_short_or_never_stable_or_whose_ctas_wait_for_all_others_is_run_whole() {
+fn short_unstable_or_cooperative_launch_is_run_whole() {
     let strict = Stability { windows: 8, deviation: 0.0 };
     let cooperative = || sums(32).with(|kernel| kernel.cooperative = true);
     for (script, stability) in [
@@ -123,21 +123,21 @@ fn a_launch_that_is_short_or_never_stable_or_whose_ctas_wait_for_all_others_is_r
 }
 
 #[test]
-fn what_is_extrapolated_does_not_depend_on_threads() {
+fn extrapolation_does_not_depend_on_threads() {
     let one = until_stable(&mut small(), &stream(2000));
     assert!(one.simulated.is_some());
     assert_eq!(until_stable(&mut small().with_threads(2), &stream(2000)), one);
 }
 
 #[test]
-fn the_next_launch_begins_when_the_extrapolated_one_has_ended() {
+fn next_launch_begins_after_the_extrapolated_end() {
     let mut gpu = small();
     let first = until_stable(&mut gpu, &sums(650));
     assert_eq!(launch(&mut gpu, &sums(4)).start, first.start + first.cycles);
 }
 
 #[test]
-fn what_was_left_out_can_be_executed_without_time() {
+fn skipped_ctas_can_be_executed_untimed() {
     let (mut gpu, script) = (small(), sums(650));
     let record = until_stable(&mut gpu, &script);
     let first = record.simulated.unwrap().ctas;

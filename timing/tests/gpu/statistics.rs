@@ -1,4 +1,4 @@
-//! What is written of launches: what is highest, what DRAM's channels did, what limits CTAs.
+//! Launch statistics: maxima, DRAM channels, occupancy limits.
 
 use timing::report::{Format, LaunchRecord, Report};
 use timing::sm::Limit;
@@ -6,14 +6,14 @@ use warp_stream::{AccessKind, MemorySpace};
 
 use crate::script::{Script, Thread, count, launch, titan_v};
 
-/// Loads of so many lines by each of 32 threads.
+/// Loads of `lines` lines by each of 32 threads.
 fn loads(lines: u64) -> Script {
     let address = move |thread: Thread| (1 << 30) + thread.number % lines * 128;
     Script::new(1, 32).load(8, &[], address).exit()
 }
 
 #[test]
-fn what_is_highest_is_of_each_launch_and_in_a_sum_of_all() {
+fn maxima_are_per_launch_and_combined_in_sums() {
     let mut gpu = titan_v(&["launch.cold=true"]);
     let mut report = Report::new("titan-v");
     for lines in [4, 32, 8] {
@@ -25,7 +25,7 @@ fn what_is_highest_is_of_each_launch_and_in_a_sum_of_all() {
 }
 
 #[test]
-fn channels_of_dram_are_of_each_launch_and_add_up() {
+fn dram_channel_counts_are_per_launch_and_add_up() {
     let mut gpu = titan_v(&["launch.cold=true"]);
     let mut report = Report::new("titan-v");
     for lines in [4, 32] {
@@ -44,21 +44,21 @@ fn channels_of_dram_are_of_each_launch_and_add_up() {
 }
 
 #[test]
-fn a_launch_that_does_not_reach_dram_has_no_channels() {
+fn launch_without_dram_access_has_no_channel_counts() {
     let mut gpu = titan_v(&[]);
     launch(&mut gpu, &loads(4));
     assert_eq!(launch(&mut gpu, &loads(4)).channels, []);
 }
 
 #[test]
-fn a_launch_says_what_limits_its_ctas() {
+fn launch_reports_its_occupancy_limit() {
     let script = Script::new(4, 256).exit().with(|kernel| kernel.registers = 40);
     let occupancy = launch(&mut titan_v(&[]), &script).occupancy;
     assert_eq!((occupancy.ctas, occupancy.limit, occupancy.warps), (6, Limit::Registers, 48));
 }
 
 #[test]
-fn lanes_of_accesses_are_the_instructions_of_threads_that_access() {
+fn access_lanes_equal_thread_access_instructions() {
     let place = |thread: Thread| (1 << 30) + 4 * thread.number;
     let script = Script::new(2, 48)
         .load(8, &[], place)

@@ -27,12 +27,12 @@ fn count(record: &TransferRecord, name: &str) -> u64 {
     timing::statistics::value(&record.counters, name).unwrap_or_else(|| panic!("no counter {name}"))
 }
 
-/// Core cycles from request to reply of a line that L2 has, or that it need not have: twice the way through the crossbar, of four
-/// flits one way, and the slice's latency.
+/// Core cycles of a request that L2 serves: two crossbar traversals, one of them with four flits,
+/// plus the slice's latency.
 const AT_L2: u64 = 2 * 40 + 3 + 114;
 
 #[test]
-fn a_fill_of_a_line_takes_a_launch_and_a_request_to_l2() {
+fn fill_of_a_line_takes_a_launch_and_an_l2_access() {
     let record = run(&mut titan_v(&[]), fill(128));
     let cycles = record.cycles - 642 - 700;
     assert!((AT_L2..=AT_L2 + 8).contains(&cycles), "{cycles}");
@@ -40,7 +40,7 @@ fn a_fill_of_a_line_takes_a_launch_and_a_request_to_l2() {
 }
 
 #[test]
-fn a_copy_of_a_line_reads_before_it_writes() {
+fn copy_of_a_line_reads_before_it_writes() {
     let mut gpu = titan_v(&[]);
     run(&mut gpu, Transfer { to: Rows::row(THERE, 128), from: None });
     let record = run(&mut gpu, copy(128));
@@ -49,7 +49,7 @@ fn a_copy_of_a_line_reads_before_it_writes() {
     assert_eq!([count(&record, "l2.sectors_read"), count(&record, "l2.sectors_written")], [4, 4]);
 }
 
-/// Bytes a second of DRAM, as a part of its peak, with so many bytes moved for each that is written.
+/// Fraction of DRAM's peak bandwidth, for `moved` bytes transferred per byte written.
 fn share_of_peak(transfer: fn(u64) -> Transfer, moved: u64) -> f64 {
     let cycles = |mebibytes| run(&mut titan_v(&[]), transfer(mebibytes * MEBIBYTE)).cycles;
     let nanoseconds = (cycles(48) - cycles(16)) as f64 / 1.2;
@@ -57,26 +57,26 @@ fn share_of_peak(transfer: fn(u64) -> Transfer, moved: u64) -> f64 {
 }
 
 #[test]
-fn a_large_fill_is_as_fast_as_a_kernel_that_writes_was_measured() {
+fn large_fill_reaches_the_measured_write_bandwidth() {
     let share = share_of_peak(fill, 1);
     // V100, init: 897 of 900 GB/s.
     assert!((0.92..=1.0).contains(&share), "{share}");
 }
 
 #[test]
-fn a_large_copy_is_as_fast_as_a_kernel_that_copies_was_measured() {
+fn large_copy_reaches_the_measured_copy_bandwidth() {
     let share = share_of_peak(copy, 2);
     // V100, scale: 809 of 900 GB/s.
     assert!((0.9 * 0.9..=0.9 * 1.1).contains(&share), "{share}");
 }
 
 #[test]
-fn what_was_filled_is_modified_in_l2_and_a_copy_from_the_device_finds_it() {
+fn filled_lines_are_dirty_in_l2_and_hit_by_copies() {
     let mut gpu = titan_v(&[]);
     let filled = run(&mut gpu, fill(MEBIBYTE));
     assert_eq!(count(&filled, "l2.sectors_written"), MEBIBYTE / 32);
     assert_eq!([count(&filled, "l2.write_backs"), count(&filled, "dram.reads")], [0, 0]);
-    // A fill beside the copy has what that counts.
+    // A fill concurrent with the copy has its counters.
     let mut session = gpu.session();
     session.begin_transfer(Transfer { to: Rows::row(THERE, MEBIBYTE / 4), from: None }, 0, 0).unwrap();
     session.begin_copy(Copy { direction: Direction::FromDevice, address: HERE, bytes: MEBIBYTE / 64 }, 0);
@@ -90,40 +90,40 @@ fn what_was_filled_is_modified_in_l2_and_a_copy_from_the_device_finds_it() {
 }
 
 #[test]
-fn a_kernel_finds_in_l2_what_was_filled() {
+fn kernel_hits_filled_lines_in_l2() {
     let mut gpu = titan_v(&[]);
     run(&mut gpu, fill(65536));
     let reader = Script::new(8, 512).load(8, &[], |thread| HERE + thread.number * 16).exit();
     let record = launch(&mut gpu, &reader);
-    // Only a line of instructions is read.
+    // Only an instruction line is read.
     assert_eq!(crate::script::count(&record, "dram.reads"), 4);
 }
 
 #[test]
-fn more_lines_than_may_be_modified_are_written_back() {
+fn lines_beyond_the_dirty_limit_are_written_back() {
     let record = run(&mut titan_v(&[]), fill(16 * MEBIBYTE));
-    // 336 lines of each of 48 slices stay.
+    // 336 lines of each of 48 slices remain dirty.
     assert_eq!(count(&record, "dram.writes"), (16 * MEBIBYTE - 336 * 48 * 128) / 32);
 }
 
 #[test]
-fn whole_sectors_are_written_without_fetches_and_parts_of_lines_are_as_many_sectors() {
+fn full_sectors_are_written_without_fetches() {
     let record = run(&mut titan_v(&[]), Transfer { to: Rows::row(HERE + 96, 64), from: None });
     assert_eq!([count(&record, "gpu.copy_requests"), count(&record, "l2.sectors_written")], [2, 2]);
     assert_eq!(count(&record, "l2.fetches"), 0);
 }
 
 #[test]
-fn rows_are_copied_line_by_line_without_the_gaps_between_them() {
+fn pitched_copy_skips_the_gaps_between_rows() {
     let rows = |address| Rows { address, width: 100, height: 3, depth: 2, pitch: 512, slice: 8192 };
     let record = run(&mut titan_v(&[]), Transfer { to: rows(HERE), from: Some(rows(THERE + 64)) });
     assert_eq!(record.bytes, 600);
-    // A row is in one line, and in two where it comes from.
+    // Each target row is in one line, each source row in two.
     assert_eq!([count(&record, "gpu.copy_requests"), count(&record, "l2.sectors_written")], [6 * 3, 6 * 4]);
 }
 
 #[test]
-fn transfers_of_different_streams_share_the_memory() {
+fn transfers_of_different_streams_share_bandwidth() {
     let alone = run(&mut titan_v(&[]), fill(16 * MEBIBYTE)).cycles;
     let mut gpu = titan_v(&[]);
     let mut session = gpu.session();
@@ -142,7 +142,7 @@ fn transfers_of_different_streams_share_the_memory() {
 }
 
 #[test]
-fn a_fill_runs_beside_a_launch() {
+fn fill_overlaps_a_launch() {
     let script = || {
         let script = Script::new(80, 32);
         (0..50)
@@ -171,7 +171,7 @@ fn a_fill_runs_beside_a_launch() {
 }
 
 #[test]
-fn one_and_more_threads_give_the_same_records() {
+fn records_do_not_depend_on_threads() {
     let records = |threads| {
         let mut gpu = titan_v(&[]).with_threads(threads);
         [copy(3 * MEBIBYTE + 77), fill(5 * MEBIBYTE)].map(|transfer| run(&mut gpu, transfer))
@@ -182,14 +182,14 @@ fn one_and_more_threads_give_the_same_records() {
 }
 
 #[test]
-fn the_rate_bounds_what_leaves_in_a_cycle() {
+fn transfer_rate_limits_requests_per_cycle() {
     let cycles = |rate: &str| run(&mut titan_v(&[rate]), fill(MEBIBYTE)).cycles;
     let slow = cycles("transfer.rate=1");
     assert!((MEBIBYTE / 80..MEBIBYTE / 80 + 2000).contains(&slow), "{slow}");
     assert!(cycles("transfer.rate=64") < slow / 4);
 }
 
-/// Ends whatever runs.
+/// Cancels any work.
 struct Cancelled;
 
 impl Observer for Cancelled {
@@ -203,7 +203,7 @@ impl Observer for Cancelled {
 }
 
 #[test]
-fn an_observer_ends_a_transfer_beside_which_there_is_no_launch() {
+fn observer_cancels_a_lone_transfer() {
     let mut gpu = titan_v(&[]);
     let error = gpu.transfer(fill(MEBIBYTE), 0, &mut Cancelled).unwrap_err();
     assert!(matches!(error, LaunchError::Cancelled), "{error}");
@@ -211,7 +211,7 @@ fn an_observer_ends_a_transfer_beside_which_there_is_no_launch() {
 }
 
 #[test]
-fn a_transfer_beyond_all_addresses_is_refused() {
+fn transfer_beyond_device_memory_is_rejected() {
     let transfer = Transfer { to: Rows::row(u64::MAX - 5, 100), from: None };
     let error = titan_v(&[]).transfer(transfer, 0, &mut ()).unwrap_err();
     assert!(matches!(error, LaunchError::Transfer(_)), "{error}");
@@ -220,7 +220,7 @@ fn a_transfer_beyond_all_addresses_is_refused() {
 }
 
 #[test]
-fn one_that_gets_no_answers_is_told_with_what_is_left_of_it() {
+fn hung_transfer_is_reported_with_its_progress() {
     let never = ["dram.refresh=all-bank", "dram.refi=2000", "dram.rcd=4000", "tlb.walk=0"];
     let error = titan_v(&never).transfer(copy(4096), 0, &mut ()).unwrap_err();
     let text = error.to_string();

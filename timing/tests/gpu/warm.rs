@@ -1,4 +1,4 @@
-//! CTAs that are executed without time, and what the caches hold after them.
+//! Untimed CTAs and their effect on caches.
 
 use timing::gpu::{Gpu, LaunchError, Window};
 use timing::report::LaunchRecord;
@@ -8,10 +8,10 @@ use crate::script::{Script, Thread, count, launch, titan_v};
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Caches small enough to run over: 192 KiB of L2.
+/// Small caches: 192 KiB of L2.
 const SMALL: &[&str] = &["l2.size=4096", "l2.ways=16"];
 
-/// Loads so many bytes from an address on, 2 KiB each CTA.
+/// Loads `bytes` bytes from an address on, 2 KiB per CTA.
 fn reader(address: u64, bytes: u64) -> Script {
     Script::new((bytes / 2048) as u32, 512).load(8, &[], move |thread| address + thread.number * 4).exit()
 }
@@ -20,7 +20,7 @@ fn writer(address: u64, bytes: u64) -> Script {
     Script::new((bytes / 2048) as u32, 512).store(&[1], move |thread| address + thread.number * 4).exit()
 }
 
-/// Loads and stores all over 256 KiB, with atomic operations and barriers.
+/// Scattered loads and stores over 256 KiB, with atomic operations and barriers.
 fn scattered() -> Script {
     let anywhere =
         |thread: Thread, prime: u64| MEBIBYTE + (thread.number * prime + thread.iteration * 7919) % 65536 * 4;
@@ -45,7 +45,7 @@ fn window(gpu: &mut Gpu, script: &Script, (first, last): (u64, u64), warm: u64) 
 }
 
 #[test]
-fn what_was_accessed_without_time_is_in_l2_and_its_code_in_the_instruction_caches() {
+fn untimed_accesses_fill_l2_and_instruction_caches() {
     let mut gpu = titan_v(&[]);
     let script = reader(MEBIBYTE, 65536);
     warm(&mut gpu, &script);
@@ -55,7 +55,7 @@ fn what_was_accessed_without_time_is_in_l2_and_its_code_in_the_instruction_cache
 }
 
 #[test]
-fn a_launch_finds_in_l2_what_it_finds_after_a_timed_launch() {
+fn l2_after_warm_up_matches_l2_after_timing() {
     let counts = |before: fn(&mut Gpu, &Script)| -> [u64; 4] {
         let mut gpu = titan_v(&[]);
         before(&mut gpu, &scattered());
@@ -69,7 +69,7 @@ fn a_launch_finds_in_l2_what_it_finds_after_a_timed_launch() {
 }
 
 #[test]
-fn only_the_last_ctas_leave_their_traces_if_only_those_are_to() {
+fn only_selected_ctas_warm_the_caches() {
     let mut gpu = titan_v(&[]);
     let script = reader(MEBIBYTE, 65536);
     gpu.execute(&script, 8, &mut ()).unwrap();
@@ -78,7 +78,7 @@ fn only_the_last_ctas_leave_their_traces_if_only_those_are_to() {
 }
 
 #[test]
-fn what_had_to_make_room_is_fetched_again() {
+fn lines_evicted_untimed_are_fetched_again() {
     let mut gpu = titan_v(SMALL);
     let script = reader(MEBIBYTE, 65536);
     warm(&mut gpu, &script);
@@ -88,7 +88,7 @@ fn what_had_to_make_room_is_fetched_again() {
 }
 
 #[test]
-fn what_was_modified_without_time_is_written_back_when_a_timed_access_takes_its_place() {
+fn untimed_dirty_line_is_written_back_by_timed_eviction() {
     let mut gpu = titan_v(SMALL);
     warm(&mut gpu, &writer(MEBIBYTE, 65536));
     let record = launch(&mut gpu, &reader(4 * MEBIBYTE, 2 * MEBIBYTE));
@@ -96,7 +96,7 @@ fn what_was_modified_without_time_is_written_back_when_a_timed_access_takes_its_
 }
 
 #[test]
-fn what_is_modified_and_makes_room_without_time_is_not_written_back() {
+fn untimed_eviction_writes_nothing_back() {
     let mut gpu = titan_v(SMALL);
     warm(&mut gpu, &writer(MEBIBYTE, 65536));
     warm(&mut gpu, &reader(4 * MEBIBYTE, 2 * MEBIBYTE));
@@ -105,7 +105,7 @@ fn what_is_modified_and_makes_room_without_time_is_not_written_back() {
 }
 
 #[test]
-fn time_stands_still_and_nothing_is_counted() {
+fn untimed_execution_takes_no_time_and_counts_nothing() {
     let mut gpu = titan_v(&[]);
     let alone = launch(&mut titan_v(&[]), &reader(MEBIBYTE, 65536));
     warm(&mut gpu, &writer(8 * MEBIBYTE, 65536).with(|kernel| kernel.code_address += 1 << 20));
@@ -119,20 +119,20 @@ fn time_stands_still_and_nothing_is_counted() {
 }
 
 #[test]
-fn ctas_of_a_window_are_timed_and_all_are_executed_once() {
+fn window_times_its_ctas_and_executes_all_once() {
     let mut gpu = titan_v(&[]);
     let script = reader(MEBIBYTE, 512 * 1024);
     let record = window(&mut gpu, &script, (100, 139), 30);
     assert_eq!([count(&record, "gpu.ctas_started"), record.warp_instructions], [40, 40 * 16 * 2]);
     let started: Vec<u64> = script.started().into_iter().map(|(cta, _)| cta).collect();
     assert_eq!(started, (0..256).collect::<Vec<u64>>());
-    // The timed ones are dealt to SMs as those of a launch are.
+    // Timed CTAs are assigned to SMs as in a full launch.
     assert!(script.started()[100..140].iter().zip(0..).all(|((_, sm), number)| *sm == number));
 }
 
 #[test]
-fn a_window_finds_in_l1_what_the_ctas_before_it_have_left() {
-    // All read the same 2 KiB, two CTAs on each SM.
+fn window_hits_l1_lines_of_earlier_ctas() {
+    // All CTAs read the same 2 KiB, two CTAs per SM.
     let script = || Script::new(240, 512).load(8, &[], |thread| MEBIBYTE + thread.number % 512 * 4).exit();
     let misses =
         |warm| count(&window(&mut titan_v(&[]), &script(), (160, 239), warm), "l1.load_sector_misses");
@@ -142,13 +142,13 @@ fn a_window_finds_in_l1_what_the_ctas_before_it_have_left() {
 }
 
 #[test]
-fn a_window_of_all_ctas_is_the_launch() {
+fn window_of_all_ctas_equals_the_launch() {
     let whole = launch(&mut titan_v(&[]), &scattered());
     assert_eq!(window(&mut titan_v(&[]), &scattered(), (0, 99), 0), whole);
 }
 
 #[test]
-fn threads_are_not_in_the_statistics_of_what_was_warmed() {
+fn statistics_after_warm_up_do_not_depend_on_threads() {
     let run = |threads| {
         let mut gpu = titan_v(&[]).with_threads(threads);
         warm(&mut gpu, &scattered());
@@ -158,13 +158,13 @@ fn threads_are_not_in_the_statistics_of_what_was_warmed() {
 }
 
 #[test]
-fn warps_that_wait_for_ever_are_an_error() {
+fn warps_waiting_for_ever_are_an_error() {
     let error = titan_v(&[]).execute(&Script::new(2, 64).hang().exit(), 0, &mut ()).unwrap_err();
     assert!(matches!(&error, LaunchError::Stuck(stuck) if stuck.to_string().contains("hangs")), "{error}");
 }
 
 #[test]
-fn a_fault_names_its_cta() {
+fn fault_names_its_cta() {
     let script = reader(MEBIBYTE, 65536).faulting(7);
     let error = titan_v(&[]).execute(&script, u64::MAX, &mut ()).unwrap_err();
     assert!(error.to_string().contains("a bad address"), "{error}");

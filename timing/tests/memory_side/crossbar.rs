@@ -1,4 +1,4 @@
-//! One network of the crossbar alone.
+//! A single crossbar network.
 
 use proptest::prelude::*;
 use timing::clock::Clock;
@@ -6,10 +6,10 @@ use timing::crossbar::{Arbiter, MAXIMUM_PORTS, Network, Wires};
 
 const ARBITERS: [Arbiter; 2] = [Arbiter::RoundRobin, Arbiter::Islip];
 
-/// A packet and its ways: from, to, flits.
+/// A packet: source, destination, flits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Packet {
-    /// Core cycle at which it is at its input.
+    /// Core cycle of arrival at the input.
     comes: u64,
     input: u8,
     output: u8,
@@ -20,18 +20,18 @@ fn packet(input: u8, output: u8, flits: u32) -> Packet {
     Packet { comes: 0, input, output, flits }
 }
 
-/// Packets of one flit.
+/// Single-flit packets.
 fn short(ways: &[(u8, u8)]) -> Vec<Packet> {
     ways.iter().map(|&(input, output)| packet(input, output, 1)).collect()
 }
 
-/// A packet that has left.
+/// A delivered packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sent {
-    /// Position among those that were sent.
+    /// Index of the packet.
     number: usize,
     packet: Packet,
-    /// First cycle of its flits at its ports. Core cycles, which are the network's.
+    /// Core cycle of the first flit at the ports.
     start: u64,
 }
 
@@ -41,7 +41,7 @@ impl Sent {
     }
 }
 
-/// A network in the core's clock.
+/// A network that runs in the core's clock.
 struct Bench {
     wires: Wires,
     network: Network<usize>,
@@ -62,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// Runs until a cycle; gives what left, in the order in which it did.
+    /// Simulates up to a cycle. Returns the delivered packets in order.
     fn run(&mut self, until: u64) -> Vec<Sent> {
         let Bench { wires, network, packets } = self;
         let mut all = Vec::new();
@@ -76,7 +76,7 @@ impl Bench {
     }
 }
 
-/// What becomes of packets that have all the room they need.
+/// Delivery of packets with unlimited credits.
 fn sent(arbiter: Arbiter, ports: u32, packets: &[Packet]) -> Vec<Sent> {
     let mut bench = Bench::new(arbiter, ports, packets.len() as u32);
     bench.send(packets);
@@ -91,14 +91,14 @@ fn starts(sent: &[Sent]) -> Vec<u64> {
     sent.iter().map(|sent| sent.start).collect()
 }
 
-/// Ways of the packets that leave in a cycle, sorted.
+/// Sources and destinations of the packets delivered in a cycle, sorted.
 fn ways_at(sent: &[Sent], cycle: u64) -> Vec<(u8, u8)> {
     let mut ways: Vec<_> = sent.iter().filter(|sent| sent.start == cycle).map(Sent::way).collect();
     ways.sort_unstable();
     ways
 }
 
-/// So many packets of a flit from each port to each.
+/// `times` single-flit packets from each port to each.
 fn everywhere(ports: u8, times: usize) -> Vec<Packet> {
     let ways = (0..ports).flat_map(|input| (0..ports).map(move |output| packet(input, output, 1)));
     ways.flat_map(|packet| std::iter::repeat_n(packet, times)).collect()
@@ -106,7 +106,7 @@ fn everywhere(ports: u8, times: usize) -> Vec<Packet> {
 
 // Latency.
 
-/// Core cycle at which a packet that comes at one arrives, alone.
+/// Core cycle at which a lone packet arrives.
 fn arrival(wires: &Wires, comes: u64, flits: u32) -> u64 {
     let mut network = Network::new(2, 2, 1);
     network.send(wires.clock, comes, 0, 1, flits, ());
@@ -117,7 +117,7 @@ fn arrival(wires: &Wires, comes: u64, flits: u32) -> u64 {
 }
 
 #[test]
-fn a_packet_takes_the_latency_and_a_cycle_for_each_flit_behind_the_first() {
+fn packet_takes_latency_plus_a_cycle_per_further_flit() {
     for arbiter in ARBITERS {
         let wires = Wires { clock: Clock::new(1, 1), latency: 7, arbiter, iterations: 1 };
         for (comes, flits) in [(0, 1), (5, 1), (5, 2), (5, 200)] {
@@ -127,8 +127,9 @@ fn a_packet_takes_the_latency_and_a_cycle_for_each_flit_behind_the_first() {
 }
 
 #[test]
-fn a_slower_crossbar_takes_its_own_cycles() {
-    // Of 600 MHz beside 1200: from core cycle 5 its cycle 3 on, 7 of it and one for the second flit.
+fn crossbar_latency_is_in_its_own_clock() {
+    // A 600 MHz network in a 1200 MHz core: starts at network cycle 3 for core cycle 5, plus
+    // latency 7 and the second flit.
     let wires = Wires { clock: Clock::new(600, 1200), latency: 7, arbiter: Arbiter::Islip, iterations: 1 };
     assert_eq!(arrival(&wires, 5, 2), 2 * (3 + 7 + 1));
 }
@@ -136,7 +137,7 @@ fn a_slower_crossbar_takes_its_own_cycles() {
 // Order.
 
 #[test]
-fn packets_of_a_way_leave_in_the_order_in_which_they_came() {
+fn packets_between_two_ports_keep_their_order() {
     for arbiter in ARBITERS {
         let numbers: Vec<_> =
             sent(arbiter, 4, &[packet(2, 3, 2); 5]).iter().map(|sent| sent.number).collect();
@@ -145,7 +146,7 @@ fn packets_of_a_way_leave_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn inputs_that_want_one_output_take_turns() {
+fn inputs_for_one_output_are_served_round_robin() {
     for (arbiter, flits) in [(ARBITERS[0], 1), (ARBITERS[0], 3), (ARBITERS[1], 1), (ARBITERS[1], 3)] {
         let packets: Vec<_> = (0..40).map(|number| packet(number / 10, 2, flits)).collect();
         let inputs: Vec<_> = sent(arbiter, 4, &packets).iter().map(|sent| sent.packet.input).collect();
@@ -154,7 +155,7 @@ fn inputs_that_want_one_output_take_turns() {
 }
 
 #[test]
-fn an_input_takes_turns_among_the_outputs_that_it_has_packets_for() {
+fn outputs_of_one_input_are_served_round_robin() {
     for arbiter in ARBITERS {
         let packets: Vec<_> = (0..40).map(|number| packet(1, number / 10, 1)).collect();
         let outputs: Vec<_> = sent(arbiter, 4, &packets).iter().map(|sent| sent.packet.output).collect();
@@ -163,19 +164,20 @@ fn an_input_takes_turns_among_the_outputs_that_it_has_packets_for() {
 }
 
 #[test]
-fn round_robin_lets_another_input_choose_first_each_cycle() {
+fn round_robin_rotates_the_first_input_each_cycle() {
     let sent = sent(Arbiter::RoundRobin, 3, &short(&[(0, 0), (1, 0), (1, 0), (2, 0), (2, 0), (0, 0)]));
     let first: Vec<_> = sent.iter().map(|sent| sent.packet.input).collect();
     assert_eq!(first, [0, 1, 2, 0, 1, 2]);
 }
 
 #[test]
-fn an_input_that_chooses_later_takes_another_output() {
+fn later_input_takes_another_output() {
     let sent = sent(Arbiter::RoundRobin, 2, &short(&[(0, 0), (1, 0), (1, 1)]));
     assert_eq!(ways_at(&sent, 0), [(0, 0), (1, 1)]);
 }
 
-/// Ways of the first two cycles, where three inputs have packets for two outputs, with so many rounds of iSLIP.
+/// Deliveries of the first two cycles for three inputs and two outputs, with a number of iSLIP
+/// iterations.
 fn islip(iterations: u32) -> [Vec<(u8, u8)>; 2] {
     let mut bench = Bench::new(Arbiter::Islip, 3, 100);
     bench.wires.iterations = iterations;
@@ -186,20 +188,20 @@ fn islip(iterations: u32) -> [Vec<(u8, u8)>; 2] {
 }
 
 #[test]
-fn outputs_that_grant_one_input_leave_the_others_to_the_next_round() {
-    // Both outputs grant input 0, which accepts one of them.
+fn islip_serves_other_inputs_in_the_next_iteration() {
+    // Both outputs grant input 0, which accepts one.
     assert_eq!(islip(1)[0], [(0, 0)]);
     assert_eq!(islip(2)[0], [(0, 0), (1, 1)]);
 }
 
 #[test]
-fn a_turn_of_islip_moves_only_past_what_is_accepted_in_the_first_round() {
-    // Output 1 has sent from input 1 in the second round, and grants input 0 first as before.
+fn islip_pointers_move_only_in_the_first_iteration() {
+    // Output 1 was matched in the second iteration, so it still grants input 0 first.
     assert_eq!(islip(2)[1], [(0, 1), (1, 0)]);
 }
 
 #[test]
-fn ports_of_islip_that_are_always_busy_fall_out_of_step_and_use_every_cycle() {
+fn busy_islip_ports_desynchronise_to_full_throughput() {
     let ports = 8;
     let mut bench = Bench::new(Arbiter::Islip, ports, 1000);
     bench.wires.iterations = 1;
@@ -211,7 +213,7 @@ fn ports_of_islip_that_are_always_busy_fall_out_of_step_and_use_every_cycle() {
 }
 
 #[test]
-fn a_packet_does_not_wait_behind_one_that_goes_elsewhere() {
+fn virtual_output_queues_avoid_head_of_line_blocking() {
     for arbiter in ARBITERS {
         let mut bench = Bench::new(arbiter, 2, 1);
         bench.send(&short(&[(0, 0), (0, 0), (0, 1)]));
@@ -223,8 +225,8 @@ fn a_packet_does_not_wait_behind_one_that_goes_elsewhere() {
 // Throughput.
 
 #[test]
-fn a_packet_holds_its_ports_for_a_cycle_for_each_flit() {
-    // 64 are looked ahead.
+fn packet_holds_its_ports_for_a_cycle_per_flit() {
+    // The search window is 64.
     for (arbiter, flits) in
         ARBITERS.iter().flat_map(|arbiter| [2, 63, 64, 65, 200].map(|flits| (*arbiter, flits)))
     {
@@ -238,7 +240,7 @@ fn a_packet_holds_its_ports_for_a_cycle_for_each_flit() {
 }
 
 #[test]
-fn a_permutation_moves_a_flit_at_each_port_and_cycle() {
+fn permutation_traffic_reaches_full_throughput() {
     for (arbiter, ports) in
         ARBITERS.iter().flat_map(|arbiter| [4, 80, MAXIMUM_PORTS].map(|ports| (*arbiter, ports)))
     {
@@ -256,7 +258,7 @@ fn a_permutation_moves_a_flit_at_each_port_and_cycle() {
 }
 
 #[test]
-fn an_output_that_all_send_to_is_busy_every_cycle_and_shared_evenly() {
+fn contended_output_is_always_busy_and_shared_evenly() {
     for arbiter in ARBITERS {
         let (ports, flits) = (80, 2);
         let packets: Vec<_> = (0..ports * 3).map(|number| packet(number % ports, 7, flits)).collect();
@@ -271,7 +273,7 @@ fn an_output_that_all_send_to_is_busy_every_cycle_and_shared_evenly() {
 }
 
 #[test]
-fn each_input_that_loses_an_output_to_another_counts_a_conflict_a_cycle() {
+fn losing_input_counts_a_conflict_per_cycle() {
     for arbiter in ARBITERS {
         let mut bench = Bench::new(arbiter, 4, 10);
         bench.send(&short(&[(0, 0), (1, 0), (2, 0), (3, 1)]));
@@ -283,7 +285,7 @@ fn each_input_that_loses_an_output_to_another_counts_a_conflict_a_cycle() {
 // Back-pressure.
 
 #[test]
-fn an_output_without_room_is_sent_nothing_and_one_with_room_is() {
+fn full_output_receives_nothing() {
     for arbiter in ARBITERS {
         let mut bench = Bench::new(arbiter, 3, 2);
         bench.send(&short(&[(0, 0), (1, 0), (2, 0), (0, 0), (0, 1), (1, 1)]));
@@ -294,7 +296,7 @@ fn an_output_without_room_is_sent_nothing_and_one_with_room_is() {
 }
 
 #[test]
-fn room_that_is_given_back_is_used_at_once_and_no_more_of_it() {
+fn returned_credits_are_used_immediately() {
     for (arbiter, flits) in [(ARBITERS[0], 1), (ARBITERS[0], 3), (ARBITERS[1], 1), (ARBITERS[1], 3)] {
         let mut bench = Bench::new(arbiter, 2, 1);
         bench.send(&[packet(0, 1, flits); 5]);
@@ -308,7 +310,7 @@ fn room_that_is_given_back_is_used_at_once_and_no_more_of_it() {
 }
 
 #[test]
-fn an_output_that_waits_for_room_counts_a_stall_each_cycle() {
+fn output_without_credits_counts_a_stall_per_cycle() {
     for (arbiter, flits) in [(ARBITERS[0], 1), (ARBITERS[0], 3), (ARBITERS[1], 1), (ARBITERS[1], 3)] {
         let mut bench = Bench::new(arbiter, 3, 2);
         bench.send(&[packet(0, 0, flits); 3]);
@@ -327,7 +329,7 @@ fn traffic() -> impl Strategy<Value = Vec<Packet>> {
     prop::collection::vec(packet, 0..120)
 }
 
-/// Whether no two packets are at one port in one cycle.
+/// Tells whether each port carries at most one packet at a time.
 fn in_turn(sent: &[Sent], port: impl Fn(&Sent) -> u8) -> bool {
     (0..6).all(|number| {
         let mut at_port: Vec<_> = sent.iter().filter(|sent| port(sent) == number).collect();
@@ -338,7 +340,7 @@ fn in_turn(sent: &[Sent], port: impl Fn(&Sent) -> u8) -> bool {
 
 proptest! {
     #[test]
-    fn each_packet_leaves_once_after_it_came_and_a_port_has_one_at_a_time(
+    fn packets_leave_once_and_one_at_a_time_per_port(
         packets in traffic(), arbiter in prop::sample::select(ARBITERS.to_vec()), iterations in 1_u32..4,
         room in 1_u32..5, epoch in 1_u64..50
     ) {

@@ -7,7 +7,7 @@ use timing::specification::GpuSpec;
 
 use crate::harness::{Access, Event, alone_in_channel, titan_v};
 
-/// One pseudo-channel of a TITAN V, not refreshed, with all command slots its own.
+/// One pseudo-channel of a TITAN V without refresh, with all command slots.
 fn spec(change: impl FnOnce(&mut DramSpec)) -> DramSpec {
     let mut spec = titan_v(|_| ()).dram;
     spec.pseudo_channels = 1;
@@ -20,7 +20,7 @@ fn access(cycle: u64, write: bool, (bank, row, column): (u8, u64, u16)) -> Acces
     Access { cycle, write, cell: Cell { bank, row, column }, source: 0 }
 }
 
-/// A read from a cycle on, of bank, row and column.
+/// A read of a bank, row and column from a cycle on.
 fn read(cycle: u64, cell: (u8, u64, u16)) -> Access {
     access(cycle, false, cell)
 }
@@ -29,7 +29,7 @@ fn write(cycle: u64, cell: (u8, u64, u16)) -> Access {
     access(cycle, true, cell)
 }
 
-/// Reads by the cycle of their commands: which, and when.
+/// Index and cycle of each read command.
 fn reads(spec: &DramSpec, accesses: &[Access]) -> Vec<(usize, u64)> {
     let events = alone_in_channel(spec, 0, accesses);
     let read = |(cycle, event)| match event {
@@ -43,14 +43,14 @@ fn order(spec: &DramSpec, accesses: &[Access]) -> Vec<usize> {
     reads(spec, accesses).into_iter().map(|(number, _)| number).collect()
 }
 
-/// Cycles of commands of a kind.
+/// Cycles of a kind of command.
 fn cycles_of(events: &[(u64, Event)], kind: Event) -> Vec<u64> {
     events.iter().filter(|(_, event)| *event == kind).map(|(cycle, _)| *cycle).collect()
 }
 
 // Latency.
 
-/// From a read's coming to the end of its data, after others.
+/// Latency of a read after other accesses, from arrival to end of data.
 fn latency(spec: &DramSpec, before: &[Access], last: Access) -> u64 {
     let events = alone_in_channel(spec, 0, &[before, &[last]].concat());
     let end = events.iter().find_map(|(_, event)| match event {
@@ -61,35 +61,35 @@ fn latency(spec: &DramSpec, before: &[Access], last: Access) -> u64 {
 }
 
 #[test]
-fn a_read_of_a_closed_bank_takes_activation_read_and_burst() {
+fn read_of_a_closed_bank_takes_trcd_cl_and_burst() {
     let spec = spec(|_| ());
     let expected = u64::from(spec.rcd) + Timing::new(&spec).read_data;
     assert_eq!(latency(&spec, &[], read(0, (3, 5, 1))), expected);
 }
 
 #[test]
-fn a_read_of_an_open_row_takes_read_and_burst() {
+fn row_hit_takes_cl_and_burst() {
     let spec = spec(|_| ());
     let expected = spec.cl + spec.burst / spec.beats_per_cycle;
     assert_eq!(latency(&spec, &[read(0, (3, 5, 1))], read(100, (3, 5, 2))), u64::from(expected));
 }
 
 #[test]
-fn a_read_of_another_row_takes_precharge_activation_read_and_burst() {
+fn row_conflict_takes_trp_trcd_cl_and_burst() {
     let spec = spec(|_| ());
     let expected = u64::from(spec.rp + spec.rcd) + Timing::new(&spec).read_data;
     assert_eq!(latency(&spec, &[read(0, (3, 5, 1))], read(100, (3, 6, 1))), expected);
 }
 
 #[test]
-fn a_row_that_was_just_opened_is_not_closed_before_tras() {
+fn row_stays_open_for_tras() {
     let spec = spec(|_| ());
     let expected = u64::from(spec.ras + spec.rp + spec.rcd) + Timing::new(&spec).read_data;
     assert_eq!(latency(&spec, &[read(0, (3, 5, 1))], read(1, (3, 6, 1))), expected - 1);
 }
 
 #[test]
-fn a_read_after_a_write_waits_for_the_bus_to_turn() {
+fn read_after_write_waits_for_the_turnaround() {
     let spec = spec(|_| ());
     let before = [read(0, (0, 5, 0)), read(0, (1, 5, 0)), write(100, (0, 5, 0))];
     let turned = spec.wl + spec.burst / spec.beats_per_cycle + spec.wtr;
@@ -98,7 +98,7 @@ fn a_read_after_a_write_waits_for_the_bus_to_turn() {
 }
 
 #[test]
-fn a_write_follows_a_read_so_that_its_data_comes_when_the_bus_has_turned() {
+fn write_after_read_waits_for_the_turnaround() {
     let spec = spec(|_| ());
     let opened = [read(0, (0, 5, 0)), read(0, (1, 5, 0)), read(100, (0, 5, 1)), write(101, (1, 5, 1))];
     let written = cycles_of(&alone_in_channel(&spec, 0, &opened), Event::Written);
@@ -107,7 +107,7 @@ fn a_write_follows_a_read_so_that_its_data_comes_when_the_bus_has_turned() {
 }
 
 #[test]
-fn a_read_of_what_waits_to_be_written_is_answered_from_the_write_queue() {
+fn read_of_a_queued_write_is_forwarded() {
     let spec = spec(|_| ());
     let busy = read(0, (0, 5, 0));
     let before = [busy, write(1, (1, 5, 3))];
@@ -117,7 +117,7 @@ fn a_read_of_what_waits_to_be_written_is_answered_from_the_write_queue() {
 }
 
 #[test]
-fn parts_of_a_channel_command_in_cycles_of_their_own() {
+fn pseudo_channels_alternate_command_slots() {
     let spec = spec(|dram| dram.pseudo_channels = 2);
     let accesses: Vec<_> =
         (0..64_u8).map(|n| access(0, n % 3 == 0, (n % 16, u64::from(n / 16), 0))).collect();
@@ -130,7 +130,7 @@ fn parts_of_a_channel_command_in_cycles_of_their_own() {
 
 // Order.
 
-/// Reads of a bank whose second wants another row than the first and third.
+/// Reads of a bank, the second of which needs another row.
 const CONFLICT: [(u8, u64, u16); 3] = [(0, 0, 0), (0, 1, 0), (0, 0, 1)];
 
 fn conflict() -> Vec<Access> {
@@ -138,28 +138,28 @@ fn conflict() -> Vec<Access> {
 }
 
 #[test]
-fn fr_fcfs_serves_hits_of_the_open_row_before_an_older_conflict() {
+fn fr_fcfs_serves_row_hits_before_an_older_conflict() {
     let spec = spec(|dram| dram.scheduler = Scheduler::FrFcfs);
     let first = u64::from(spec.rcd);
-    // The row is closed as soon as tRAS allows.
+    // The row is closed as soon as tRAS permits.
     let conflict_at = u64::from(spec.ras + spec.rp + spec.rcd);
     let expected = [(0, first), (2, first + u64::from(spec.ccd_l)), (1, conflict_at)];
     assert_eq!(reads(&spec, &conflict()), expected);
 }
 
 #[test]
-fn fcfs_serves_a_bank_in_the_order_of_arrival() {
+fn fcfs_serves_a_bank_in_arrival_order() {
     let spec = spec(|dram| dram.scheduler = Scheduler::Fcfs);
     assert_eq!(order(&spec, &conflict()), [0, 1, 2]);
 }
 
-/// Parameters of the schedulers with one changed.
+/// Scheduler parameters with one change.
 fn scheduling(change: &str) -> Parameters {
     GpuSpec::changed("titan-v", [change]).unwrap().dram.scheduling
 }
 
 #[test]
-fn a_cap_of_one_lets_one_row_hit_pass_a_conflict() {
+fn cap_of_one_lets_one_row_hit_pass_a_conflict() {
     let hits = [(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 2)].map(|cell| read(0, cell));
     let with_cap = |cap| {
         spec(|dram| {
@@ -171,8 +171,8 @@ fn a_cap_of_one_lets_one_row_hit_pass_a_conflict() {
     assert_eq!(order(&with_cap(2), &hits), [0, 2, 3, 1]);
 }
 
-/// DRAM cycles from the coming of SM 1's reads to the end of their data, on average, and the end of all. SM 0 streams through a
-/// row of the same bank, a read every other cycle; SM 1 wants another row now and then.
+/// Mean latency of SM 1's reads, and the end of all reads, in DRAM cycles. SM 0 streams through a
+/// row of the same bank, one read every other cycle, while SM 1 sometimes needs another row.
 fn beside_a_stream(scheduler: Scheduler) -> (u64, u64) {
     const EVERY: u64 = 200;
     let spec = spec(|dram| dram.scheduler = scheduler);
@@ -195,14 +195,14 @@ fn beside_a_stream(scheduler: Scheduler) -> (u64, u64) {
 }
 
 #[test]
-fn bliss_is_fair_to_an_sm_beside_a_stream_of_another() {
+fn bliss_is_fair_to_an_sm_beside_a_streaming_sm() {
     let [(unfair, end), (fair, later)] = [Scheduler::FrFcfs, Scheduler::Bliss].map(beside_a_stream);
     assert!(2 * fair < unfair, "latencies: bliss {fair}, fr-fcfs {unfair}");
     assert!(later < 2 * end, "end: bliss {later}, fr-fcfs {end}");
 }
 
 #[test]
-fn fcfs_opens_no_row_for_an_access_behind_one_whose_bank_is_taken() {
+fn fcfs_activates_no_row_behind_a_blocked_access() {
     let accesses = [read(0, (0, 0, 0)), read(1, (0, 1, 0)), read(2, (1, 0, 0))];
     let second_activation = |scheduler| {
         let spec = spec(|dram| dram.scheduler = scheduler);
@@ -210,12 +210,12 @@ fn fcfs_opens_no_row_for_an_access_behind_one_whose_bank_is_taken() {
     };
     let spec = spec(|_| ());
     assert_eq!(second_activation(Scheduler::FrFcfs), u64::from(spec.rrd));
-    // The bank is free for the second access when the first has been read.
+    // The bank is free for the second access after the first read.
     assert_eq!(second_activation(Scheduler::Fcfs), u64::from(spec.rcd) + 1);
 }
 
 #[test]
-fn fcfs_takes_the_sectors_of_a_request_for_one() {
+fn fcfs_treats_sectors_of_a_request_as_one() {
     let line = (0..4).map(|column| read(0, (0, 0, column)));
     let accesses: Vec<_> = line.chain([read(1, (1, 0, 0))]).collect();
     let second_activation = |request| {
@@ -224,12 +224,12 @@ fn fcfs_takes_the_sectors_of_a_request_for_one() {
     };
     let spec = spec(|_| ());
     assert_eq!(second_activation(128), u64::from(spec.rrd));
-    // One sector after the other has to be read before the last one is the bank's first.
+    // Sectors must be read one by one until the last is the bank's first.
     assert!(second_activation(32) > u64::from(spec.rcd + 2 * spec.ccd_l));
 }
 
 #[test]
-fn fcfs_opens_rows_of_banks_side_by_side() {
+fn fcfs_activates_rows_of_several_banks_concurrently() {
     let spec = spec(|dram| dram.scheduler = Scheduler::Fcfs);
     let accesses: Vec<_> = (0..4).map(|bank| read(0, (bank, 0, 0))).collect();
     let activated = cycles_of(&alone_in_channel(&spec, 0, &accesses), Event::Activated);
@@ -237,18 +237,18 @@ fn fcfs_opens_rows_of_banks_side_by_side() {
 }
 
 #[test]
-fn of_banks_that_are_ready_the_one_with_the_oldest_access_is_served() {
+fn ready_bank_with_the_oldest_access_is_served() {
     let spec = spec(|_| ());
     let opened = [0, 1, 2].map(|bank| read(0, (bank, 0, 0)));
     for banks in [[0, 1, 2], [0, 2, 1], [2, 0, 1], [2, 1, 0]] {
-        // The first keeps the bus busy until both others have come.
+        // The first read keeps the bus busy until both others have arrived.
         let then = [0, 1, 2].map(|i| read(100 + i as u64, (banks[i], 0, 1)));
         assert_eq!(order(&spec, &[opened, then].concat())[3..], [3, 4, 5], "{banks:?}");
     }
 }
 
 #[test]
-fn of_closed_banks_the_one_with_the_oldest_access_is_opened() {
+fn closed_bank_with_the_oldest_access_is_activated() {
     let spec = spec(|_| ());
     for banks in [[0, 1, 2], [0, 2, 1], [2, 0, 1], [2, 1, 0]] {
         let accesses = [0, 1, 2].map(|i| read(0, (banks[i], 0, 0)));
@@ -256,7 +256,8 @@ fn of_closed_banks_the_one_with_the_oldest_access_is_opened() {
     }
 }
 
-/// Reads that keep a bank busy, and writes to another that come while they wait; gives what is served in runs of a kind.
+/// Reads that keep a bank busy, and writes to another bank that arrive meanwhile. Returns the
+/// served accesses as runs.
 fn runs(spec: &DramSpec, reads: u16, writes: u32) -> Vec<(bool, u32)> {
     let hits = (0..reads).map(|n| read(u64::from(n), (0, 0, n)));
     let written = (0..writes).map(|n| write(u64::from(reads), (1, 0, n as u16)));
@@ -277,14 +278,14 @@ fn runs(spec: &DramSpec, reads: u16, writes: u32) -> Vec<(bool, u32)> {
 }
 
 #[test]
-fn writes_below_the_high_mark_wait_until_no_read_is_there() {
+fn writes_below_the_high_mark_wait_for_idle_reads() {
     let spec = spec(|_| ());
     let writes = spec.write_high - 1;
     assert_eq!(runs(&spec, 32, writes)[0], (false, 32));
 }
 
 #[test]
-fn at_the_high_mark_writes_are_served_before_reads_down_to_the_low_mark() {
+fn write_drain_runs_from_high_to_low_mark() {
     let spec = spec(|dram| (dram.write_high, dram.write_low) = (8, 3));
     let runs = runs(&spec, 32, 8);
     let [(false, before), (true, drained), (false, after), (true, rest)] = runs[..] else {
@@ -294,7 +295,7 @@ fn at_the_high_mark_writes_are_served_before_reads_down_to_the_low_mark() {
     assert!(before > 0 && after > 0);
 }
 
-/// What is served of accesses, by the cycle of the commands: whether a write.
+/// Served accesses in command order; true for a write.
 fn kinds(spec: &DramSpec, accesses: &[Access]) -> Vec<bool> {
     let kind = |(_, event)| match event {
         Event::Read(..) => Some(false),
@@ -305,7 +306,7 @@ fn kinds(spec: &DramSpec, accesses: &[Access]) -> Vec<bool> {
 }
 
 #[test]
-fn in_one_queue_a_write_that_is_older_than_reads_of_its_row_goes_before_them() {
+fn one_queue_serves_an_older_write_before_row_hits() {
     let accesses: Vec<_> = [read(0, (0, 0, 0)), write(1, (0, 0, 1))]
         .into_iter()
         .chain((2..10).map(|n| read(n, (0, 0, n as u16))))
@@ -316,21 +317,21 @@ fn in_one_queue_a_write_that_is_older_than_reads_of_its_row_goes_before_them() {
 }
 
 #[test]
-fn in_one_queue_writes_to_an_open_row_go_before_an_older_read_of_another() {
+fn one_queue_serves_write_row_hits_before_older_reads() {
     let spec = spec(|dram| dram.queues = Queues::One);
     let accesses = [read(0, (0, 0, 0)), read(1, (0, 1, 0)), write(2, (0, 0, 1)), write(3, (0, 0, 2))];
     assert_eq!(kinds(&spec, &accesses), [false, true, true, false]);
 }
 
 #[test]
-fn in_one_queue_a_row_is_opened_for_the_oldest_access_of_either_direction() {
+fn one_queue_activates_for_the_oldest_access() {
     let spec = spec(|dram| dram.queues = Queues::One);
     let accesses = [write(0, (0, 0, 0)), read(0, (0, 1, 0))];
     assert_eq!(kinds(&spec, &accesses), [true, false]);
 }
 
 #[test]
-fn in_one_queue_fcfs_serves_reads_and_writes_as_they_came() {
+fn one_queue_fcfs_serves_in_arrival_order() {
     let spec = spec(|dram| (dram.queues, dram.scheduler) = (Queues::One, Scheduler::Fcfs));
     let accesses = [read(0, (0, 0, 0)), write(1, (0, 1, 0)), read(2, (0, 0, 1)), write(3, (0, 0, 2))];
     assert_eq!(kinds(&spec, &accesses), [false, true, false, true]);
@@ -354,13 +355,13 @@ fn one_queue_holds_reads_and_writes_together() {
 
 // Refresh.
 
-/// Reads of the open rows of banks in turn, one every `apart` cycles until after `cycles`.
+/// Reads of the banks' open rows in rotation, one every `apart` cycles for `cycles` cycles.
 fn in_turn(spec: &DramSpec, apart: u64, cycles: u64) -> Vec<Access> {
     let bank = |n: u64| (n % u64::from(spec.banks)) as u8;
     (0..cycles / apart).map(|n| read(n * apart, (bank(n), 0, (n / 16 % 32) as u16))).collect()
 }
 
-/// Cycles between a bank's reads of which none was commanded for so long: bank and last cycle before, by that.
+/// Gaps above `longer` cycles between a bank's reads: cycle before the gap, and bank.
 fn stops(spec: &DramSpec, accesses: &[Access], longer: u64) -> Vec<(u64, u8)> {
     let reads = reads(spec, accesses);
     let of = |bank: u8| {
@@ -374,13 +375,13 @@ fn stops(spec: &DramSpec, accesses: &[Access], longer: u64) -> Vec<(u64, u8)> {
     stops
 }
 
-/// From the last read before a refresh to the first after it, at least.
+/// Minimum gap between the reads before and after a refresh.
 fn stop(spec: &DramSpec) -> u64 {
     u64::from(spec.rp + spec.rfc + spec.rcd)
 }
 
 #[test]
-fn a_refresh_of_a_bank_stops_it_and_banks_have_their_turns() {
+fn per_bank_refresh_blocks_banks_in_rotation() {
     let spec = spec(|dram| dram.refresh = RefreshMode::PerBank);
     let interval = Timing::new(&spec).refresh_interval;
     let accesses = in_turn(&spec, 4, 19 * interval);
@@ -394,17 +395,17 @@ fn a_refresh_of_a_bank_stops_it_and_banks_have_their_turns() {
 }
 
 #[test]
-fn while_a_bank_waits_for_its_refresh_and_has_it_the_others_are_read() {
+fn other_banks_are_served_during_per_bank_refresh() {
     let spec = spec(|dram| dram.refresh = RefreshMode::PerBank);
     let apart = 4;
     let accesses = in_turn(&spec, apart, 19 * Timing::new(&spec).refresh_interval);
     let reads = reads(&spec, &accesses);
-    // The bank's own read is missing once in a turn of all banks.
+    // The bank's own read is missing once per rotation.
     assert!(reads.windows(2).all(|pair| pair[1].1 - pair[0].1 <= 2 * apart));
 }
 
 #[test]
-fn each_bank_is_refreshed_once_in_trefi_and_all_at_once_where_they_are() {
+fn each_bank_is_refreshed_once_per_trefi() {
     for (refresh, times) in [(RefreshMode::None, 0), (RefreshMode::AllBank, 1), (RefreshMode::PerBank, 16)] {
         let spec = spec(|dram| dram.refresh = refresh);
         let rounds = 3;
@@ -415,7 +416,7 @@ fn each_bank_is_refreshed_once_in_trefi_and_all_at_once_where_they_are() {
 }
 
 #[test]
-fn a_refresh_of_all_banks_stops_them_all() {
+fn all_bank_refresh_blocks_all_banks() {
     let spec = spec(|dram| dram.refresh = RefreshMode::AllBank);
     let accesses = in_turn(&spec, 4, u64::from(spec.refi) + 400);
     let events = alone_in_channel(&spec, 0, &accesses);
@@ -429,12 +430,12 @@ fn a_refresh_of_all_banks_stops_them_all() {
 
 // Throughput.
 
-/// Cycles between the first command of a kind and the last, by those between.
+/// Mean interval between commands of a kind.
 fn mean_interval(cycles: &[u64]) -> f64 {
     (cycles[cycles.len() - 1] - cycles[0]) as f64 / (cycles.len() - 1) as f64
 }
 
-/// Mean cycles between the reads of a stream, without the first few.
+/// Mean interval between reads of a stream, without the first few.
 fn interval(spec: &DramSpec, cell: impl Fn(u64) -> (u8, u64, u16)) -> f64 {
     let accesses: Vec<_> = (0..1000).map(|n| read(0, cell(n))).collect();
     let cycles: Vec<_> = reads(spec, &accesses)[100..].iter().map(|(_, cycle)| *cycle).collect();
@@ -442,26 +443,26 @@ fn interval(spec: &DramSpec, cell: impl Fn(u64) -> (u8, u64, u16)) -> f64 {
 }
 
 #[test]
-fn reads_of_open_rows_over_bank_groups_fill_the_data_bus() {
+fn row_hits_over_bank_groups_saturate_the_data_bus() {
     let spec = spec(|_| ());
     let burst = f64::from(spec.burst / spec.beats_per_cycle);
     assert_eq!(interval(&spec, |n| ((n % 4) as u8, 0, (n / 4 % 32) as u16)), burst);
 }
 
 #[test]
-fn reads_of_open_rows_in_a_bank_group_are_tccdl_apart() {
+fn row_hits_in_one_bank_group_are_tccdl_apart() {
     let spec = spec(|_| ());
     assert_eq!(interval(&spec, |n| ((n % 4 * 4) as u8, 0, (n / 4 % 32) as u16)), f64::from(spec.ccd_l));
 }
 
 #[test]
-fn rows_of_one_bank_are_trc_apart() {
+fn activations_of_one_bank_are_trc_apart() {
     let spec = spec(|dram| dram.rc = 50);
     assert_eq!(interval(&spec, |n| (3, n, 0)), 50.0);
 }
 
 #[test]
-fn rows_of_all_banks_are_opened_as_often_as_trrd_and_tfaw_allow() {
+fn activation_rate_is_limited_by_trrd_and_tfaw() {
     for (rrd, faw, apart) in [(4, 14, 4.0), (4, 32, 8.0)] {
         let spec = spec(|dram| (dram.rrd, dram.faw) = (rrd, faw));
         let measured = interval(&spec, |n| ((n % 16) as u8, n / 16, 0));
@@ -470,7 +471,7 @@ fn rows_of_all_banks_are_opened_as_often_as_trrd_and_tfaw_allow() {
 }
 
 #[test]
-fn writes_to_open_rows_over_bank_groups_fill_the_data_bus() {
+fn write_row_hits_over_bank_groups_saturate_the_data_bus() {
     let spec = spec(|_| ());
     let accesses: Vec<_> = (0..1000).map(|n| write(0, ((n % 4) as u8, 0, (n / 4 % 32) as u16))).collect();
     let written = cycles_of(&alone_in_channel(&spec, 0, &accesses), Event::Written);
@@ -481,7 +482,7 @@ fn writes_to_open_rows_over_bank_groups_fill_the_data_bus() {
 // Conservation and back-pressure.
 
 #[test]
-fn a_channel_holds_no_more_than_its_queues() {
+fn channel_respects_its_queue_capacities() {
     let spec = spec(|dram| (dram.read_queue, dram.write_queue, dram.write_high) = (4, 6, 6));
     for (write, room) in [(false, 4), (true, 6)] {
         let accesses: Vec<_> = (0..100).map(|n| access(0, write, (0, n, 0))).collect();
@@ -517,7 +518,7 @@ fn any_spec() -> impl Strategy<Value = DramSpec> {
 
 proptest! {
     #[test]
-    fn each_access_is_done_once_and_no_command_breaks_the_table(
+    fn each_access_is_served_once_without_timing_violation(
         spec in any_spec(),
         accesses in prop::collection::vec((0_u64..4000, any::<bool>(), 0_u8..16, 0_u64..3, 0_u16..4), 0..300)
     ) {
@@ -528,7 +529,7 @@ proptest! {
         accesses.sort_by_key(|access| access.cycle);
         let mut reads: Vec<usize> = Vec::new();
         let mut writes = 0;
-        // Looks for violations.
+        // Checks for violations.
         for (_, event) in alone_in_channel(&spec, 0, &accesses) {
             match event {
                 Event::Read(number, _) | Event::Forwarded(number, _) => reads.push(number),

@@ -1,5 +1,5 @@
-//! What makes no difference to a DRAM channel: whether sectors of a line come together or one after the other in the same cycle,
-//! and whether it is looked at in cycles in which it has said that it has nothing to do.
+//! A DRAM channel behaves identically whether sectors of a line arrive together or one by one in a
+//! cycle, and whether idle cycles are simulated or skipped.
 
 use std::collections::VecDeque;
 
@@ -13,26 +13,26 @@ use timing::specification::GpuSpec;
 
 use crate::harness::titan_v;
 
-/// What comes at a cycle, or later if there is no room for all of it.
+/// Accesses arriving at a cycle, or later if the queue is full.
 type Coming = (u64, Incoming);
 
-/// A read: end of its data, slot of its slice, sector.
+/// A read: end of data, slot of the slice, sector.
 type Read = (u64, u32, u32);
 
 fn each_sector(sectors: u8) -> impl Iterator<Item = u32> {
     (0..8).filter(move |sector| sectors >> sector & 1 != 0)
 }
 
-/// How a channel is run.
+/// Mode of simulation.
 #[derive(Debug, Clone, Copy, Default)]
 struct Way {
-    /// What comes is given to it sector by sector.
+    /// Delivers accesses sector by sector.
     sector_by_sector: bool,
-    /// It is looked at in each of its cycles.
+    /// Simulates every cycle.
     each_cycle: bool,
 }
 
-/// Runs what comes until all is done.
+/// Simulates until all accesses are done.
 fn run(spec: &DramSpec, coming: &[Coming], way: Way) -> (Vec<Read>, DramCounters, ChannelCounts) {
     let timing = Timing::new(spec);
     let mut channel = Channel::new(spec, &timing, 0);
@@ -68,7 +68,7 @@ fn run(spec: &DramSpec, coming: &[Coming], way: Way) -> (Vec<Read>, DramCounters
 }
 
 prop_compose! {
-    /// Accesses to a few lines of two banks, often to the same ones.
+    /// Accesses to a few lines of two banks, often repeated.
     fn accesses()(
         all in prop::collection::vec(((0_u64..30, 0_u8..2, 0_u64..3), (0_u16..3, any::<bool>(), 1_u8..16)), 1..80)
     ) -> Vec<Coming> {
@@ -82,14 +82,14 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Channels with short queues, so that these fill, and frequent refreshes.
+    /// Channels with short queues, which fill up, and frequent refreshes.
     fn specs()(
         scheduler in prop::sample::select(Scheduler::ALL), one_queue in any::<bool>(), two_buses in any::<bool>(), write_high in 3_u32..12,
         refresh in prop::sample::select(vec![RefreshMode::None, RefreshMode::PerBank, RefreshMode::AllBank])
     ) -> DramSpec {
         let mut spec = titan_v(|_| ()).dram;
         spec.scheduler = scheduler;
-        // The list of BLISS is emptied while accesses wait.
+        // The list of BLISS is cleared while accesses wait.
         spec.scheduling = GpuSpec::changed("titan-v", ["dram.bliss_interval=50"]).unwrap().dram.scheduling;
         spec.queues = if one_queue { Queues::One } else { Queues::Apart };
         spec.dual_command_bus = two_buses;
@@ -101,7 +101,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_comes_together_is_served_as_what_comes_one_after_the_other(
+    fn sectors_arriving_together_or_singly_are_served_alike(
         accesses in accesses(), scheduler in prop::sample::select(Scheduler::ALL), request in prop::sample::select(vec![32_u32, 64, 128])
     ) {
         let mut spec = titan_v(|_| ()).dram;
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn a_channel_has_nothing_to_do_before_its_next_event(
+    fn channel_is_idle_before_its_next_event(
         accesses in accesses(), spec in specs()
     ) {
         let each_cycle = Way { each_cycle: true, ..Way::default() };

@@ -1,10 +1,10 @@
-//! The checker of DRAM commands finds each rule broken by a cycle, and lets pass what keeps it.
+//! The DRAM checker detects each rule violated by one cycle and accepts compliant commands.
 
 use timing::dram::{Checker, Command, CommandKind, DramSpec, RefreshMode, Violation};
 
 use crate::harness::titan_v;
 
-/// That of a TITAN V without refresh, changed so that no other rule stands beside the one that is meant.
+/// A TITAN V without refresh, changed so that a single rule decides.
 fn spec(change: impl FnOnce(&mut DramSpec)) -> DramSpec {
     let mut spec = titan_v(|_| ()).dram;
     spec.refresh = RefreshMode::None;
@@ -12,7 +12,7 @@ fn spec(change: impl FnOnce(&mut DramSpec)) -> DramSpec {
     spec
 }
 
-/// The row that all accesses are to.
+/// Row of all accesses.
 const ROW: u64 = 7;
 
 fn command(kind: CommandKind, bank: u8) -> Command {
@@ -44,14 +44,15 @@ const REFRESH_ALL: Command = Command { kind: CommandKind::RefreshAll, bank: 0, r
 /// Long after activation.
 const LATER: u64 = 60;
 
-/// What is found in commands by their cycles.
+/// Violation in a sequence of commands.
 fn found(spec: &DramSpec, commands: &[(u64, Command)]) -> Option<Violation> {
     let mut checker = Checker::new(spec);
     commands.iter().for_each(|(cycle, command)| checker.observe(*cycle, *command));
     checker.violation().cloned()
 }
 
-/// After `before`, which breaks nothing, a command is allowed at a cycle and breaks a rule in the one before it.
+/// Asserts that after the legal sequence `before` a command is legal at a cycle but violates the
+/// rule one cycle earlier.
 #[track_caller]
 fn allowed_from(spec: &DramSpec, before: &[(u64, Command)], command: Command, cycle: u64, rule: &str) {
     let with = |cycle| [before, &[(cycle, command)]].concat();
@@ -60,7 +61,8 @@ fn allowed_from(spec: &DramSpec, before: &[(u64, Command)], command: Command, cy
     assert_eq!(found(spec, &with(cycle)), None);
 }
 
-/// A command breaks a rule after `before`, and does not with others between, at whatever cycle.
+/// Asserts that a command violates a rule after `before`, but not with `between` inserted, at any
+/// cycle.
 #[track_caller]
 fn needs(before: &[(u64, Command)], between: &[(u64, Command)], command: Command, rule: &str) {
     let spec = spec(|_| ());
@@ -70,93 +72,93 @@ fn needs(before: &[(u64, Command)], between: &[(u64, Command)], command: Command
     assert_eq!(found(&spec, &[before, between, &[(cycle, command)]].concat()), None);
 }
 
-/// Two banks have open rows for long; banks 0 and 1 are in groups of their own, 0 and 4 share one.
+/// Two banks with long-open rows. Banks 0 and 1 are in different groups, 0 and 4 in one.
 fn both_open(other: u8) -> Vec<(u64, Command)> {
     vec![(0, activate(0)), (4, activate(other))]
 }
 
 #[test]
-fn trc_is_between_activations_of_a_bank() {
+fn trc_separates_activations_of_a_bank() {
     let spec = spec(|dram| dram.rc = 50);
     let before = [(0, activate(0)), (u64::from(spec.ras), precharge(0))];
     allowed_from(&spec, &before, activate(0), 50, "tRC");
 }
 
 #[test]
-fn trrd_is_between_activations_of_banks() {
+fn trrd_separates_activations_of_banks() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, activate(0))], activate(1), spec.rrd.into(), "tRRD");
 }
 
 #[test]
-fn tfaw_has_four_activations() {
+fn tfaw_holds_four_activations() {
     let spec = spec(|dram| dram.faw = 20);
     let before: Vec<_> = (0..4).map(|bank| (u64::from(spec.rrd * bank), activate(bank as u8))).collect();
     allowed_from(&spec, &before, activate(4), 20, "tFAW");
 }
 
 #[test]
-fn trcd_is_between_activation_and_read() {
+fn trcd_separates_activation_and_read() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, activate(0))], read(0), spec.rcd.into(), "tRCD");
 }
 
 #[test]
-fn trcd_is_between_activation_and_write() {
+fn trcd_separates_activation_and_write() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, activate(0))], write(0), spec.rcd.into(), "tRCD");
 }
 
 #[test]
-fn tras_is_between_activation_and_precharge() {
+fn tras_separates_activation_and_precharge() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, activate(0))], precharge(0), spec.ras.into(), "tRAS");
 }
 
 #[test]
-fn trp_is_between_precharge_and_activation() {
+fn trp_separates_precharge_and_activation() {
     let spec = spec(|_| ());
     let before = [(0, activate(0)), (LATER, precharge(0))];
     allowed_from(&spec, &before, activate(0), LATER + u64::from(spec.rp), "tRP");
 }
 
 #[test]
-fn trp_is_between_precharge_and_refresh_of_a_bank() {
+fn trp_separates_precharge_and_per_bank_refresh() {
     let spec = spec(|_| ());
     let before = [(0, activate(0)), (LATER, precharge(0))];
     allowed_from(&spec, &before, refresh(0), LATER + u64::from(spec.rp), "tRP");
 }
 
 #[test]
-fn trp_is_between_precharge_of_any_bank_and_refresh_of_all() {
+fn trp_separates_precharge_and_all_bank_refresh() {
     let spec = spec(|_| ());
     let before = [(0, activate(3)), (LATER, precharge(3))];
     allowed_from(&spec, &before, REFRESH_ALL, LATER + u64::from(spec.rp), "tRP");
 }
 
 #[test]
-fn trc_is_between_activation_and_refresh_of_a_bank() {
+fn trc_separates_activation_and_per_bank_refresh() {
     let spec = spec(|dram| dram.rc = 50);
     let before = [(0, activate(0)), (u64::from(spec.ras), precharge(0))];
     allowed_from(&spec, &before, refresh(0), 50, "tRC");
 }
 
 #[test]
-fn trc_is_between_activation_of_any_bank_and_refresh_of_all() {
+fn trc_separates_activation_and_all_bank_refresh() {
     let spec = spec(|dram| dram.rc = 50);
     let before = [(0, activate(3)), (u64::from(spec.ras), precharge(3))];
     allowed_from(&spec, &before, REFRESH_ALL, 50, "tRC");
 }
 
 #[test]
-fn trtp_is_between_read_and_precharge() {
+fn trtp_separates_read_and_precharge() {
     let spec = spec(|_| ());
     let before = [(0, activate(0)), (LATER, read(0))];
     allowed_from(&spec, &before, precharge(0), LATER + u64::from(spec.rtp), "tRTP");
 }
 
 #[test]
-fn twr_is_between_the_end_of_written_data_and_precharge() {
+fn twr_separates_write_data_and_precharge() {
     let spec = spec(|_| ());
     let before = [(0, activate(0)), (LATER, write(0))];
     let gap = spec.wl + spec.burst / spec.beats_per_cycle + spec.wr;
@@ -164,7 +166,7 @@ fn twr_is_between_the_end_of_written_data_and_precharge() {
 }
 
 #[test]
-fn tccdl_is_between_accesses_of_a_kind_to_a_bank_group() {
+fn tccdl_separates_accesses_to_one_bank_group() {
     let spec = spec(|_| ());
     for access in [read, write] {
         let before = [both_open(4), vec![(LATER, access(0))]].concat();
@@ -173,7 +175,7 @@ fn tccdl_is_between_accesses_of_a_kind_to_a_bank_group() {
 }
 
 #[test]
-fn tccds_is_between_accesses_of_a_kind_to_bank_groups() {
+fn tccds_separates_accesses_to_other_bank_groups() {
     let spec = spec(|dram| dram.ccd_s = 3);
     for access in [read, write] {
         let before = [both_open(1), vec![(LATER, access(0))]].concat();
@@ -182,7 +184,7 @@ fn tccds_is_between_accesses_of_a_kind_to_bank_groups() {
 }
 
 #[test]
-fn twtr_is_between_the_end_of_written_data_and_a_read_of_any_bank() {
+fn twtr_separates_write_data_and_read() {
     let spec = spec(|_| ());
     let before = [both_open(1), vec![(LATER, write(0))]].concat();
     let gap = spec.wl + spec.burst / spec.beats_per_cycle + spec.wtr;
@@ -190,33 +192,33 @@ fn twtr_is_between_the_end_of_written_data_and_a_read_of_any_bank() {
 }
 
 #[test]
-fn trfc_is_between_refresh_and_activation_of_a_bank() {
+fn trfc_separates_per_bank_refresh_and_activation() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, refresh(0))], activate(0), spec.rfc.into(), "tRFC");
     assert_eq!(found(&spec, &[(0, refresh(0)), (1, activate(1))]), None);
 }
 
 #[test]
-fn trfc_is_between_refreshes_of_a_bank() {
+fn trfc_separates_refreshes_of_a_bank() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, refresh(0))], refresh(0), spec.rfc.into(), "tRFC");
     assert_eq!(found(&spec, &[(0, refresh(0)), (1, refresh(1))]), None);
 }
 
 #[test]
-fn trfc_is_between_refresh_of_all_banks_and_activation_of_any() {
+fn trfc_separates_all_bank_refresh_and_activation() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, REFRESH_ALL)], activate(3), spec.rfc.into(), "tRFC");
 }
 
 #[test]
-fn trfc_is_between_refreshes_of_all_banks() {
+fn trfc_separates_all_bank_refreshes() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, REFRESH_ALL)], REFRESH_ALL, spec.rfc.into(), "tRFC");
 }
 
 #[test]
-fn data_of_one_command_follows_that_of_the_one_before() {
+fn bursts_do_not_overlap_on_the_data_bus() {
     let spec = spec(|dram| dram.ccd_s = 1);
     let burst = u64::from(spec.burst / spec.beats_per_cycle);
     for access in [read, write] {
@@ -226,7 +228,7 @@ fn data_of_one_command_follows_that_of_the_one_before() {
 }
 
 #[test]
-fn written_data_follows_read_data_after_the_bus_has_turned() {
+fn write_data_follows_read_data_after_the_turnaround() {
     let spec = spec(|_| ());
     let before = [both_open(1), vec![(LATER, read(0))]].concat();
     let end = LATER + u64::from(spec.cl + spec.burst / spec.beats_per_cycle);
@@ -234,7 +236,7 @@ fn written_data_follows_read_data_after_the_bus_has_turned() {
 }
 
 #[test]
-fn a_command_bus_has_one_command_a_cycle() {
+fn command_bus_carries_one_command_a_cycle() {
     let spec = spec(|_| ());
     let before = [(0, activate(0)), (LATER, precharge(0))];
     allowed_from(&spec, &before, activate(1), LATER + 1, "command bus");
@@ -243,14 +245,14 @@ fn a_command_bus_has_one_command_a_cycle() {
 }
 
 #[test]
-fn row_and_column_commands_share_a_bus_where_there_is_one() {
+fn row_and_column_commands_share_a_single_bus() {
     let spec = spec(|dram| dram.dual_command_bus = false);
     let before = [both_open(1), vec![(LATER, read(0))]].concat();
     allowed_from(&spec, &before, precharge(1), LATER + 1, "command bus");
 }
 
 #[test]
-fn a_bank_waits_for_its_refresh_no_longer_than_nine_intervals() {
+fn refresh_is_postponed_by_at_most_nine_intervals() {
     let spec = spec(|dram| dram.refresh = RefreshMode::PerBank);
     let longest = 9 * u64::from(spec.refi);
     let late = Violation { cycle: longest + 1, command: activate(0), rule: "tREFI".to_owned() };
@@ -262,13 +264,13 @@ fn a_bank_waits_for_its_refresh_no_longer_than_nine_intervals() {
 }
 
 #[test]
-fn a_row_is_opened_only_in_a_closed_bank() {
+fn activation_needs_a_closed_bank() {
     let rule = "activation of a bank with an open row";
     needs(&[(0, activate(0))], &[(LATER, precharge(0))], activate(0), rule);
 }
 
 #[test]
-fn only_the_open_row_is_accessed() {
+fn column_command_needs_the_open_row() {
     let rule = "access to a row that is not open";
     for access in [read(0), write(0)] {
         needs(&[], &[(0, activate(0))], access, rule);
@@ -280,26 +282,26 @@ fn only_the_open_row_is_accessed() {
 }
 
 #[test]
-fn only_a_closed_bank_is_refreshed() {
+fn per_bank_refresh_needs_a_closed_bank() {
     let rule = "refresh of a bank with an open row";
     needs(&[(0, activate(0))], &[(LATER, precharge(0))], refresh(0), rule);
 }
 
 #[test]
-fn all_banks_are_refreshed_only_when_all_are_closed() {
+fn all_bank_refresh_needs_all_banks_closed() {
     let rule = "refresh while a row is open";
     needs(&[(0, activate(3))], &[(LATER, precharge(3))], REFRESH_ALL, rule);
 }
 
 #[test]
-fn the_first_violation_is_kept() {
+fn first_violation_is_kept() {
     let spec = spec(|_| ());
     let first = Violation { cycle: 1, command: read(0), rule: "tRCD".to_owned() };
     assert_eq!(found(&spec, &[(0, activate(0)), (1, read(0)), (2, precharge(0))]), Some(first));
 }
 
 #[test]
-fn a_checker_that_resumes_knows_which_rows_are_open_and_takes_all_for_refreshed() {
+fn resumed_checker_knows_open_rows_and_recent_refreshes() {
     let spec = spec(|dram| dram.refresh = RefreshMode::PerBank);
     let start = 1_000_000;
     let resumed = |cycle, command| {

@@ -1,7 +1,8 @@
-//! A DRAM channel beside DRAMsim3's: the same HBM2 settings, the same requests.
+//! Comparison of a DRAM channel with DRAMsim3: equal HBM2 settings and requests.
 //!
-//! `dramsim3.csv` has what DRAMsim3 and ours give, and why they differ. To ask DRAMsim3 again, build `dramsim3.cc` as it says and
-//! run, from this folder, `VOLTSIM_DRAMSIM3=./a.out cargo test -p timing --test memory_side -- --ignored dramsim3`.
+//! `dramsim3.csv` contains the results of both and explains differences. To record DRAMsim3 again,
+//! build `dramsim3.cc` as described there. Then run `VOLTSIM_DRAMSIM3=./a.out cargo test -p timing
+//! --test memory_side -- --ignored dramsim3` in this folder.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,24 +15,24 @@ use crate::harness::{Access, Event, alone_in_channel, titan_v};
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/memory_side/dramsim3.csv");
 
-/// Requests of each stream.
+/// Requests per stream.
 const REQUESTS: u64 = 8192;
 
 /// Sectors of a row, and banks.
 const COLUMNS: u64 = 32;
 const BANKS: u64 = 16;
 
-/// What becomes of a stream.
+/// Result of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Outcome {
-    /// Cycle in which the last request was taken.
+    /// Cycle at which the last request was accepted.
     cycles: u64,
-    /// Mean of reads, from being taken to the end of their data. DRAM cycles.
+    /// Mean read latency from acceptance to end of data, in DRAM cycles.
     latency: f64,
 }
 
-/// Those of a TITAN V as far as DRAMsim3 has them too: one pseudo-channel, refreshed whole, queues as long as its transaction
-/// queues, and writes served when theirs is full.
+/// Settings of a TITAN V as far as DRAMsim3 supports them: one pseudo-channel, all-bank refresh,
+/// queues as long as its transaction queues, write drains when the queue is full.
 fn settings() -> DramSpec {
     let mut spec = titan_v(|_| ()).dram;
     spec.pseudo_channels = 1;
@@ -41,7 +42,7 @@ fn settings() -> DramSpec {
     spec
 }
 
-/// The same for DRAMsim3.
+/// The settings in DRAMsim3's format.
 fn its_settings(spec: &DramSpec) -> String {
     let DramSpec { ccd_s, ccd_l, rcd, ras, rp, rrd, faw, cl, wl, wtr, wr, rtp, refi, rfc, .. } = spec;
     assert_eq!((u64::from(spec.row) / 32, u64::from(spec.banks), spec.bank_groups), (COLUMNS, BANKS, 4));
@@ -59,24 +60,25 @@ fn its_settings(spec: &DramSpec) -> String {
     )
 }
 
-/// A request's address there: rows above banks above columns. A bank's group is its number's remainder here and there.
+/// Address for DRAMsim3: row, bank, column. A bank's group is its number's remainder in both
+/// simulators.
 fn its_address(cell: Cell) -> u64 {
     ((cell.row * BANKS + u64::from(cell.bank)) * COLUMNS + u64::from(cell.column)) * 32
 }
 
-/// The `number`th sector of memory whose rows are spread over all banks.
+/// The `number`th sector, with rows spread over all banks.
 fn sector(number: u64) -> Cell {
     let row = number / COLUMNS;
     Cell { bank: (row % BANKS) as u8, row: row / BANKS, column: (number % COLUMNS) as u16 }
 }
 
-/// The `number`th sector where each is in another bank group than the one before.
+/// The `number`th sector, each in a different bank group than the previous one.
 fn interleaved(number: u64) -> Cell {
     let (block, within) = (number / (COLUMNS * BANKS), number % (COLUMNS * BANKS));
     Cell { bank: (within % BANKS) as u8, row: block, column: (within / BANKS) as u16 }
 }
 
-/// Numbers without order, always the same.
+/// Reproducible pseudo-random numbers.
 fn drawn(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -84,12 +86,12 @@ fn drawn(number: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// Anywhere in 16,384 rows.
+/// A random sector in 16,384 rows.
 fn anywhere(number: u64) -> Cell {
     sector(drawn(number) % (1 << 23))
 }
 
-/// The streams by name. Nothing says when requests come where they come as fast as they are taken.
+/// Streams by name. Requests without cycles arrive as fast as they are accepted.
 fn streams() -> BTreeMap<&'static str, Vec<Access>> {
     let read = |cycle, cell| Access { cycle, write: false, cell, source: 0 };
     let written = |cycle, cell| Access { cycle, write: true, cell, source: 0 };
@@ -125,7 +127,7 @@ fn streams() -> BTreeMap<&'static str, Vec<Access>> {
     ])
 }
 
-/// What becomes of a stream here.
+/// Result of a stream in this model.
 fn ours(spec: &DramSpec, requests: &[Access]) -> Outcome {
     let mut taken_at = vec![0; requests.len()];
     let (mut cycles, mut latency, mut reads) = (0, 0, 0);
@@ -145,7 +147,7 @@ fn ours(spec: &DramSpec, requests: &[Access]) -> Outcome {
     Outcome { cycles, latency: if reads == 0 { 0.0 } else { latency as f64 / f64::from(reads) } }
 }
 
-/// What becomes of it there.
+/// Result of a stream in DRAMsim3.
 fn theirs(driver: &str, settings: &str, requests: &[Access]) -> Outcome {
     let folder = std::env::temp_dir().join(format!("dramsim3-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -166,7 +168,7 @@ fn theirs(driver: &str, settings: &str, requests: &[Access]) -> Outcome {
     Outcome { cycles: cycles.parse().unwrap(), latency: latency.parse().unwrap() }
 }
 
-/// How far the first is from the second, in percent.
+/// Relative deviation of the first from the second in per cent.
 fn deviation(ours: f64, theirs: f64) -> f64 {
     if theirs == 0.0 { 0.0 } else { 100.0 * (ours / theirs - 1.0) }
 }
@@ -181,7 +183,7 @@ fn line(name: &str, theirs: Outcome, ours: Outcome) -> String {
     )
 }
 
-/// A line that was recorded.
+/// A recorded line.
 struct Recorded {
     line: String,
     theirs: Outcome,
@@ -201,7 +203,7 @@ fn recorded() -> BTreeMap<String, Recorded> {
 }
 
 #[test]
-fn dram_does_as_dramsim3_but_for_what_is_explained() {
+fn dram_matches_dramsim3_except_where_explained() {
     let (spec, recorded) = (settings(), recorded());
     assert!(recorded.keys().eq(streams().keys()), "other streams are recorded");
     for (name, requests) in streams() {
@@ -223,7 +225,7 @@ fn dram_does_as_dramsim3_but_for_what_is_explained() {
 
 #[test]
 #[ignore = "needs DRAMsim3"]
-fn dramsim3_is_asked_again() {
+fn record_dramsim3() {
     let driver = std::env::var("VOLTSIM_DRAMSIM3").expect("VOLTSIM_DRAMSIM3 names the driver");
     let (spec, recorded) = (settings(), recorded());
     let mut text = String::from(
@@ -233,7 +235,7 @@ fn dramsim3_is_asked_again() {
     );
     for (name, requests) in streams() {
         let theirs = theirs(&driver, &its_settings(&spec), &requests);
-        // As it is read again.
+        // Rounded as when the file is read.
         let theirs = Outcome { latency: (theirs.latency * 10.0).round() / 10.0, ..theirs };
         let explanation = recorded.get(name).map_or("", |recorded| &recorded.explanation);
         writeln!(text, "{},{explanation}", line(name, theirs, ours(&spec, &requests))).unwrap();

@@ -1,27 +1,27 @@
-//! One request at a time: the latency is what the Spec adds up to.
+//! Latency of single requests: the sum of the specified parts.
 
 use timing::message::MemoryRequest;
 use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v, write};
 
-/// There and back through the crossbar and the pipeline of a slice.
+/// Latency of two crossbar traversals and the slice.
 fn hit(gpu: &GpuSpec) -> u64 {
     u64::from(gpu.crossbar.latency * 2 + gpu.l2.latency)
 }
 
-/// DRAM cycles of core cycles, with what is lost on the way into that clock.
+/// Core cycles of `cycles` DRAM cycles, with the loss of the clock crossing.
 fn dram(gpu: &GpuSpec, cycles: u32) -> std::ops::RangeInclusive<u64> {
     let cycles = u64::from(cycles * gpu.clocks.core).div_ceil(u64::from(gpu.clocks.dram));
     cycles + u64::from(gpu.dram.latency)..=cycles + u64::from(gpu.dram.latency) + 3
 }
 
-/// A sector on the bus. DRAM cycles.
+/// Burst length in DRAM cycles.
 fn burst(gpu: &GpuSpec) -> u32 {
     gpu.dram.burst / gpu.dram.beats_per_cycle
 }
 
-/// A spec without refresh, whose banks follow one another plainly.
+/// A specification without refresh, with consecutive banks.
 fn plain() -> GpuSpec {
     titan_v(|gpu| {
         gpu.l2.fetch = timing::l2::Fetch::Sector;
@@ -31,13 +31,13 @@ fn plain() -> GpuSpec {
     })
 }
 
-/// Addresses of one slice that are so many of its bytes apart.
+/// An address in one slice at a byte offset within the slice.
 fn in_slice(gpu: &GpuSpec, offset: u64) -> u64 {
     gpu.partition.address(timing::partition::Place { slice: 0, offset })
 }
 
 #[test]
-fn a_hit_takes_the_crossbar_twice_and_the_slice() {
+fn l2_hit_takes_two_crossbar_traversals_and_the_slice() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     bench.alone(read(0, 1));
@@ -45,22 +45,22 @@ fn a_hit_takes_the_crossbar_twice_and_the_slice() {
 }
 
 #[test]
-fn a_hit_as_an_sm_sees_it_is_within_the_measured_range() {
+fn l2_hit_latency_at_the_sm_is_in_the_measured_range() {
     let sm = 9;
     assert!((193..=215).contains(&(hit(&plain()) + sm)));
 }
 
 #[test]
-fn each_further_sector_of_a_hit_takes_a_cycle_of_the_slice_and_one_of_the_crossbar() {
+fn further_sector_takes_a_slice_and_a_crossbar_cycle() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     bench.alone(read(0, 15));
-    // 8 + 4 * 32 bytes in flits of 40.
+    // 8 + 4 × 32 bytes in flits of 40.
     assert_eq!(bench.alone(read(0, 15)), hit(&gpu) + 3 + 3);
 }
 
 #[test]
-fn a_written_sector_is_a_hit() {
+fn written_sector_is_a_hit() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     assert_eq!(bench.alone(write(0, 0xffff_ffff)), hit(&gpu));
@@ -68,7 +68,7 @@ fn a_written_sector_is_a_hit() {
 }
 
 #[test]
-fn a_miss_to_a_closed_row_adds_activation_read_and_burst() {
+fn l2_miss_to_closed_row_adds_trcd_cl_and_burst() {
     let gpu = plain();
     let latency = Bench::new(gpu.clone()).alone(read(0, 1));
     let expected = dram(&gpu, gpu.dram.rcd + gpu.dram.cl + burst(&gpu));
@@ -76,7 +76,7 @@ fn a_miss_to_a_closed_row_adds_activation_read_and_burst() {
 }
 
 #[test]
-fn a_miss_to_an_open_row_adds_read_and_burst() {
+fn l2_miss_to_open_row_adds_cl_and_burst() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     bench.alone(read(0, 1));
@@ -86,7 +86,7 @@ fn a_miss_to_an_open_row_adds_read_and_burst() {
 }
 
 #[test]
-fn a_miss_to_a_bank_with_another_row_adds_precharge_activation_read_and_burst() {
+fn l2_miss_with_row_conflict_adds_trp_trcd_cl_and_burst() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     bench.alone(read(0, 1));
@@ -98,10 +98,10 @@ fn a_miss_to_a_bank_with_another_row_adds_precharge_activation_read_and_burst() 
 }
 
 #[test]
-fn slices_that_share_a_channel_take_turns_sector_by_sector() {
+fn slices_of_one_channel_alternate_by_sector() {
     let mut gpu = plain();
     (gpu.dram.pseudo_channels, gpu.dram.ccd_l) = (1, gpu.dram.ccd_s);
-    // Lines of the two slices of a channel, for SMs with ports of their own.
+    // Lines in both slices of a channel, for SMs on different ports.
     let lines = |offset| {
         [0, gpu.partition.channels].map(|slice| {
             let line = gpu.partition.address(timing::partition::Place { slice, offset });
@@ -116,14 +116,14 @@ fn slices_that_share_a_channel_take_turns_sector_by_sector() {
 }
 
 #[test]
-fn a_load_from_dram_as_an_sm_sees_it_is_within_the_measured_range() {
+fn dram_load_latency_at_the_sm_is_in_the_measured_range() {
     let sm = 9;
     let gpu = titan_v(|_| ());
     assert!((375..=434).contains(&(Bench::new(gpu).alone(read(0, 1)) + sm)));
 }
 
 #[test]
-fn after_invalidation_everything_misses() {
+fn every_access_misses_after_invalidation() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     bench.alone(read(0, 1));
@@ -132,10 +132,10 @@ fn after_invalidation_everything_misses() {
 }
 
 #[test]
-fn the_first_access_to_a_page_waits_for_its_walk() {
+fn first_access_to_a_page_waits_for_its_walk() {
     let gpu = titan_v(|gpu| gpu.tlb.walk = 654);
     let (mut walked, mut there) = (Bench::new(gpu.clone()), Bench::new(titan_v(|_| {})));
-    // Clocks stand otherwise to each other by then, and a pseudo-channel commands in every other cycle.
+    // The clock phases differ by then, and a pseudo-channel has every other command slot.
     let later = walked.alone(read(0, 1)) - there.alone(read(0, 1));
     assert!((653..=656).contains(&later), "{later}");
     assert_eq!(walked.alone(read(0, 1)), hit(&gpu));
@@ -143,7 +143,7 @@ fn the_first_access_to_a_page_waits_for_its_walk() {
 }
 
 #[test]
-fn pages_are_walked_to_again_after_a_cold_start() {
+fn pages_are_walked_again_after_a_cold_start() {
     let mut bench = Bench::new(titan_v(|gpu| gpu.tlb.walk = 654));
     bench.alone(read(0, 1));
     bench.side.invalidate();

@@ -1,4 +1,4 @@
-//! What the memory side counts of small known runs.
+//! Counters of the memory side in small known runs.
 
 use timing::dram::{BankCounts, Cell, DramSpec, RefreshMode, Timing};
 use timing::l2::Fetch;
@@ -22,13 +22,13 @@ fn values<const N: usize>(counters: &impl Counters, names: [&str; N]) -> [u64; N
     names.map(|name| value(counters, name))
 }
 
-/// L2 runs with the core's clock.
+/// A GPU whose L2 runs in the core's clock.
 fn one_clock() -> GpuSpec {
     titan_v(|gpu| gpu.clocks.l2 = gpu.clocks.core)
 }
 
 #[test]
-fn a_request_that_waits_for_dram_and_one_that_does_not_are_in_histograms_of_their_own() {
+fn l2_hits_and_misses_have_separate_histograms() {
     let gpu = one_clock();
     let mut bench = Bench::new(gpu.clone());
     let crossbar = u64::from(2 * gpu.crossbar.latency);
@@ -41,7 +41,7 @@ fn a_request_that_waits_for_dram_and_one_that_does_not_are_in_histograms_of_thei
 }
 
 #[test]
-fn a_request_waits_a_cycle_for_each_sector_of_the_one_before_it() {
+fn request_waits_a_cycle_per_sector_of_its_predecessor() {
     let gpu = one_clock();
     let l2_latency = u64::from(gpu.l2.latency);
     let mut bench = Bench::new(gpu);
@@ -49,12 +49,13 @@ fn a_request_waits_a_cycle_for_each_sector_of_the_one_before_it() {
     let before = bench.side.l2_counters();
     bench.together(&[read(0, 15), read(0, 1)]);
     let after = bench.side.l2_counters();
-    // Three cycles for the further sectors of the first, which the second comes a cycle after: that waits for three, too.
+    // The first request takes three cycles for its further sectors. The second arrives a cycle
+    // later and waits three cycles, too.
     let latency = value(&after, "hit_latency") - value(&before, "hit_latency");
     assert_eq!(latency, 2 * (l2_latency + 3));
 }
 
-/// One pseudo-channel of a TITAN V, not refreshed, with all command slots its own.
+/// One pseudo-channel of a TITAN V without refresh, with all command slots.
 fn channel() -> DramSpec {
     let mut spec = titan_v(|_| ()).dram;
     spec.pseudo_channels = 1;
@@ -67,7 +68,7 @@ fn access(cycle: u64, write: bool, bank: u8, row: u64, column: u16) -> Access {
 }
 
 #[test]
-fn a_read_is_counted_from_its_coming_to_the_end_of_its_data() {
+fn dram_read_latency_spans_arrival_to_end_of_data() {
     let spec = channel();
     let (_, counters, _) = alone_and_counted(&spec, 0, &[access(0, false, 3, 5, 1)]);
     let latency = u64::from(spec.rcd) + Timing::new(&spec).read_data;
@@ -75,7 +76,7 @@ fn a_read_is_counted_from_its_coming_to_the_end_of_its_data() {
 }
 
 #[test]
-fn latencies_of_reads_are_those_that_the_channel_shows() {
+fn counted_read_latencies_match_observed_ones() {
     let accesses = [
         access(0, true, 1, 7, 0),
         access(0, false, 1, 7, 0),
@@ -98,7 +99,7 @@ fn latencies_of_reads_are_those_that_the_channel_shows() {
 }
 
 #[test]
-fn a_bank_counts_its_reads_writes_and_rows() {
+fn bank_counts_reads_writes_and_activations() {
     let spec = channel();
     let accesses = [
         access(0, false, 3, 5, 1),
@@ -109,7 +110,8 @@ fn a_bank_counts_its_reads_writes_and_rows() {
     let (_, _, counts) = alone_and_counted(&spec, 0, &accesses);
     let burst = Timing::new(&spec).burst;
     let [rcd, rp] = [spec.rcd, spec.rp].map(u64::from);
-    // The first waits for its row, the second for nothing, the third for its row and for the other one to be closed.
+    // The first access waits for its row, the second for nothing, the third for closing the other
+    // row and opening its own.
     let busy_cycles = rcd + (rp + rcd) + 3 * burst;
     let expected = BankCounts { reads: 2, writes: 1, row_hits: 1, activates: 2, busy_cycles };
     assert_eq!(counts.banks[3], expected);
@@ -122,7 +124,7 @@ fn a_bank_counts_its_reads_writes_and_rows() {
 }
 
 #[test]
-fn a_channel_is_busy_once_where_two_banks_are() {
+fn overlapping_busy_banks_count_once_for_the_channel() {
     let spec = channel();
     let (_, _, counts) = alone_and_counted(&spec, 0, &[access(0, false, 3, 5, 1), access(0, false, 2, 5, 1)]);
     let sum: u64 = counts.banks.iter().map(|bank| bank.busy_cycles).sum();
@@ -130,7 +132,7 @@ fn a_channel_is_busy_once_where_two_banks_are() {
 }
 
 #[test]
-fn channels_and_banks_add_up_to_what_dram_has_counted() {
+fn channel_and_bank_counts_add_up_to_dram_counters() {
     let mut bench = Bench::new(titan_v(|gpu| gpu.l2.size = 4096));
     let requests: Vec<_> = (0..400)
         .map(|number| match number % 3 {
@@ -150,7 +152,7 @@ fn channels_and_banks_add_up_to_what_dram_has_counted() {
 }
 
 #[test]
-fn mshrs_are_counted_with_their_time_and_the_most_at_once() {
+fn mshr_occupancy_and_maximum_are_counted() {
     let gpu = one_clock();
     let on_the_way = |latency: u64| latency - u64::from(2 * gpu.crossbar.latency + gpu.l2.latency);
     let mut bench = Bench::new(gpu.clone());
@@ -158,7 +160,7 @@ fn mshrs_are_counted_with_their_time_and_the_most_at_once() {
     let pair = u64::from(gpu.l2.fetch != Fetch::Sector) + 1;
     let names = ["mshr_occupancy", "mshr_cycles", "most_mshrs"];
     let [occupancy, cycles, most] = values(&bench.side.l2_counters(), names);
-    // The other sector of a pair comes at another time.
+    // The other sector of a pair arrives at a different time.
     assert!((pair * first).abs_diff(occupancy) <= 8, "{occupancy}");
     assert!((first..=first + 8).contains(&cycles), "{cycles}");
     assert_eq!(most, pair);

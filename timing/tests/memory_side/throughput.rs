@@ -1,4 +1,4 @@
-//! Streaming reaches the peaks.
+//! Streams reach peak throughput.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v, write};
 
-/// Lines from 0 on, dealt to all SMs in turn.
+/// Lines from 0 on, distributed over all SMs round robin.
 fn dealt(lines: u64, request: impl Fn(u64) -> MemoryRequest) -> Vec<VecDeque<MemoryRequest>> {
     let mut streams = vec![VecDeque::new(); 80];
     for number in 0..lines {
@@ -17,26 +17,26 @@ fn dealt(lines: u64, request: impl Fn(u64) -> MemoryRequest) -> Vec<VecDeque<Mem
     streams
 }
 
-/// Bytes per core cycle, without the way of the first and last request.
+/// Bytes per core cycle, without the latency of the first and last request.
 fn rate(bytes: u64, start: u64, end: u64) -> f64 {
     bytes as f64 / (end - start - 400) as f64
 }
 
 #[test]
-fn streaming_reads_reach_the_peak_of_dram_less_refresh() {
+fn streaming_reads_reach_dram_peak_less_refresh() {
     let gigabytes = streamed_reads(192);
     assert!((0.90..=1.0).contains(&(gigabytes / 652.8)), "{gigabytes} GB/s");
 }
 
 #[test]
-fn streaming_reads_with_few_mshrs_are_as_many_as_these_let_be_on_their_way() {
+fn few_mshrs_limit_streaming_reads() {
     let [few, twice, own] = [20, 40, 80].map(streamed_reads);
     assert!((1.8..=2.0).contains(&(twice / few)), "{few} and {twice} GB/s");
-    // STREAM's triad has 82 % of a TITAN V's peak (Khairy et al.).
+    // STREAM triad reaches 82 % of a TITAN V's peak (Khairy et al.).
     assert!((0.78..=0.86).contains(&(own / 652.8)), "{own} GB/s");
 }
 
-/// GB/s of reads on a TITAN V whose slices have so many MSHRs.
+/// GB/s of reads on a TITAN V with `mshrs` MSHRs per slice.
 fn streamed_reads(mshrs: u32) -> f64 {
     let mut bench = Bench::new(titan_v(|gpu| gpu.l2.mshrs = mshrs));
     let lines = 100_000;
@@ -45,7 +45,7 @@ fn streamed_reads(mshrs: u32) -> f64 {
 }
 
 #[test]
-fn streaming_reads_reach_the_peak_of_hbm1_less_refresh() {
+fn streaming_reads_reach_hbm1_peak_less_refresh() {
     let mut gpu = GpuSpec::built_in("titan-v-hbm1").unwrap();
     gpu.tlb.walk = 0;
     let mut bench = Bench::new(gpu);
@@ -70,7 +70,7 @@ fn hits_reach_a_sector_a_cycle_and_slice() {
 }
 
 #[test]
-fn streaming_writes_are_written_back_and_nothing_is_fetched() {
+fn streaming_writes_are_written_back_without_fetches() {
     let mut bench = Bench::new(titan_v(|_| ()));
     let lines = 60_000;
     bench.stream(dealt(lines, |line| write(line, u128::MAX)), 1);
@@ -81,7 +81,7 @@ fn streaming_writes_are_written_back_and_nothing_is_fetched() {
     assert!((lines * 4 - kept..=lines * 4 - kept + 2000).contains(&dram.writes), "{}", dram.writes);
 }
 
-/// Warps' reductions that all SMs send, each of words from an address on.
+/// Reductions of warps on all SMs, each on words from an address on.
 fn reductions(each: u64, bytes: u128, address: impl Fn(u64) -> u64) -> (u64, u64) {
     let mut bench = Bench::new(titan_v(|_| ()));
     let stream = |bench: &mut Bench| {
@@ -101,14 +101,14 @@ fn reductions(each: u64, bytes: u128, address: impl Fn(u64) -> u64) -> (u64, u64
 }
 
 #[test]
-fn warps_at_one_address_take_a_cycle_for_each_16_lanes() {
+fn atomics_at_one_address_take_a_cycle_per_16_lanes() {
     let (cycles, conflicts) = reductions(64, 0xf, |_| 0);
     assert_eq!(conflicts, 80 * 64);
     assert!((10_240..10_240 + 400).contains(&cycles), "{cycles}");
 }
 
 #[test]
-fn warps_at_addresses_of_their_own_take_a_cycle_for_each_sector_of_a_slice() {
+fn scattered_atomics_take_a_cycle_per_sector_and_slice() {
     let (cycles, conflicts) = reductions(100, u128::MAX, |number| number * 128);
     assert_eq!(conflicts, 0);
     let sectors = (80 * 100 * 4) as f64 / (cycles - 250) as f64;

@@ -1,4 +1,4 @@
-//! How writes allocate.
+//! Write allocation policies.
 
 use timing::l2::{Fetch, WriteAllocation};
 use timing::partition::Place;
@@ -9,8 +9,8 @@ use crate::harness::{Bench, read, titan_v, write};
 const A: u64 = 0;
 const C: u64 = 1 << 20;
 
-/// The kernel of figure 5 of Khairy et al. as one thread's accesses to L2; gives whether lines 3 to 6 hit: the write of
-/// C[i], the write of C[i+1], the read of C[i], the reads of C[i] and C[i+1].
+/// The kernel in figure 5 of Khairy et al. as one thread's L2 accesses. Returns whether lines 3 to
+/// 6 hit: the writes of C[i] and C[i+1], the read of C[i], the reads of C[i] and C[i+1].
 fn figure_5(gpu: GpuSpec) -> [bool; 5] {
     let mut bench = Bench::new(gpu);
     let mut hits = |request| {
@@ -36,12 +36,12 @@ fn with(policy: WriteAllocation) -> GpuSpec {
 }
 
 #[test]
-fn lazy_fetch_on_read_gives_the_sequence_that_khairy_measured() {
+fn lazy_fetch_on_read_matches_khairy_fig_5() {
     assert_eq!(figure_5(with(WriteAllocation::LazyFetchOnRead)), [false, true, false, true, true]);
 }
 
 #[test]
-fn write_validate_reads_what_was_partly_written() {
+fn write_validate_hits_partly_written_sectors() {
     assert_eq!(figure_5(with(WriteAllocation::WriteValidate)), [false, true, true, true, true]);
 }
 
@@ -55,7 +55,7 @@ fn fetch_on_write_fetches_the_whole_line() {
 }
 
 #[test]
-fn a_read_of_a_partly_written_sector_fetches_it_once() {
+fn read_of_a_partly_written_sector_fetches_it_once() {
     let mut bench = Bench::new(with(WriteAllocation::LazyFetchOnRead));
     bench.alone(write(C, 0xf));
     assert_eq!(bench.side.dram_counters().reads, 0);
@@ -65,7 +65,7 @@ fn a_read_of_a_partly_written_sector_fetches_it_once() {
 }
 
 #[test]
-fn a_miss_fetches_both_sectors_of_its_64_bytes() {
+fn miss_fetches_both_sectors_of_a_pair() {
     let mut bench = Bench::new(titan_v(|_| ()));
     for (sectors, reads) in [(0b0001, 2), (0b0010, 2), (0b1000, 4), (0b0100, 4)] {
         bench.alone(read(C, sectors));
@@ -75,14 +75,14 @@ fn a_miss_fetches_both_sectors_of_its_64_bytes() {
 }
 
 #[test]
-fn a_miss_beside_a_sector_that_is_there_fetches_it_alone() {
+fn miss_beside_a_valid_sector_fetches_one_sector() {
     let mut bench = Bench::new(titan_v(|_| ()));
     bench.alone(write(C, u128::from(u32::MAX)));
     bench.alone(read(C, 0b0010));
     assert_eq!(bench.side.dram_counters().reads, 1);
 }
 
-/// A slice's lines by their numbers, where sets are one and two modified lines are enough for the next to be written back.
+/// Lines of a slice with a single set and a limit of two dirty lines.
 fn one_set() -> (Bench, impl Fn(u64) -> u64) {
     let gpu = titan_v(|gpu| {
         gpu.l2.size = gpu.l2.ways * 128;
@@ -94,7 +94,7 @@ fn one_set() -> (Bench, impl Fn(u64) -> u64) {
 }
 
 #[test]
-fn a_write_beyond_the_lines_that_may_be_modified_writes_the_oldest_of_them_back() {
+fn write_beyond_the_dirty_limit_cleans_the_oldest_line() {
     let (mut bench, address) = one_set();
     let mut written = |number| {
         bench.alone(write(address(number), u128::MAX));
@@ -104,7 +104,7 @@ fn a_write_beyond_the_lines_that_may_be_modified_writes_the_oldest_of_them_back(
 }
 
 #[test]
-fn writes_to_modified_lines_write_nothing_back() {
+fn writes_to_dirty_lines_write_nothing_back() {
     let (mut bench, address) = one_set();
     for number in [0, 1, 0, 1] {
         bench.alone(write(address(number), u128::MAX));
@@ -113,7 +113,7 @@ fn writes_to_modified_lines_write_nothing_back() {
 }
 
 #[test]
-fn what_was_written_back_for_others_is_read_without_dram() {
+fn cleaned_line_stays_valid() {
     let (mut bench, address) = one_set();
     for number in 0..5 {
         bench.alone(write(address(number), u128::MAX));

@@ -1,4 +1,4 @@
-//! CTAs: room, barriers, ends.
+//! CTAs: resources, barriers, completion.
 
 use timing::message::RequestKind;
 use timing::sm::Program;
@@ -7,7 +7,7 @@ use warp_stream::{AccessKind, MemorySpace, OperationClass};
 use crate::bench::{Bench, Script, access, control, load, operation};
 
 #[test]
-fn warps_leave_a_barrier_when_the_last_has_come() {
+fn barrier_releases_warps_after_the_last_arrival() {
     let code = [
         load(4),
         operation(OperationClass::Integer, 5, &[4]),
@@ -23,24 +23,24 @@ fn warps_leave_a_barrier_when_the_last_has_come() {
 }
 
 #[test]
-fn a_source_is_not_asked_again_while_warps_wait_at_a_barrier() {
+fn source_is_not_polled_during_a_barrier() {
     let mut code = vec![control(OperationClass::Barrier)];
     code.splice(0..0, (0..16).map(|i| operation(OperationClass::SpecialFunction, 8 + i, &[7 + i])));
     let run = Bench::new(&[]).run(Script::new(&code).warps(32), 1);
-    // Once after each instruction, at the start, and once for each that waited.
+    // Once after each instruction, once at the start, and once for each waiting warp.
     assert!(run.asked <= run.issued.len() as u64 + 32 + 32 + 32 * 32, "{}", run.asked);
     let barrier = run.asked - run.issued.len() as u64 - 32;
     assert!(barrier <= 31 + 32 * 32, "{barrier}");
 }
 
 #[test]
-fn a_warp_that_has_ended_does_not_keep_others_at_a_barrier() {
+fn ended_warp_does_not_block_a_barrier() {
     let run = Bench::new(&[]).run(Script::new(&[control(OperationClass::Barrier)]).warps(4), 3);
     assert_eq!(run.finished.len(), 3);
 }
 
 #[test]
-fn as_many_ctas_run_as_have_room() {
+fn residency_is_limited_by_resources() {
     let script = Script { registers: 40, ..Script::new(&[load(4)]).warps(8) };
     let mut bench = Bench::new(&[]);
     let run = bench.run(script, 20);
@@ -50,7 +50,7 @@ fn as_many_ctas_run_as_have_room() {
 }
 
 #[test]
-fn the_rest_of_unified_memory_is_l1() {
+fn l1_gets_the_rest_of_unified_memory() {
     let mut bench = Bench::new(&[]);
     bench.run(Script { shared_bytes: 48 << 10, ..Script::new(&[load(4)]) }, 1);
     let store = access(MemorySpace::Global, AccessKind::Store, 4);
@@ -59,7 +59,7 @@ fn the_rest_of_unified_memory_is_l1() {
 }
 
 #[test]
-fn a_cta_ends_when_its_stores_are_acknowledged() {
+fn cta_ends_when_its_stores_are_acknowledged() {
     let mut bench = Bench::new(&[]);
     let run = bench.run(Script::new(&[access(MemorySpace::Global, AccessKind::Store, 4)]), 1);
     let issued = run.cycle(0, 0);
@@ -67,7 +67,7 @@ fn a_cta_ends_when_its_stores_are_acknowledged() {
 }
 
 #[test]
-fn a_cta_gives_its_slot_back_before_its_stores_are_acknowledged() {
+fn cta_slot_is_released_before_store_acknowledgement() {
     let script = Script::new(&[access(MemorySpace::Global, AccessKind::Store, 4)]);
     let mut bench = Bench::new(&["cta.start=0"]);
     let program = Program::new(&bench.gpu, &script.kernel(1));
@@ -82,10 +82,10 @@ fn a_cta_gives_its_slot_back_before_its_stores_are_acknowledged() {
 }
 
 #[test]
-fn a_cta_that_has_stored_gives_its_slot_back_later() {
+fn stores_delay_the_release_of_a_cta_slot() {
     let freed = |code: &[warp_stream::MachineInstruction], store: &str| {
         let mut bench = Bench::new(&["cta.start=0", store]);
-        // The first run brings its instructions.
+        // The first run fills the instruction caches.
         (0..2).map(|_| (bench.run(Script::new(code), 1), bench.sm.take_freed().last().unwrap()).1).last()
     };
     let store = [access(MemorySpace::Global, AccessKind::Store, 4)];
@@ -97,11 +97,11 @@ fn a_cta_that_has_stored_gives_its_slot_back_later() {
 }
 
 #[test]
-fn a_cta_takes_its_time_to_start() {
+fn cta_start_takes_its_latency() {
     let first_issue = |start: &str| {
         let mut bench = Bench::new(&[start]);
         let script = Script::new(&[control(OperationClass::Branch)]);
-        // The first run brings its instructions.
+        // The first run fills the instruction caches.
         bench.run(script.clone(), 1);
         let began = bench.cycle;
         bench.run(script, 1).cycle(0, 0) - began
@@ -110,7 +110,7 @@ fn a_cta_takes_its_time_to_start() {
 }
 
 #[test]
-fn the_first_cta_of_a_kernel_on_an_sm_waits_for_its_parameters_and_others_do_not() {
+fn only_the_first_cta_on_an_sm_waits_for_parameters() {
     let code = [operation(OperationClass::Integer, 4, &[2])];
     let mut bench = Bench::new(&["cta.start=20", "constant.parameters=300"]);
     bench.run(Script::new(&code), 1);
@@ -127,14 +127,14 @@ fn the_first_cta_of_a_kernel_on_an_sm_waits_for_its_parameters_and_others_do_not
 }
 
 #[test]
-fn warps_are_counted_for_each_cycle_they_are_there() {
+fn resident_warps_are_counted_per_cycle() {
     let script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]).warps(4);
     let counters = Bench::new(&[]).run(script, 1).counters.activity;
     assert_eq!(counters.warp_cycles, 4 * counters.active_cycles);
 }
 
 #[test]
-fn who_waits_for_what_is_told_with_the_line() {
+fn waiting_warps_are_reported_with_their_line() {
     let mut script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]);
     script.code[1].line = 42;
     let mut bench = Bench::new(&["cta.start=0", "constant.parameters=0"]);

@@ -1,10 +1,10 @@
-//! Which warp goes first, and what becomes of the slots.
+//! Warp scheduling and issue slots.
 
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
 use crate::bench::{Bench, Script, access, control, load, operation};
 
-/// Numbers of the warps of sub-core 0, in the order of issue, of instructions that wait for nothing; the code is there.
+/// Issue order of sub-core 0's warps, for instructions without dependences and with cached code.
 fn order(policy: &str) -> Vec<u32> {
     let script = Script::new(&vec![control(OperationClass::Nothing); 24]).warps(16);
     let mut bench =
@@ -13,24 +13,24 @@ fn order(policy: &str) -> Vec<u32> {
     let run = bench.run(script, 1);
     let mut order: Vec<u32> =
         run.issued.iter().map(|issued| issued.warp).filter(|warp| warp % 4 == 0).collect();
-    // The first instructions come while the others' are fetched.
+    // The first instructions issue while others are fetched.
     order.drain(..8);
     order
 }
 
-/// How often the warp changes from one instruction to the next.
+/// Number of warp changes between consecutive instructions.
 fn changes(order: &[u32]) -> usize {
     order.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
 #[test]
-fn gto_stays_with_a_warp_as_long_as_it_can() {
+fn gto_stays_with_a_warp_while_it_can_issue() {
     let order = order("gto");
     assert!(changes(&order) <= 4, "{order:?}");
 }
 
 #[test]
-fn lrr_changes_the_warp_with_each_instruction() {
+fn lrr_changes_the_warp_at_each_instruction() {
     let order = order("lrr");
     assert!(changes(&order) >= order.len() - 8, "{order:?}");
 }
@@ -44,7 +44,7 @@ fn oldest_issues_the_oldest_warp_until_it_ends() {
 }
 
 #[test]
-fn two_levels_finish_a_program_of_loads() {
+fn two_level_scheduler_completes_a_program_of_loads() {
     let body = [load(4), operation(OperationClass::Integer, 5, &[4])];
     let script = Script { address: |warp, step| 128 * (1000 * warp + u64::from(step)), ..Script::new(&body) };
     let mut bench = Bench::new(&["issue.policy=two-level", "issue.active_warps=2"]);
@@ -53,7 +53,7 @@ fn two_levels_finish_a_program_of_loads() {
 }
 
 #[test]
-fn every_slot_of_an_active_cycle_is_counted_once() {
+fn every_issue_slot_is_counted_once() {
     let body = [
         load(4),
         operation(OperationClass::Fp32, 5, &[4]),
@@ -69,7 +69,7 @@ fn every_slot_of_an_active_cycle_is_counted_once() {
 }
 
 #[test]
-fn a_program_of_loads_waits_for_memory() {
+fn program_of_loads_waits_for_memory() {
     let body = [load(4), operation(OperationClass::Integer, 5, &[4])];
     let script = Script { address: |_, step| 128 * u64::from(step), ..Script::new(&body) };
     let issue = Bench::new(&[]).run(script.repeat(50), 1).counters.issue;
@@ -79,14 +79,14 @@ fn a_program_of_loads_waits_for_memory() {
 }
 
 #[test]
-fn a_busy_unit_is_counted() {
+fn busy_unit_is_counted() {
     let body: Vec<_> = (0..8).map(|i| operation(OperationClass::SpecialFunction, 8 + i, &[])).collect();
     let issue = Bench::new(&[]).run(Script::new(&body).repeat(50).warps(32), 1).counters.issue;
     assert!(issue.unit_busy as f64 > 0.8 * issue.slots() as f64, "{issue:?}");
 }
 
 #[test]
-fn a_full_queue_to_the_memory_pipeline_is_counted() {
+fn full_memory_queue_is_counted() {
     // 32 lines per access.
     let body = [load(4), load(5), load(6), load(7)];
     let mut wide = body;

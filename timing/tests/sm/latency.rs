@@ -1,17 +1,17 @@
-//! From the issue of an instruction to that of one that needs its result.
+//! Issue-to-dependent-issue latencies.
 
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
 use crate::bench::{Bench, FAR, Script, access, control, load, operation};
 
-/// From an instruction of a class to a dependent one. The code is in L0.
+/// Latency from an instruction of a class to its dependent, with the code in L0.
 fn latency(class: OperationClass) -> u64 {
     let first = operation(class, 4, &[2]);
     let second = operation(OperationClass::Integer, 5, &[4]);
     warm(&[first, second])
 }
 
-/// From the first instruction to the second, when both have been run before.
+/// Cycles between two instructions that were executed before.
 fn warm(code: &[warp_stream::MachineInstruction]) -> u64 {
     warm_with(&[], code)
 }
@@ -45,18 +45,18 @@ fn dependent_instructions_issue_after_the_measured_latencies() {
 }
 
 #[test]
-fn a_load_that_hits_l1_takes_28_cycles() {
+fn load_that_hits_l1_takes_28_cycles() {
     assert_eq!(warm(&[load(4), operation(OperationClass::Integer, 5, &[4])]), 28);
 }
 
 #[test]
-fn a_load_of_shared_memory_takes_19_cycles() {
+fn shared_load_takes_19_cycles() {
     let load = access(MemorySpace::Shared, AccessKind::Load, 4);
     assert_eq!(warm(&[load, operation(OperationClass::Integer, 5, &[4])]), 19);
 }
 
-/// From a load of constants, `stride` bytes from lane to lane, to a dependent instruction: from L2, from the constant cache, and from
-/// L1.5.
+/// Latency of a constant load with a lane stride of `stride` bytes: from L2, from the constant
+/// cache, and from L1.5.
 fn constants(stride: fn(u32) -> u64) -> [u64; 3] {
     let load = access(MemorySpace::Constant, AccessKind::Load, 4);
     let code = [load, operation(OperationClass::Integer, 5, &[4])];
@@ -72,35 +72,35 @@ fn constants(stride: fn(u32) -> u64) -> [u64; 3] {
 }
 
 #[test]
-fn constants_take_27_cycles_from_their_cache_89_from_l1_5_and_its_way_behind_that_of_l2() {
-    // To the look-up and that of L1.5, there and back, and what a miss takes more than a hit.
+fn constant_load_takes_27_cycles_and_89_from_l1_5() {
+    // The lookup, the L1.5 lookup, the round trip, and the extra latency of a miss.
     assert_eq!(constants(|_| 0), [5 + 2 + FAR + (89 - 27), 27, 89]);
 }
 
 #[test]
-fn each_word_of_constants_that_lanes_ask_for_takes_a_cycle() {
+fn each_distinct_constant_word_takes_a_cycle() {
     assert_eq!(constants(|_| 4)[1], 27 + 31);
 }
 
 #[test]
-fn a_shuffle_takes_23_cycles() {
+fn shuffle_takes_23_cycles() {
     assert_eq!(latency(OperationClass::Shuffle), 23);
 }
 
 #[test]
-fn a_barrier_of_a_warp_holds_it_for_5_cycles() {
+fn warp_barrier_takes_5_cycles() {
     let code = [control(OperationClass::WarpBarrier), operation(OperationClass::Integer, 5, &[4])];
     assert_eq!(warm(&code), 5);
 }
 
 #[test]
-fn independent_instructions_of_a_warp_issue_in_consecutive_cycles() {
+fn independent_instructions_issue_in_consecutive_cycles() {
     let code = [operation(OperationClass::Integer, 4, &[2]), operation(OperationClass::Fp32, 5, &[3])];
     assert_eq!(warm(&code), 1);
 }
 
 #[test]
-fn a_selection_waits_for_a_predicate_as_for_a_register_and_a_guarded_instruction_for_longer() {
+fn guard_waits_longer_for_a_predicate_than_a_selection() {
     let mut first = control(OperationClass::Integer);
     first.predicates_written = 1 << 3;
     let reads = |class, predicate: u32| {
@@ -114,7 +114,7 @@ fn a_selection_waits_for_a_predicate_as_for_a_register_and_a_guarded_instruction
 }
 
 #[test]
-fn a_result_of_arithmetic_is_an_address_later_than_an_operand_and_one_of_memory_is_not() {
+fn arithmetic_result_is_available_later_as_an_address() {
     let first = |class| operation(class, 4, &[2]);
     let dependent = operation(OperationClass::Shuffle, 5, &[4]);
     assert_eq!(warm(&[first(OperationClass::Integer), dependent]), 8);
@@ -124,16 +124,17 @@ fn a_result_of_arithmetic_is_an_address_later_than_an_operand_and_one_of_memory_
 }
 
 #[test]
-fn a_register_that_is_to_be_written_is_not_written_by_a_later_instruction_first() {
+fn write_after_write_keeps_order() {
     let code =
         [operation(OperationClass::SpecialFunction, 4, &[2]), operation(OperationClass::Fp32, 4, &[3])];
     assert_eq!(warm(&code), 14);
 }
 
 #[test]
-fn a_register_is_not_overwritten_before_an_earlier_instruction_has_read_it() {
-    // Eight operands of each bank with one port are read in cycles 1 to 8 after the issue, so the write of the second, which
-    // reads nothing, comes in cycle 9, and its dependent is issued in cycle 10.
+fn write_after_read_keeps_order() {
+    // With one port, eight operands of each bank are read in cycles 1 to 8 after issue. The write
+    // of the second instruction, which reads nothing, is in cycle 9, and its dependent issues in
+    // cycle 10.
     let mut slow = operation(OperationClass::Fp32, 20, &[]);
     slow.sources = [0, 4, 8, 12].map(|first| crate::bench::registers(first, 4));
     let code = [slow, operation(OperationClass::Integer, 0, &[]), operation(OperationClass::Move, 6, &[0])];
@@ -144,14 +145,14 @@ fn a_register_is_not_overwritten_before_an_earlier_instruction_has_read_it() {
 }
 
 #[test]
-fn three_operands_of_a_bank_take_a_cycle_longer_than_two() {
+fn three_operands_of_a_bank_take_an_extra_cycle() {
     let dependent = operation(OperationClass::Fp32, 5, &[4]);
     assert_eq!(warm(&[operation(OperationClass::Fp32, 4, &[0, 2, 6]), dependent]), 5);
     assert_eq!(warm(&[operation(OperationClass::Fp32, 4, &[0, 2, 7]), dependent]), 4);
 }
 
 #[test]
-fn an_operand_that_is_kept_is_not_read_again() {
+fn reused_operand_is_not_read_again() {
     let code = [
         operation(OperationClass::Fp32, 5, &[0, 2, 4]),
         operation(OperationClass::Fp32, 7, &[0, 2, 6]),
@@ -168,8 +169,8 @@ fn an_operand_that_is_kept_is_not_read_again() {
 }
 
 #[test]
-fn results_of_two_units_at_once_take_a_slot_each() {
-    // Latencies of 5 and 4 of instructions issued in turn end in one cycle.
+fn simultaneous_results_take_a_bus_slot_each() {
+    // Instructions with latencies 5 and 4, issued consecutively, end in one cycle.
     let code = [
         operation(OperationClass::IntegerMultiply, 4, &[0]),
         operation(OperationClass::Fp32, 5, &[1]),
@@ -201,16 +202,16 @@ fn results_for_one_bank_share_its_ports() {
 }
 
 #[test]
-fn a_fence_waits_until_stores_are_acknowledged() {
+fn fence_waits_for_store_acknowledgements() {
     let store = access(MemorySpace::Global, AccessKind::Store, 4);
     let code = [store, control(OperationClass::Fence)];
-    // Acceptance after 2 cycles, 2 stages, and the way; replies come in epochs.
+    // Acceptance after 2 cycles, 2 stages, and the memory latency; replies arrive by epoch.
     let waited = warm(&code);
     assert!((204..204 + 17).contains(&waited), "{waited}");
 }
 
 #[test]
-fn a_warp_that_yields_rests() {
+fn yielding_warp_sleeps() {
     let mut script =
         Script::new(&[control(OperationClass::WarpBarrier), operation(OperationClass::Integer, 4, &[])]);
     script.sleep = 1000;

@@ -1,4 +1,4 @@
-//! An SM with warps and a memory made for the purpose.
+//! An SM with scripted warps and memory.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 

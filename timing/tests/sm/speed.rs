@@ -1,4 +1,5 @@
-//! How fast the SM core is on this host. `cargo test -p timing --release --test sm -- --ignored --nocapture speed`
+//! Speed of the SM model on this host: `cargo test -p timing --release --test sm -- --ignored
+//! --nocapture speed`.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use warp_stream::{
 
 use crate::bench::{Bench, Script, Scripted, access, control, gpu_with, load, operation};
 
-/// Processor time of this thread, where the system tells. Seconds.
+/// Processor time of this thread in seconds, if available.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|time| time.parse::<f64>().ok()).map_or(f64::NAN, |time| time / 1e9)
@@ -33,7 +34,7 @@ fn measure(name: &str, script: Script, ctas: u64) {
     );
 }
 
-/// A launch on a whole GPU.
+/// A launch on a full GPU.
 struct Launch {
     kernel: Kernel,
     script: Arc<Script>,
@@ -64,7 +65,7 @@ fn measure_gpu(name: &str, script: Script, ctas: u64) {
     );
 }
 
-/// Independent sums and products.
+/// Independent additions and products.
 fn alu() -> Vec<MachineInstruction> {
     use OperationClass::*;
     (0..32).map(|i| operation([Integer, Fp32][i % 2], 8 + i as u16, &[6 + i as u16, 1])).collect()
@@ -123,7 +124,7 @@ fn one_sm() {
 #[ignore = "a measurement"]
 fn sgemm() {
     use OperationClass::*;
-    // A loop of a naive product of 512 x 512: two loads, one the same for all lanes.
+    // Inner loop of a naive 512 × 512 product: two loads, one uniform over the lanes.
     let loop_body = [
         load(4),
         load(5),

@@ -1,10 +1,10 @@
-//! How often units take instructions: many warps, nothing in the way.
+//! Unit throughput: many warps without conflicts.
 
 use warp_stream::{MachineInstruction, OperationClass};
 
 use crate::bench::{Bench, Script, operation, registers};
 
-/// Cycles of a sub-core for an instruction of two registers, with 16 warps on each.
+/// Issue interval of a two-register instruction on a sub-core, with 16 warps.
 fn interval(class: OperationClass) -> f64 {
     let body: Vec<_> = (0..8).map(|i| operation(class, 8 + i, &[0, 1])).collect();
     interval_of(class, &body)
@@ -14,7 +14,7 @@ fn interval_of(class: OperationClass, body: &[MachineInstruction]) -> f64 {
     interval_with(&[], &[class], body)
 }
 
-/// Cycles of a sub-core for an instruction of classes, of a body with 16 warps on each.
+/// Issue interval of instruction classes in a body, with 16 warps per sub-core.
 fn interval_with(changes: &[&str], classes: &[OperationClass], body: &[MachineInstruction]) -> f64 {
     let script = Script::new(body).repeat(200).warps(32);
     let mut bench = Bench::new(changes);
@@ -29,7 +29,7 @@ fn interval_with(changes: &[&str], classes: &[OperationClass], body: &[MachineIn
     4.0 * cycles as f64 / instructions as f64
 }
 
-/// Integer and single-precision instructions in turn, which write and read registers by their number.
+/// Alternating integer and single-precision instructions, with registers chosen by index.
 fn alternating(
     destination: impl Fn(u16) -> u16,
     sources: impl Fn(u16) -> Vec<u16>,
@@ -40,7 +40,7 @@ fn alternating(
 }
 
 #[test]
-fn a_unit_takes_a_warp_in_as_many_cycles_as_32_threads_need_of_its_lanes() {
+fn initiation_interval_follows_from_unit_lanes() {
     use OperationClass::*;
     for (class, cycles) in [(Integer, 2.0), (Fp32, 2.0), (Fp64, 4.0), (SpecialFunction, 8.0), (Tensor, 2.0)] {
         let measured = interval(class);
@@ -49,7 +49,7 @@ fn a_unit_takes_a_warp_in_as_many_cycles_as_32_threads_need_of_its_lanes() {
 }
 
 #[test]
-fn a_product_of_three_pairs_of_registers_waits_for_its_unit_alone() {
+fn fp64_fma_is_limited_only_by_its_unit() {
     let class = OperationClass::Fp64;
     let body: Vec<_> = (0..8)
         .map(|i| {
@@ -68,7 +68,7 @@ fn a_product_of_three_pairs_of_registers_waits_for_its_unit_alone() {
 }
 
 #[test]
-fn units_side_by_side_issue_an_instruction_each_cycle() {
+fn parallel_units_issue_an_instruction_a_cycle() {
     let body: Vec<_> = (0..32)
         .map(|i| operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + i as u16, &[0, 1]))
         .collect();
@@ -96,7 +96,7 @@ fn one_warp_of_straight_code_in_l1_issues_nearly_every_cycle() {
             operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + (i % 64) as u16, &[0, 1])
         })
         .collect();
-    // The first run brings the code to L1, and the code is larger than this L0.
+    // The first run fills L1, and the code exceeds this L0.
     let mut bench = Bench::new(&["front_end.l0_size=1024"]);
     bench.run(Script::new(&body), 1);
     let cycles = bench.run(Script::new(&body), 1).between(0, 511);
@@ -104,7 +104,7 @@ fn one_warp_of_straight_code_in_l1_issues_nearly_every_cycle() {
 }
 
 #[test]
-fn an_issue_of_two_a_cycle_takes_two_warps_at_once() {
+fn dual_issue_takes_two_warps_a_cycle() {
     let body: Vec<_> = (0..32)
         .map(|i| operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + i as u16, &[]))
         .collect();
@@ -121,8 +121,8 @@ fn an_issue_of_two_a_cycle_takes_two_warps_at_once() {
 }
 
 #[test]
-fn operands_of_one_bank_are_read_as_fast_as_its_ports_are() {
-    // Four operands, and a unit that takes an instruction each cycle.
+fn operand_reads_are_limited_by_bank_ports() {
+    // Four operands, on a unit with an interval of one cycle.
     let body: Vec<_> = (0..8).map(|i| operation(OperationClass::Fp32, 9 + 2 * i, &[0, 2, 4, 6])).collect();
     for (ports, cycles) in [(1, 4.0), (2, 2.0), (4, 1.0)] {
         let ports = format!("operands.ports={ports}");
@@ -133,8 +133,8 @@ fn operands_of_one_bank_are_read_as_fast_as_its_ports_are() {
 }
 
 #[test]
-fn a_second_collector_reads_one_bank_while_the_first_waits_for_another() {
-    // Each instruction reads four operands of a bank, which takes it two cycles.
+fn second_collector_overlaps_bank_reads() {
+    // Each instruction reads four operands of one bank, which takes two cycles.
     let (body, classes) = alternating(|i| 8 + i, |i| [0, 2, 4, 6].map(|source| source + i % 2).to_vec());
     for (collectors, cycles) in [(1, 2.0), (2, 1.0)] {
         let collectors = format!("operands.collectors={collectors}");
@@ -143,7 +143,7 @@ fn a_second_collector_reads_one_bank_while_the_first_waits_for_another() {
     }
 }
 
-/// Two instructions a cycle but for the results.
+/// Dual issue without other limits than results.
 const WIDE: [&str; 8] = [
     "execution.integer=32",
     "execution.fp32=32",
@@ -156,7 +156,7 @@ const WIDE: [&str; 8] = [
 ];
 
 #[test]
-fn a_slot_of_the_result_bus_streams_a_result_each_cycle() {
+fn result_bus_slot_streams_a_result_a_cycle() {
     let (body, classes) = alternating(|i| 8 + i, |_| vec![0, 1, 2, 3]);
     for (slots, cycles) in [(1, 1.0), (2, 0.5)] {
         let slots = format!("result_bus.slots={slots}");
@@ -166,7 +166,7 @@ fn a_slot_of_the_result_bus_streams_a_result_each_cycle() {
 }
 
 #[test]
-fn results_for_one_bank_stream_as_fast_as_it_is_written() {
+fn results_for_one_bank_are_limited_by_write_ports() {
     for (banks, cycles) in [(1, 1.0), (2, 0.5)] {
         let (body, classes) = alternating(|i| 8 + 2 * i + i * (banks - 1) % 2, |_| Vec::new());
         let measured = interval_with(&[&WIDE[..], &["operands.ports=1"]].concat(), &classes, &body);

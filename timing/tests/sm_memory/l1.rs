@@ -1,11 +1,11 @@
-//! What L1 keeps, what it asks for, and what it counts.
+//! L1: contents, requests and counters.
 
 use timing::message::RequestKind;
 use warp_stream::{AccessKind, MemorySpace};
 
 use crate::bench::{Bench, FAR, Instruction};
 
-/// Lane 0 loads a word.
+/// A load of a word by lane 0.
 fn word(address: u64) -> Instruction {
     Instruction::load(address).active(1)
 }
@@ -29,7 +29,7 @@ fn check_conservation(bench: &Bench) {
 }
 
 #[test]
-fn a_sector_miss_on_a_line_that_is_there_is_a_line_hit_and_fetches_the_sector() {
+fn sector_miss_on_a_resident_line_fetches_the_sector() {
     let mut bench = Bench::new();
     bench.run(&[word(0x1000)]);
     bench.run(&[word(0x1020)]);
@@ -40,7 +40,7 @@ fn a_sector_miss_on_a_line_that_is_there_is_a_line_hit_and_fetches_the_sector() 
 }
 
 #[test]
-fn a_load_of_sectors_that_are_on_their_way_asks_for_nothing_and_follows_the_first() {
+fn load_of_outstanding_sectors_merges() {
     let mut bench = Bench::new();
     let times = bench.run(&[word(0x1000), word(0x1004), word(0x1008)]);
     assert_eq!(bench.requests(RequestKind::Read).len(), 1);
@@ -51,7 +51,7 @@ fn a_load_of_sectors_that_are_on_their_way_asks_for_nothing_and_follows_the_firs
 }
 
 #[test]
-fn a_load_that_is_partly_on_its_way_asks_for_the_rest() {
+fn partly_outstanding_load_requests_the_rest() {
     let mut bench = Bench::new();
     bench.run(&[word(0x1000), Instruction::load(0x1000)]);
     assert_eq!(bench.requests(RequestKind::Read), [(0x1000, 1), (0x1000, 0xe)]);
@@ -64,7 +64,7 @@ fn eviction_is_of_whole_lines() {
     bench.run(&lines(0, 1024));
     bench.run(&lines(1024 * 128, 1));
     assert_eq!(bench.counters().l1.evictions, 1);
-    // All sectors of line 0 are gone, those of line 1 are not.
+    // All sectors of line 0 are evicted; those of line 1 are not.
     let before = bench.counters().l1;
     bench.run(&[Instruction::load(128)]);
     bench.run(&[Instruction::load(0)]);
@@ -75,7 +75,7 @@ fn eviction_is_of_whole_lines() {
 }
 
 #[test]
-fn what_shared_memory_leaves_is_the_capacity() {
+fn l1_capacity_is_the_rest_of_unified_memory() {
     for (shared, lines_left) in [(0, 1024), (1, 960), (8 << 10, 960), (48 << 10, 512), (96 << 10, 256)] {
         let mut bench = Bench::new();
         bench.unit.set_shared(shared);
@@ -90,7 +90,7 @@ fn what_shared_memory_leaves_is_the_capacity() {
 }
 
 #[test]
-fn a_store_updates_a_line_that_is_there_and_allocates_none() {
+fn store_updates_a_resident_line_and_allocates_none() {
     let mut bench = Bench::new();
     bench.run(&[Instruction::load(0x1000)]);
     bench.run(&[Instruction::store(0x1000), Instruction::store(0x2000)]);
@@ -103,10 +103,10 @@ fn a_store_updates_a_line_that_is_there_and_allocates_none() {
 }
 
 #[test]
-fn more_lines_are_on_their_way_than_there_are_places() {
+fn outstanding_lines_may_exceed_l1_ways() {
     let mut bench = Bench::with(&[("memory_pipeline", "credits", toml::Value::Integer(4096))]);
     bench.unit.set_shared(96 << 10);
-    // A line per lane; as many as 40 warps can ask for before the first reply comes.
+    // One line per lane; 40 warps can request that many before the first reply.
     let instructions: Vec<Instruction> = (0..40)
         .map(|warp| {
             let address = move |lane| 0x10_0000 + 128 * (32 * warp + lane);
@@ -123,7 +123,7 @@ fn more_lines_are_on_their_way_than_there_are_places() {
 }
 
 #[test]
-fn a_kernel_starts_with_an_empty_cache() {
+fn kernel_starts_with_an_empty_l1() {
     let mut bench = Bench::new();
     bench.run(&lines(0, 8));
     bench.unit.invalidate();
@@ -133,7 +133,7 @@ fn a_kernel_starts_with_an_empty_cache() {
 }
 
 #[test]
-fn a_kernel_that_starts_while_lines_are_on_their_way_to_another_leaves_all_places_to_both() {
+fn invalidation_with_outstanding_lines_frees_all_ways() {
     let mut bench = Bench::new();
     bench.step();
     bench.accept(0, &Instruction::load(0));
@@ -155,7 +155,7 @@ fn a_kernel_that_starts_while_lines_are_on_their_way_to_another_leaves_all_place
 }
 
 #[test]
-fn atomic_operations_take_their_sectors_out_of_the_cache() {
+fn atomics_invalidate_their_l1_sectors() {
     let mut bench = Bench::new();
     bench.run(&[Instruction::load(0x1000)]);
     bench.run(&[Instruction::new(MemorySpace::Global, AccessKind::Reduction, 4, |_| 0x1000)]);

@@ -1,4 +1,4 @@
-//! One access at a time: its latency is what the formula says.
+//! Latency of single accesses.
 
 use timing::message::RequestKind;
 use timing::specification::GpuSpec;
@@ -6,7 +6,7 @@ use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
 
 use crate::bench::{Bench, FAR, Instruction};
 
-/// From acceptance to the first tag lookup: a cycle in the dispatch latch, one in the address stage.
+/// Cycles from acceptance to the first tag lookup: dispatch latch and address stage.
 const STAGES: u64 = 2;
 
 fn spec() -> GpuSpec {
@@ -14,20 +14,20 @@ fn spec() -> GpuSpec {
 }
 
 #[test]
-fn a_hit_takes_the_stages_and_the_latency_of_l1() {
+fn l1_hit_takes_stages_plus_l1_latency() {
     let mut bench = Bench::new();
     bench.one(Instruction::load(0x1000));
     assert_eq!(bench.one(Instruction::load(0x1000)), STAGES + u64::from(spec().l1.latency));
 }
 
 #[test]
-fn a_miss_takes_the_stages_the_way_and_the_latency_of_the_fill() {
+fn l1_miss_takes_stages_memory_and_fill_latency() {
     let latency = STAGES + FAR + u64::from(spec().l1.fill_latency);
     assert_eq!(Bench::new().one(Instruction::load(0x1000)), latency);
 }
 
 #[test]
-fn a_line_per_lane_takes_a_cycle_of_the_address_stage_for_each() {
+fn each_line_takes_an_address_stage_cycle() {
     let mut bench = Bench::new();
     let instruction =
         || Instruction::new(MemorySpace::Global, AccessKind::Load, 4, |lane| 0x10000 + 128 * lane);
@@ -36,7 +36,7 @@ fn a_line_per_lane_takes_a_cycle_of_the_address_stage_for_each() {
 }
 
 #[test]
-fn shared_memory_takes_a_cycle_more_for_each_conflict() {
+fn shared_bank_conflict_takes_an_extra_cycle() {
     for degree in [1, 2, 4, 8, 16, 32] {
         let instruction = Instruction::shared(4, |lane| 4 * degree * lane);
         let latency = STAGES + u64::from(spec().shared.latency) + degree - 1;
@@ -45,7 +45,7 @@ fn shared_memory_takes_a_cycle_more_for_each_conflict() {
 }
 
 #[test]
-fn a_broadcast_from_shared_memory_takes_one_pass() {
+fn shared_broadcast_takes_one_pass() {
     let latency = STAGES + u64::from(spec().shared.latency);
     assert_eq!(Bench::new().one(Instruction::shared(4, |_| 64)), latency);
 }
@@ -60,14 +60,14 @@ fn wide_shared_accesses_take_two_and_four_passes() {
 }
 
 #[test]
-fn a_shuffle_takes_its_own_latency() {
+fn shuffle_takes_its_own_latency() {
     let mut instruction = Instruction::shared(4, |_| 0);
     instruction.class = OperationClass::Shuffle;
     assert_eq!(Bench::new().one(instruction), STAGES + u64::from(spec().shared.shuffle_latency));
 }
 
 #[test]
-fn a_store_completes_when_it_is_acknowledged() {
+fn store_completes_when_acknowledged() {
     let mut bench = Bench::new();
     assert_eq!(bench.one(Instruction::store(0x1000)), STAGES + FAR);
     assert_eq!(bench.requests(RequestKind::Write), [(0x1000, 0xf)]);
@@ -75,7 +75,7 @@ fn a_store_completes_when_it_is_acknowledged() {
 }
 
 #[test]
-fn an_access_of_no_lane_completes_and_asks_nobody() {
+fn access_without_lanes_completes_without_requests() {
     let mut bench = Bench::new();
     let latency = STAGES + u64::from(spec().shared.latency);
     assert_eq!(bench.one(Instruction::load(0x1000).active(0).deferred(3)), latency);
@@ -84,7 +84,7 @@ fn an_access_of_no_lane_completes_and_asks_nobody() {
 }
 
 #[test]
-fn coherent_loads_and_those_of_l2_only_pass_by_l1() {
+fn coherent_and_l2_only_loads_bypass_l1() {
     for cache in [CacheOperator::Coherent, CacheOperator::GlobalOnly] {
         let mut bench = Bench::new();
         bench.one(Instruction::load(0x1000));
@@ -95,7 +95,7 @@ fn coherent_loads_and_those_of_l2_only_pass_by_l1() {
 }
 
 #[test]
-fn a_read_only_load_is_cached() {
+fn read_only_load_is_cached() {
     let mut bench = Bench::new();
     bench.one(Instruction::load(0x1000).cache(CacheOperator::ReadOnly));
     bench.one(Instruction::load(0x1000).cache(CacheOperator::ReadOnly));
@@ -103,7 +103,7 @@ fn a_read_only_load_is_cached() {
 }
 
 #[test]
-fn an_atomic_operation_goes_to_l2_with_its_lanes_and_its_last_request_has_what_is_deferred() {
+fn atomic_defers_its_effect_with_its_last_request() {
     let mut bench = Bench::new();
     let address = |lane: u64| 0x1000 + 128 * (lane % 2);
     let instruction = Instruction::new(MemorySpace::Global, AccessKind::Atomic, 4, address).active(7);
@@ -119,7 +119,7 @@ fn an_atomic_operation_goes_to_l2_with_its_lanes_and_its_last_request_has_what_i
 }
 
 #[test]
-fn a_deferred_shared_operation_is_performed_by_the_unit() {
+fn deferred_shared_operation_is_performed_by_the_unit() {
     let mut bench = Bench::new();
     let instruction = Instruction::new(MemorySpace::Shared, AccessKind::Atomic, 4, |_| 0);
     let interval = u64::from(spec().shared.atomic_interval);

@@ -1,4 +1,4 @@
-//! The memory side of an SM, with instructions and a far side of memory made for the purpose.
+//! The memory unit of an SM with scripted instructions and memory.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
 

@@ -1,4 +1,4 @@
-//! In which order requests are taken.
+//! Order of service.
 
 use timing::message::RequestKind;
 use warp_stream::{AccessKind, MemorySpace};
@@ -6,7 +6,7 @@ use warp_stream::{AccessKind, MemorySpace};
 use crate::bench::{Bench, Instruction};
 
 #[test]
-fn sub_cores_take_turns() {
+fn sub_cores_are_served_round_robin() {
     let mut bench = Bench::new();
     let instructions: Vec<Instruction> =
         (0..8).map(|i| Instruction::load(128 * u64::from(i)).sub_core(i / 2)).collect();
@@ -16,7 +16,7 @@ fn sub_cores_take_turns() {
 }
 
 #[test]
-fn a_request_for_a_free_structure_passes_an_older_one() {
+fn request_for_a_free_structure_passes_an_older_one() {
     let mut bench = Bench::with(&[("l1", "unified", toml::Value::Boolean(false))]);
     let blocks = Instruction::shared(4, |lane| 128 * lane);
     let waits = Instruction::shared(4, |lane| 4 * lane);
@@ -27,7 +27,7 @@ fn a_request_for_a_free_structure_passes_an_older_one() {
 }
 
 #[test]
-fn in_one_pipeline_per_sm_an_access_keeps_all_others_out() {
+fn per_sm_pipeline_holds_one_access() {
     let change = ("memory_pipeline", "organisation", toml::Value::String("per-sm".to_owned()));
     let divergent = Instruction::new(MemorySpace::Global, AccessKind::Store, 4, |lane| 0x10000 + 128 * lane);
     let other = Instruction::shared(4, |lane| 4 * lane).sub_core(1);
@@ -38,7 +38,7 @@ fn in_one_pipeline_per_sm_an_access_keeps_all_others_out() {
 }
 
 #[test]
-fn nothing_leaves_without_credits() {
+fn no_request_leaves_without_credits() {
     let mut bench = Bench::with(&[("memory_pipeline", "credits", toml::Value::Integer(1))]);
     let times = bench.run(&[Instruction::load(0), Instruction::load(128)]);
     assert_eq!(bench.sent[1].cycle, bench.sent[0].cycle + 1);

@@ -1,14 +1,14 @@
-//! What the memory side of an SM counts of small known runs.
+//! Counters of an SM's memory unit in small known runs.
 
 use timing::statistics::Counters;
 use warp_stream::{AccessKind, CacheOperator, MemorySpace};
 
 use crate::bench::{Bench, FAR, Instruction};
 
-/// From the address stage to the first tag lookup.
+/// Cycles from the address stage to the first tag lookup.
 const LOOKUP: u64 = 1;
 
-/// A counter by its section and name.
+/// A counter by section and name.
 fn value(bench: &Bench, name: &str) -> u64 {
     let mut found = None;
     bench.counters().each(&mut |counter, value| {
@@ -24,7 +24,7 @@ fn values<const N: usize>(bench: &Bench, names: [&str; N]) -> [u64; N] {
 }
 
 #[test]
-fn a_load_that_misses_and_one_that_hits_are_in_histograms_of_their_own() {
+fn l1_hits_and_misses_have_separate_histograms() {
     let mut bench = Bench::new();
     let spec = bench.spec.l1.clone();
     bench.one(Instruction::load(0x1000));
@@ -37,7 +37,7 @@ fn a_load_that_misses_and_one_that_hits_are_in_histograms_of_their_own() {
 }
 
 #[test]
-fn a_load_of_which_one_line_is_there_counts_once_as_one_that_waits() {
+fn partly_hitting_load_counts_as_a_miss() {
     let mut bench = Bench::new();
     bench.one(Instruction::load(0x1000));
     bench.one(Instruction::load(0x1040));
@@ -45,7 +45,7 @@ fn a_load_of_which_one_line_is_there_counts_once_as_one_that_waits() {
 }
 
 #[test]
-fn a_load_that_passes_by_l1_waits_for_l2_though_l1_has_it() {
+fn bypassing_load_waits_for_l2_despite_l1_line() {
     let mut bench = Bench::new();
     bench.one(Instruction::load(0x1000));
     bench.one(Instruction::load(0x1000).cache(CacheOperator::GlobalOnly));
@@ -53,7 +53,7 @@ fn a_load_that_passes_by_l1_waits_for_l2_though_l1_has_it() {
 }
 
 #[test]
-fn a_load_whose_page_is_not_there_is_in_a_histogram_of_its_own() {
+fn tlb_waits_have_a_separate_histogram() {
     let mut bench = Bench::with(&[("tlb", "miss", toml::Value::Integer(50))]);
     let names = ["l1.load_hits", "l1.load_misses", "l1.load_tlb_waits"];
     let alone = bench.one(Instruction::load(0x1000));
@@ -62,28 +62,28 @@ fn a_load_whose_page_is_not_there_is_in_a_histogram_of_its_own() {
     let latency = LOOKUP + 50 + FAR + u64::from(spec.fill_latency);
     let names_of_latency = ["l1.load_tlb_wait_latency", "l1.load_tlb_wait_latency_below_256"];
     assert_eq!(values(&bench, names_of_latency), [latency, 1]);
-    // Now the page is there, and then the line.
+    // Now the page is present, then the line.
     assert_eq!(bench.one(Instruction::load(0x2000)), alone - 50);
     bench.one(Instruction::load(0x2000));
     assert_eq!(values(&bench, names), [1, 1, 1]);
 }
 
 #[test]
-fn a_load_that_waits_for_a_line_of_another_waits_for_its_translation() {
+fn merged_load_inherits_the_translation_wait() {
     let mut bench = Bench::with(&[("tlb", "miss", toml::Value::Integer(50))]);
     let names = ["l1.load_hits", "l1.load_misses", "l1.load_tlb_waits"];
     bench.run(&[Instruction::load(0x1000), Instruction::load(0x1000)]);
     assert_eq!(values(&bench, names), [0, 0, 2]);
-    // Behind a request that leaves at once it waits for none.
+    // A load that merges with a request without translation wait has none either.
     bench.run(&[Instruction::load(0x3000), Instruction::load(0x3000)]);
     assert_eq!(values(&bench, names), [0, 2, 2]);
-    // One that passes by L1, to another page.
+    // A load that bypasses L1, to another page.
     bench.one(Instruction::load(1 << 40).cache(CacheOperator::GlobalOnly));
     assert_eq!(values(&bench, names), [0, 2, 3]);
 }
 
 #[test]
-fn neither_stores_nor_shared_memory_nor_loads_of_no_lane_are_loads_of_l1() {
+fn stores_shared_and_empty_loads_are_no_l1_loads() {
     let mut bench = Bench::new();
     bench.run(&[
         Instruction::store(0x1000),
@@ -95,9 +95,9 @@ fn neither_stores_nor_shared_memory_nor_loads_of_no_lane_are_loads_of_l1() {
 }
 
 #[test]
-fn lines_on_their_way_are_counted_with_their_time_and_the_most_at_once() {
+fn l1_miss_occupancy_and_maximum_are_counted() {
     let mut bench = Bench::new();
-    // Three lines, asked for in consecutive cycles, each of which comes after so many; then one alone.
+    // Three lines requested in consecutive cycles with equal latency, then a single one.
     bench.one(Instruction::new(MemorySpace::Global, AccessKind::Load, 4, |lane| 0x10000 + 128 * (lane % 3)));
     bench.one(Instruction::load(0x20000));
     let sent = |index: usize| bench.sent[index].cycle;
@@ -110,7 +110,7 @@ fn lines_on_their_way_are_counted_with_their_time_and_the_most_at_once() {
 }
 
 #[test]
-fn sectors_are_counted_by_the_memory_that_they_are_of() {
+fn sectors_are_counted_by_memory_space() {
     let mut bench = Bench::new();
     let access = |space, kind| Instruction::new(space, kind, 4, |lane| 0x8000 + 4 * lane);
     bench.one(Instruction::load(0x1000));
@@ -128,26 +128,26 @@ fn sectors_are_counted_by_the_memory_that_they_are_of() {
 }
 
 #[test]
-fn passes_that_a_bank_adds_are_conflicts_of_loads_stores_and_atomic_operations() {
+fn bank_conflicts_are_counted_by_kind_of_access() {
     let mut bench = Bench::with(&[("l1", "store_bytes", toml::Value::Integer(64))]);
     let names = ["l1.passes", "l1.load_conflicts", "l1.store_conflicts", "l1.atomic_conflicts"];
     let access =
         |kind, stride| Instruction::new(MemorySpace::Global, kind, 8, move |lane| 0x10_0000 + stride * lane);
-    // Nothing conflicts.
+    // No conflicts.
     bench.run(&[access(AccessKind::Load, 8), access(AccessKind::Load, 0), access(AccessKind::Store, 8)]);
     assert_eq!(values(&bench, names), [2 + 2 + 4, 0, 0, 0]);
-    // All words of half a warp are in one data bank.
+    // All words of each half warp are in one data bank.
     bench.one(access(AccessKind::Load, 128));
     assert_eq!(values(&bench, names), [8 + 32, 30, 0, 0]);
     bench.one(access(AccessKind::Reduction, 128).active(0xf));
     assert_eq!(values(&bench, names), [8 + 36, 30, 0, 3]);
-    // Of the 32 sectors that are written, two go in a cycle in any case.
+    // Of the 32 written sectors, two are accepted a cycle in any case.
     bench.one(access(AccessKind::Store, 128));
     assert_eq!(values(&bench, names), [8 + 68, 30, 16, 3]);
 }
 
 #[test]
-fn lanes_that_take_part_are_counted_by_what_they_do_and_where() {
+fn active_lanes_are_counted_by_kind_and_space() {
     let mut bench = Bench::new();
     let access =
         |space, kind, active| Instruction::new(space, kind, 4, |lane| 0x1000 + 4 * lane).active(active);

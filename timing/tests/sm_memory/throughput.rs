@@ -1,10 +1,11 @@
-//! Streams reach the peak.
+//! Streams reach peak throughput.
 
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
 use crate::bench::{Bench, Instruction};
 
-/// Cycles per instruction of many of a kind from all sub-cores, once what they touch is in L1.
+/// Cycles per instruction for many instructions of one kind on all sub-cores, with their data in
+/// L1.
 fn interval(make: impl Fn(u64) -> Instruction) -> f64 {
     interval_of(&mut Bench::new(), make)
 }
@@ -24,7 +25,7 @@ fn assert_close(value: f64, expected: f64) {
 }
 
 #[test]
-fn hits_of_consecutive_words_stream_at_128_bytes_a_cycle() {
+fn l1_hits_stream_at_128_bytes_a_cycle() {
     for (width, cycles) in [(4, 1.0), (8, 2.0), (16, 4.0)] {
         let bytes = u64::from(width) * 32;
         let load = |i: u64| {
@@ -45,20 +46,20 @@ fn shared_memory_streams_at_128_bytes_a_cycle() {
 }
 
 #[test]
-fn conflicts_of_shared_memory_divide_its_rate() {
+fn shared_bank_conflicts_divide_throughput() {
     for degree in [2, 4, 8, 16, 32] {
         assert_close(interval(|_| Instruction::shared(4, |lane| 4 * degree * lane)), degree as f64);
     }
 }
 
 #[test]
-fn one_shuffle_goes_through_a_cycle() {
+fn shuffle_throughput_is_one_a_cycle() {
     let shuffle = |_| Instruction { class: OperationClass::Shuffle, ..Instruction::shared(4, |_| 0) };
     assert_close(interval(shuffle), 1.0);
 }
 
 #[test]
-fn a_store_takes_a_cycle_for_each_of_its_sectors() {
+fn store_takes_a_cycle_per_sector() {
     for (bytes, cycles) in [(1, 1.0), (4, 4.0)] {
         let store = |_| {
             Instruction::new(MemorySpace::Global, AccessKind::Store, 4, move |lane| {
@@ -69,7 +70,7 @@ fn a_store_takes_a_cycle_for_each_of_its_sectors() {
     }
 }
 
-/// Loads from L1 and from shared memory in turn.
+/// Alternating loads from L1 and shared memory.
 fn both(i: u64) -> Instruction {
     match (i / 4).is_multiple_of(2) {
         true => Instruction::load(0x1000),
@@ -78,12 +79,12 @@ fn both(i: u64) -> Instruction {
 }
 
 #[test]
-fn a_unified_l1_and_shared_memory_have_one_data_stage() {
+fn unified_l1_and_shared_memory_share_a_data_stage() {
     assert_close(interval(both), 1.0);
 }
 
 #[test]
-fn shared_memory_and_an_l1_of_its_own_work_at_the_same_time() {
+fn separate_l1_and_shared_memory_overlap() {
     let apart = [("l1", "unified", toml::Value::Boolean(false))];
     assert_close(interval_of(&mut Bench::with(&apart), both), 0.5);
 }

@@ -2,16 +2,16 @@
 
 use super::AddressMap;
 
-/// Numbers of places, powers of two and others, as far as an address map goes.
+/// Place counts up to the maximum, powers of two and others.
 const PLACES: [u32; 14] = [1, 2, 3, 4, 7, 8, 11, 12, 22, 24, 48, 64, 96, 128];
 
-/// Quotients of all sizes.
+/// Quotients of all magnitudes.
 fn quotients() -> impl Iterator<Item = u64> {
     (0..400_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 60)).chain(0..64)
 }
 
 #[test]
-fn a_round_of_pieces_fills_every_place_once() {
+fn chunks_of_one_quotient_fill_every_place_once() {
     for &map in AddressMap::ALL {
         for places in PLACES {
             for upper in quotients() {
@@ -25,7 +25,7 @@ fn a_round_of_pieces_fills_every_place_once() {
 }
 
 #[test]
-fn the_way_back_gives_the_residue() {
+fn inverse_permutation_gives_the_residue() {
     for &map in AddressMap::ALL {
         for places in PLACES {
             for (upper, residue) in quotients().zip((0..places).cycle()) {
@@ -41,7 +41,7 @@ fn the_way_back_gives_the_residue() {
 }
 
 #[test]
-fn consecutive_pieces_are_spread_evenly() {
+fn consecutive_chunks_are_spread_evenly() {
     for &map in AddressMap::ALL {
         for places in PLACES {
             let mut counts = vec![0; places as usize];

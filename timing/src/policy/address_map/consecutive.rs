@@ -1,4 +1,4 @@
-//! Consecutive: nothing is permuted.
+//! Consecutive mapping, without permutation.
 
 use super::Policy;
 

@@ -1,29 +1,29 @@
-//! Pseudo-random interleaving (Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991): the address
-//! as a polynomial over GF(2), its remainder by an irreducible one. Strides that are powers of two
-//! spread over all places.
+//! Pseudo-random interleaving (Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991): the remainder
+//! of the address as a polynomial over GF(2) by an irreducible one. Power-of-two strides spread
+//! over all places.
 
 use super::Policy;
 
 const DEGREES: usize = 7;
 
-/// Primitive polynomials of the degrees 0 to 7, without their highest term.
+/// Primitive polynomials of degrees 0 to 7, without their highest term.
 const POLYNOMIALS: [u32; DEGREES + 1] = [0, 0b1, 0b11, 0b011, 0b0011, 0b0_0101, 0b00_0011, 0b000_0011];
 
-/// For each degree the remainders of each byte of the dividend, the lowest byte first.
+/// Remainders by degree, position of the dividend's byte (lowest first), and byte value.
 static REMAINDERS: [[[u8; 256]; 8]; DEGREES + 1] = remainders();
 
 const fn remainders() -> [[[u8; 256]; 8]; DEGREES + 1] {
     let mut remainders = [[[0; 256]; 8]; DEGREES + 1];
     let mut degree = 1;
     while degree <= DEGREES {
-        // The remainder of x to the power of `bit`.
+        // Remainder of x^`bit`.
         let mut power = 1_u32;
         let mut bit = 0;
         while bit < 64 {
             if power >> degree != 0 {
                 power = (power ^ POLYNOMIALS[degree]) & ((1 << degree) - 1);
             }
-            // Bytes of which this bit is the highest.
+            // Bytes whose highest bit is this one.
             let own = 1_usize << (bit % 8);
             let mut below = 0;
             while below < own {
@@ -41,8 +41,8 @@ const fn remainders() -> [[[u8; 256]; 8]; DEGREES + 1] {
 pub(super) struct Ipoly;
 
 impl Policy for Ipoly {
-    /// The remainder of `upper` by the polynomial that has as many remainders as `modulus`, or
-    /// more, and then modulo that.
+    /// The remainder of `upper` by the smallest polynomial with at least `modulus` remainders, then
+    /// modulo `modulus`.
     fn hash(upper: u64, modulus: u32) -> u32 {
         let degree = modulus.next_power_of_two().trailing_zeros().min(DEGREES as u32) as usize;
         let (mut remainder, mut rest) = (0, upper);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn power_of_two_strides_of_the_places_meet_in_no_place() {
+    fn power_of_two_strides_never_collide() {
         for degree in 1..=DEGREES {
             let places = 1_u64 << degree;
             for shift in 0..40 {

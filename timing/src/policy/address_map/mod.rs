@@ -1,8 +1,8 @@
-//! Address maps: how consecutive pieces of memory are spread over channels, slices, banks and sets.
+//! Address maps: assignment of consecutive chunks to channels, slices, banks and sets.
 //!
-//! A piece's number is cut into a quotient and a residue by the number of places. Each round of
-//! pieces, which have one quotient, fills all places once: the residue is permuted by a hash of the
-//! quotient. No two addresses meet, whatever the hash.
+//! Dividing a chunk's number by the number of places gives quotient and residue. A hash of the
+//! quotient permutes the residue, so chunks with equal quotient fill each place once. The map is
+//! one-to-one for any hash.
 //!
 //! A new map is one file beside this one and one line in [`maps!`] below.
 
@@ -14,7 +14,7 @@ mod xor;
 
 /// Behaviour of an address map.
 trait Policy {
-    /// A number below `modulus` that depends on all bits of `upper`; the modulus is not 0.
+    /// A number below `modulus` (nonzero) that depends on all bits of `upper`.
     fn hash(upper: u64, modulus: u32) -> u32;
 }
 
@@ -32,7 +32,7 @@ macro_rules! maps {
             /// Every map.
             pub const ALL: &'static [AddressMap] = &[$(AddressMap::$variant),*];
 
-            /// A number below `modulus` that depends on all bits of `upper`; the modulus is not 0.
+            /// A number below `modulus` (nonzero) that depends on all bits of `upper`.
             fn hash(self, upper: u64, modulus: u32) -> u32 {
                 match self {
                     $(AddressMap::$variant => <$policy>::hash(upper, modulus),)*
@@ -52,7 +52,7 @@ maps! {
 }
 
 impl AddressMap {
-    /// `residue`, below `modulus`, permuted by the hash of `upper`.
+    /// The permutation of `residue` (below `modulus`) by the hash of `upper`.
     pub fn permuted(self, residue: u32, upper: u64, modulus: u32) -> u32 {
         let hash = self.hash(upper, modulus);
         if modulus.is_power_of_two() {
@@ -62,7 +62,7 @@ impl AddressMap {
         if sum < modulus { sum } else { sum - modulus }
     }
 
-    /// The residue that is permuted to `image`.
+    /// The inverse of [`AddressMap::permuted`].
     pub fn unpermuted(self, image: u32, upper: u64, modulus: u32) -> u32 {
         let hash = self.hash(upper, modulus);
         match modulus.is_power_of_two() {

@@ -1,11 +1,11 @@
-//! Exclusive or of all the bits above, as many at a time as number the places.
+//! Exclusive or of the upper bits, in groups as wide as the place number.
 
 use super::Policy;
 
 pub(super) struct Xor;
 
 impl Policy for Xor {
-    /// The groups of bits of `upper` over one another, modulo `modulus`.
+    /// Exclusive or of the bit groups of `upper`, modulo `modulus`.
     fn hash(mut upper: u64, modulus: u32) -> u32 {
         let bits = modulus.next_power_of_two().trailing_zeros();
         if bits == 0 {

@@ -133,7 +133,7 @@ fn accesses_of_several_banks_are_all_served() {
 }
 
 #[test]
-fn a_saved_state_of_a_scheduler_fits() {
+fn saved_scheduler_state_is_valid() {
     for &scheduler in Scheduler::ALL {
         let (mut state, mut banks) =
             (SchedulerState::default(), Banks::one(1, &[(1, 0), (1, 0), (1, 0), (2, 1)]));
@@ -147,7 +147,7 @@ fn a_saved_state_of_a_scheduler_fits() {
 }
 
 #[test]
-fn fcfs_serves_a_bank_in_the_order_of_arrival() {
+fn fcfs_serves_a_bank_in_arrival_order() {
     assert_eq!(Banks::served(Scheduler::Fcfs, 1, &[2, 1, 1, 2]), [2, 1, 1, 2]);
 }
 
@@ -157,12 +157,12 @@ fn fr_fcfs_serves_all_row_hits_first() {
 }
 
 #[test]
-fn the_cap_bounds_how_many_hits_pass_an_older_access() {
+fn cap_bounds_row_hits_ahead_of_an_older_access() {
     assert_eq!(Banks::served(Scheduler::FrFcfsCap, 1, &[2, 1, 1, 1, 1]), [1, 1, 2, 1, 1]);
 }
 
 #[test]
-fn hits_that_pass_nobody_are_not_counted() {
+fn row_hits_without_older_access_are_not_counted() {
     assert_eq!(Banks::served(Scheduler::FrFcfsCap, 1, &[1, 1, 1, 1, 2]), [1, 1, 1, 1, 2]);
 }
 
@@ -187,7 +187,7 @@ fn bliss_lists_no_source_of_write_backs() {
 }
 
 #[test]
-fn bliss_forgets_the_list_after_an_interval() {
+fn bliss_clears_the_blacklist_after_an_interval() {
     let waits = |cycle| {
         let mut state = SchedulerState::default();
         let mut banks = Banks::one(1, &[(1, 0), (1, 0), (1, 0), (2, 1)]);

@@ -1,5 +1,5 @@
-//! First come, first served: each bank works on its oldest request. A request waits as long as an
-//! older request waits behind another request of its bank.
+//! First come, first served: each bank serves its oldest request. A request also waits while an
+//! older request of the channel waits behind another request of its bank.
 
 use super::{Policy, Turn, Waiting, banks, filtered};
 

@@ -1,6 +1,6 @@
 //! First ready, first come, first served (Rixner et al., "Memory Access Scheduling", ISCA 2000):
-//! accesses to a bank's open row pass all others. Among banks the channel takes the oldest access
-//! that is ready.
+//! row hits precede all other accesses of a bank. Among banks, the channel serves the oldest ready
+//! access.
 
 use super::{Policy, Turn, Waiting};
 

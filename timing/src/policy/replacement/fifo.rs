@@ -1,4 +1,4 @@
-//! First in, first out: a use changes nothing, and the line that came first goes.
+//! First in, first out: evicts the line filled first, whatever its uses.
 
 use super::{Lines, Policy};
 

@@ -1,21 +1,20 @@
-//! A set of a cache, as a replacement policy sees it.
+//! View of a cache set for replacement policies.
 
-/// The lines of one set in the order of their age. A line is young when it comes and when it is
-/// renewed.
+/// Lines of a set in age order. A line is youngest when it is filled or renewed.
 pub trait Lines {
-    /// Names a line of the set.
+    /// Identifies a line of the set.
     type Line: Copy + PartialEq;
 
-    /// The line next in age after `line`, and the oldest line for `None`.
+    /// The next younger line after `line`, or the oldest line for `None`.
     fn younger(&self, line: Option<Self::Line>) -> Option<Self::Line>;
 
-    /// The cache permits the line's eviction: no sector of the line is outstanding, for instance.
+    /// Tells whether the cache permits eviction of the line: for example, no sector is outstanding.
     fn may_go(&self, line: Self::Line) -> bool;
 
-    /// The policy's byte for a line; 0 when the line comes.
+    /// The policy's byte for a line; 0 after a fill.
     fn mark(&self, line: Self::Line) -> u8;
 
-    /// The oldest line that may go and whose mark fits.
+    /// The oldest evictable line whose mark fits.
     #[inline(always)]
     fn oldest(&self, fits: impl Fn(u8) -> bool) -> Option<Self::Line> {
         let mut next = self.younger(None);
@@ -29,7 +28,7 @@ pub trait Lines {
     }
 }
 
-/// A set whose ages and marks a policy changes.
+/// View of a set for changes of age and mark.
 pub trait LinesMut: Lines {
     /// Sets the policy's byte for a line.
     fn set_mark(&mut self, line: Self::Line, mark: u8);

@@ -1,4 +1,4 @@
-//! Least recently used: a use makes a line the youngest, and the oldest line goes.
+//! Least recently used: a use makes a line the youngest, and the oldest line is evicted.
 
 use super::{Lines, LinesMut, Policy};
 

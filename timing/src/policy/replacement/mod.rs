@@ -1,8 +1,8 @@
-//! Replacement policies: which line of a set makes room. L1 and L2 share them.
+//! Replacement policies of caches: selection of the line to evict. L1 and L2 share them.
 //!
-//! A policy sees a set through [`Lines`]: the lines in the order of their age, and one byte for
-//! each line, the *mark*, that means whatever the policy wants. The cache reports events (`filled`,
-//! `hit`, `evicted`); `victim` only looks, so a cache may ask for a victim and not evict it.
+//! A policy sees a set through [`Lines`]: the lines in age order, and one byte per line, the
+//! *mark*, for the policy's use. The cache reports events (`filled`, `hit`, `evicted`). `victim`
+//! does not change the set, so a cache may ask for a victim and not evict it.
 //!
 //! A new policy is one file beside this one and one line in [`policies!`] below.
 
@@ -18,16 +18,16 @@ pub use self::lines::{Lines, LinesMut};
 
 /// Behaviour of a replacement policy. The defaults ignore the event.
 trait Policy {
-    /// A line has come into the set; the line is the youngest and its mark is 0.
+    /// A line was filled; it is the youngest and its mark is 0.
     fn filled<L: LinesMut>(_lines: &mut L, _line: L::Line) {}
 
     /// A line was used.
     fn hit<L: LinesMut>(_lines: &mut L, _line: L::Line) {}
 
-    /// The line to evict; nothing if no line may go.
+    /// The line to evict; `None` if no line may be evicted.
     fn victim<L: Lines>(lines: &L) -> Option<L::Line>;
 
-    /// A victim is about to leave the set.
+    /// A victim is about to be evicted.
     fn evicted<L: LinesMut>(_lines: &mut L, _victim: L::Line) {}
 }
 
@@ -35,7 +35,7 @@ trait Policy {
 macro_rules! policies {
     ($($(#[doc = $meaning:literal])* $variant:ident = $word:literal in $policy:ty,)*) => {
         $crate::choice! {
-            /// Which line of a set makes room.
+            /// Replacement policy: selection of the line to evict.
             pub enum Replacement {
                 $($(#[doc = $meaning])* $variant = $word,)*
             }
@@ -45,7 +45,7 @@ macro_rules! policies {
             /// Every policy.
             pub const ALL: &'static [Replacement] = &[$(Replacement::$variant),*];
 
-            /// A line has come into the set.
+            /// Reports a fill.
             #[inline(always)]
             pub fn filled<L: LinesMut>(self, lines: &mut L, line: L::Line) {
                 match self {
@@ -53,7 +53,7 @@ macro_rules! policies {
                 }
             }
 
-            /// A line was used.
+            /// Reports a use.
             #[inline(always)]
             pub fn hit<L: LinesMut>(self, lines: &mut L, line: L::Line) {
                 match self {
@@ -61,7 +61,7 @@ macro_rules! policies {
                 }
             }
 
-            /// The line to evict; nothing if no line may go. The set stays as it is.
+            /// The line to evict; `None` if no line may be evicted. The set does not change.
             #[inline(always)]
             pub fn victim<L: Lines>(self, lines: &L) -> Option<L::Line> {
                 match self {
@@ -69,7 +69,7 @@ macro_rules! policies {
                 }
             }
 
-            /// A victim is about to leave the set.
+            /// Reports the eviction of a victim.
             #[inline(always)]
             pub fn evicted<L: LinesMut>(self, lines: &mut L, victim: L::Line) {
                 match self {
@@ -81,11 +81,11 @@ macro_rules! policies {
 }
 
 policies! {
-    /// The least recently used line.
+    /// Evicts the least recently used line.
     Lru = "lru" in lru::Lru,
-    /// The line that came first.
+    /// Evicts the line filled first.
     Fifo = "fifo" in fifo::Fifo,
-    /// The line that came first, unless a use since the last look gives it another round.
+    /// Evicts the line filled first, except that a use grants it another round.
     SecondChance = "second-chance" in second_chance::SecondChance,
     /// The line whose next use is predicted to be furthest away.
     Srrip = "srrip" in srrip::Srrip,

@@ -1,12 +1,12 @@
-//! Second chance (the clock algorithm): the mark is a reference bit that a use sets.
+//! Second chance (clock algorithm): the mark is a reference bit, set by a use.
 //!
-//! The oldest line without the bit goes. Marked lines that are older lose the bit and become the
-//! youngest, as if the clock's hand had passed them. Where every line has the bit, all lose it and
-//! the oldest goes.
+//! The oldest line without reference bit is evicted. Older lines with the bit lose it and become
+//! the youngest, as if the clock's hand had passed them. If every line has the bit, all lose it and
+//! the oldest is evicted.
 
 use super::{Lines, LinesMut, Policy};
 
-/// Mark of a line that was used since it came, or since the hand passed.
+/// Mark of a line used since its fill or since the hand passed.
 const USED: u8 = 1;
 
 pub(super) struct SecondChance;
@@ -22,7 +22,7 @@ impl Policy for SecondChance {
     }
 
     fn evicted<L: LinesMut>(lines: &mut L, victim: L::Line) {
-        // A marked victim means a whole turn of the hand, after which the order is what it was.
+        // A marked victim means a full turn of the hand, which restores the order.
         let whole_turn = lines.mark(victim) == USED;
         let mut next = lines.younger(None);
         while let Some(line) = next.filter(|line| whole_turn || *line != victim) {

@@ -1,20 +1,20 @@
 //! Static re-reference interval prediction with two bits and hit priority (Jaleel et al., ISCA
 //! 2010).
 //!
-//! The mark is the predicted distance of the next use. A line comes with a long distance and a use
-//! makes the distance near, so a stream of lines that nobody uses again leaves the used lines
-//! alone. The line with the largest distance goes, the oldest among equals; the other lines'
-//! distances grow by as much as the victim's lacked.
+//! The mark is the predicted distance of the next use. A fill sets a long distance and a use sets a
+//! near one, so a stream of single-use lines does not evict reused lines. The line with the largest
+//! distance is evicted, the oldest among equals. The distances of the others then increase by as
+//! much as the victim's was below the maximum.
 
 use super::{Lines, LinesMut, Policy};
 
-/// Distance of a line that was just used.
+/// Distance after a use.
 const NEAR: u8 = 0;
 
-/// Distance of a line that has just come.
+/// Distance after a fill.
 const LONG: u8 = 2;
 
-/// Distance of a line that is not expected to be used: the largest of two bits.
+/// Distance of a line without expected use: the maximum of two bits.
 const DISTANT: u8 = 3;
 
 pub(super) struct Srrip;

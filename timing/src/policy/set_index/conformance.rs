@@ -20,7 +20,7 @@ fn consecutive_lines_are_spread_evenly() {
 }
 
 #[test]
-fn every_address_has_a_set_that_there_is() {
+fn every_address_maps_to_an_existing_set() {
     for &index in SetIndex::ALL {
         for sets in [1, 3, 4, 7, 32, 48, 64, 256] {
             let addresses = (0..1000_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 60));
@@ -32,7 +32,7 @@ fn every_address_has_a_set_that_there_is() {
 }
 
 #[test]
-fn the_bytes_of_a_line_are_in_one_set() {
+fn bytes_of_a_line_share_a_set() {
     for &index in SetIndex::ALL {
         for line in 0..1000 {
             let [first, last] = [0, LINE_BYTES - 1].map(|byte| index.set(line * LINE_BYTES + byte, 64));
@@ -42,7 +42,7 @@ fn the_bytes_of_a_line_are_in_one_set() {
 }
 
 #[test]
-fn lines_a_power_of_two_apart_go_to_one_set_unless_they_are_hashed() {
+fn only_hashed_indices_spread_power_of_two_strides() {
     let sets = |index: SetIndex| {
         let mut sets: Vec<u32> = (0..64).map(|line| index.set(line * 64 * LINE_BYTES, 64)).collect();
         sets.sort_unstable();

@@ -57,7 +57,7 @@ fn masks() -> impl Iterator<Item = u32> {
 }
 
 #[test]
-fn the_picked_warp_is_eligible() {
+fn picked_warp_is_eligible() {
     for &scheduling in Scheduling::ALL {
         let mut tested = tested(scheduling, &[3, 0, 1, 2, 7, 6, 5, 4]);
         for eligible in masks() {
@@ -97,7 +97,7 @@ fn some_present_warp_may_always_load() {
 }
 
 #[test]
-fn a_saved_scheduler_goes_on_in_the_same_way() {
+fn restored_scheduler_continues_identically() {
     for &scheduling in Scheduling::ALL {
         let mut tested = tested(scheduling, &[3, 0, 1, 2, 7, 6, 5, 4]);
         masks().take(7).for_each(|eligible| _ = tested.pick(eligible, 0));
@@ -114,7 +114,7 @@ fn a_saved_scheduler_goes_on_in_the_same_way() {
 }
 
 #[test]
-fn a_saved_scheduler_of_other_warps_is_refused() {
+fn scheduler_saved_with_other_warps_is_rejected() {
     for &scheduling in Scheduling::ALL {
         let tested = tested(scheduling, &[3, 0]);
         assert!(tested.scheduler.check(&tested.parameters, 0b1).is_err(), "{scheduling:?}");
@@ -128,19 +128,19 @@ fn gto_stays_with_a_warp_and_then_takes_the_oldest() {
 }
 
 #[test]
-fn lrr_takes_each_warp_in_turn() {
+fn lrr_serves_warps_round_robin() {
     let steps = [(0b1111, 0), (0b1111, 0), (0b0011, 0), (0b1001, 0)];
     assert_eq!(tested(Scheduling::Lrr, &[3, 0, 1, 2]).picks(&steps), [1, 2, 0, 3]);
 }
 
 #[test]
-fn oldest_takes_the_oldest_warp_each_time() {
+fn oldest_always_picks_the_oldest_warp() {
     let steps = [(0b0111, 0), (0b1111, 0), (0b0110, 0)];
     assert_eq!(tested(Scheduling::Oldest, &[3, 0, 1, 2]).picks(&steps), [0, 3, 1]);
 }
 
 #[test]
-fn two_levels_keep_to_active_warps_until_one_waits_for_memory() {
+fn two_level_replaces_an_active_warp_on_a_memory_wait() {
     let steps = [(0b1111, 0), (0b1111, 0), (0b1111, 0), (0b0111, 0b1000), (0b0111, 0b1000)];
     let picked = tested(Scheduling::TwoLevel, &[3, 0, 1, 2]).picks(&steps);
     assert_eq!(picked[..3].iter().filter(|warp| ![0, 3].contains(*warp)).count(), 0, "{picked:?}");
@@ -148,7 +148,7 @@ fn two_levels_keep_to_active_warps_until_one_waits_for_memory() {
 }
 
 #[test]
-fn ccws_holds_back_others_while_a_warp_loses_lines() {
+fn ccws_throttles_loads_after_lost_locality() {
     let mut tested = tested(Scheduling::Ccws, &[0, 1, 2, 3]);
     (0..1000).for_each(|_| _ = tested.pick(0b1111, 0));
     assert_eq!(tested.may_load(0), 0b1111);
@@ -161,7 +161,7 @@ fn ccws_holds_back_others_while_a_warp_loses_lines() {
 }
 
 #[test]
-fn ccws_ignores_misses_of_lines_that_the_warp_never_had() {
+fn ccws_ignores_compulsory_misses() {
     let mut tested = tested(Scheduling::Ccws, &[0, 1, 2, 3]);
     tested.l1(L1EventKind::Evicted, 1, 7, 0);
     tested.l1(L1EventKind::Miss, 0, 7, 0);

@@ -1,5 +1,5 @@
-//! Greedy, then oldest (Rogers et al., MICRO 2012): the warp that was issued last goes on as long
-//! as it can, then the oldest.
+//! Greedy, then oldest (Rogers et al., MICRO 2012): stays with the last issued warp while it is
+//! eligible, then picks the oldest.
 
 use super::{Policy, View};
 

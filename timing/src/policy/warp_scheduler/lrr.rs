@@ -1,4 +1,4 @@
-//! Loose round robin: the next eligible warp after the one that was issued last.
+//! Loose round robin: picks the next eligible warp after the last issued one.
 
 use super::{Policy, View};
 

@@ -1,4 +1,4 @@
-//! Oldest first: the eligible warp that began first.
+//! Oldest first: picks the eligible warp that began first.
 
 use super::{Policy, View};
 

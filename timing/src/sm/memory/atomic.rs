@@ -1,7 +1,7 @@
-//! How often a warp issues atomic operations on global memory.
+//! Issue interval of a warp's atomic operations on global memory.
 //!
-//! A warp's next one waits until the lanes of the last have left the SM, those at one address one after the other. What L2 does
-//! with them is its own matter (`l2::atomic`).
+//! A warp's next atomic operation waits until the lanes of the last one have left the SM; lanes at
+//! one address leave serially. L2 models the execution (`l2::atomic`).
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
@@ -28,7 +28,7 @@ impl AtomicSpec {
         }
     }
 
-    /// From an operation to the same warp's next. Core cycles.
+    /// Core cycles from an operation to the warp's next.
     pub(crate) fn interval(&self, active: LaneMask, addresses: &[u64; WARP_SIZE]) -> u64 {
         let further = u64::from(self.interval_of_warp - self.interval);
         let lanes = u64::from(lanes_at_an_address(active, addresses).max(1));
@@ -36,7 +36,7 @@ impl AtomicSpec {
     }
 }
 
-/// Lanes at the address that has most.
+/// Largest number of lanes at one address.
 fn lanes_at_an_address(active: LaneMask, addresses: &[u64; WARP_SIZE]) -> u32 {
     let mut most = 0;
     let mut left = active;
@@ -57,7 +57,7 @@ mod tests {
     const SPEC: AtomicSpec = AtomicSpec { interval: 31, interval_of_warp: 76 };
 
     #[test]
-    fn the_interval_grows_evenly_with_the_lanes_at_one_address() {
+    fn atomic_interval_grows_linearly_with_lanes() {
         for (lanes, cycles) in [(0, 31), (1, 31), (2, 32), (8, 41), (16, 52), (32, 76)] {
             let active = (u64::from(u32::MAX) >> (32 - lanes)) as u32;
             assert_eq!(SPEC.interval(active, &[64; WARP_SIZE]), cycles, "{lanes} lanes");
@@ -65,12 +65,12 @@ mod tests {
     }
 
     #[test]
-    fn lanes_at_addresses_of_their_own_do_not_wait_for_each_other() {
+    fn lanes_at_distinct_addresses_do_not_conflict() {
         assert_eq!(SPEC.interval(!0, &std::array::from_fn(|lane| 4 * lane as u64)), 31);
     }
 
     #[test]
-    fn the_address_with_most_lanes_decides() {
+    fn most_contended_address_decides() {
         let address = |lane| if lane % 4 == 3 { 8 } else { 100 + 4 * lane as u64 };
         assert_eq!(lanes_at_an_address(!0, &std::array::from_fn(address)), 8);
     }

@@ -1,10 +1,11 @@
-//! Banks: how many passes an access takes when each bank delivers one word a pass.
+//! Bank conflicts: passes of an access if each bank delivers one word a pass.
 
-/// Banks of a memory, at most.
+/// Most banks of a memory.
 pub const MAXIMUM_BANKS: u32 = 32;
 
-/// Passes that reading `words` (numbers of words, in any order) takes: the most distinct words in one bank. A word goes to
-/// all that ask for it. Word `w` lies in bank `w mod banks`. `words` is scratch afterwards.
+/// Passes for reading `words` (word numbers in any order): the largest number of distinct words in
+/// one bank. A word is broadcast to all its readers. Word `w` is in bank `w mod banks`. `words` is
+/// overwritten.
 pub fn passes(words: &mut [u64], banks: u32) -> u32 {
     let banks = u64::from(banks.clamp(1, MAXIMUM_BANKS));
     let mut remaining = words.len();
@@ -35,7 +36,7 @@ fn bank(word: u64, banks: u64) -> usize {
     (if banks.is_power_of_two() { word & (banks - 1) } else { word % banks }) as usize
 }
 
-/// Passes of operations that exclude one another in a bank even on the same word: the most of them in one bank.
+/// Passes of operations that exclude each other even on one word: the largest number in one bank.
 pub fn serial_passes(words: &[u64], banks: u32) -> u32 {
     let banks = u64::from(banks.clamp(1, MAXIMUM_BANKS));
     let mut operations = [0; MAXIMUM_BANKS as usize];
@@ -55,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn one_word_for_all_takes_one_pass() {
+    fn broadcast_takes_one_pass() {
         assert_eq!(passes(&mut [7; 32], 32), 1);
         assert_eq!(serial_passes(&[7; 32], 32), 32);
     }
 
     #[test]
-    fn n_words_in_a_bank_take_n_passes() {
+    fn n_words_in_one_bank_take_n_passes() {
         for n in 1..=32 {
             let mut words: Vec<u64> = (0..32).map(|lane| if lane < n { lane * 32 } else { lane }).collect();
             assert_eq!(u64::from(passes(&mut words, 32)), n);
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_takes_no_pass() {
+    fn no_words_take_no_pass() {
         assert_eq!(passes(&mut [], 32), 0);
     }
 }

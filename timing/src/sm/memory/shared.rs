@@ -1,11 +1,11 @@
-//! Shared memory: 32 banks of 4 B. Also the way of the values of `SHFL`.
+//! Shared memory: 32 banks of 4 B. It also executes `SHFL`.
 
 use warp_stream::{AccessKind, LaneMask, WARP_SIZE};
 
 use super::banks;
 use crate::specification::{Document, SpecificationError};
 
-/// Bytes of a bank's word.
+/// Word size of a bank in bytes.
 const WORD_BYTES: u64 = 4;
 
 crate::specification! {
@@ -39,14 +39,15 @@ impl SharedSpec {
         Ok(())
     }
 
-    /// The smallest size that holds `bytes`, or else the largest. Bytes.
+    /// The smallest size in bytes of at least `bytes`, or else the largest.
     pub fn size_for(&self, bytes: u32) -> u32 {
         let size = self.sizes.iter().find(|&&size| size >= bytes);
         size.or(self.sizes.last()).copied().unwrap_or_default()
     }
 
-    /// Passes of an access. Wide accesses go by halves and quarters of the warp, so that each part asks for no more than
-    /// a word of each bank if nothing conflicts (CUDA C++ programming guide, compute capability 5.x and later).
+    /// Passes of an access. Wide accesses are split into halves or quarters of the warp, each
+    /// needing at most one word per bank without conflicts (CUDA C++ programming guide, compute
+    /// capability 5.x and later).
     pub fn passes(
         &self,
         kind: AccessKind,
@@ -85,30 +86,30 @@ impl SharedSpec {
 /// Passes of an access through the data stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passes {
-    /// All.
+    /// Total passes.
     pub passes: u32,
-    /// Those that are more than its width needs.
+    /// Passes beyond the minimum for the access width.
     pub conflicts: u32,
 }
 
 impl Passes {
-    /// One for each part of the warp: nothing conflicts.
+    /// One pass per part of the warp, without conflicts.
     pub fn of_parts(parts: u32) -> Passes {
         Passes { passes: parts, conflicts: 0 }
     }
 
-    /// Those of a part of the warp: all but the first, if there is one, are conflicts.
+    /// Passes of one part. All but the first are conflicts.
     pub fn of_a_part(passes: u32) -> Passes {
         Passes { passes, conflicts: passes.saturating_sub(1) }
     }
 
-    /// Those of another part too.
+    /// Adds the passes of another part.
     #[must_use]
     pub fn and(self, other: Passes) -> Passes {
         Passes { passes: self.passes + other.passes, conflicts: self.conflicts + other.conflicts }
     }
 
-    /// The access takes so many in any case: as many fewer of them are conflicts.
+    /// Reclassifies conflicts if the access needs at least `needed` passes anyway.
     #[must_use]
     pub fn at_least(self, needed: u32) -> Passes {
         let passes = self.passes.max(needed);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stride_of_n_words_takes_as_many_passes_as_n_has_in_common_with_the_banks() {
+    fn stride_takes_gcd_of_stride_and_banks_passes() {
         for (stride, degree) in
             [(1, 1), (2, 2), (3, 1), (4, 4), (6, 2), (8, 8), (16, 16), (31, 1), (32, 32), (33, 1)]
         {
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_for_all_is_broadcast() {
+    fn common_word_is_broadcast() {
         assert_eq!(passes(AccessKind::Load, 4, |_| 12), 1);
         assert_eq!(passes(AccessKind::Load, 1, |lane| lane), 1);
     }
@@ -175,18 +176,18 @@ mod tests {
     }
 
     #[test]
-    fn atomic_operations_on_one_word_take_turns() {
+    fn atomics_on_one_word_are_serialised() {
         assert_eq!(passes(AccessKind::Atomic, 4, |lane| 4 * lane), 1);
         assert_eq!(passes(AccessKind::Atomic, 4, |_| 0), 63);
     }
 
     #[test]
-    fn no_lane_takes_no_pass() {
+    fn no_active_lane_takes_no_pass() {
         assert_eq!(spec().passes(AccessKind::Load, 0, &[0; 32], 4), Passes::default());
     }
 
     #[test]
-    fn the_size_is_the_smallest_that_is_enough() {
+    fn carve_out_is_the_smallest_sufficient_size() {
         assert_eq!([0, 1, 8, 9, 100].map(|bytes| spec().size_for(bytes)), [0, 8, 8, 16, 16]);
     }
 }

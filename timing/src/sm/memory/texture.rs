@@ -1,4 +1,4 @@
-//! Texture path: texels come through the L1 data cache.
+//! Texture path: texels are read through the L1 data cache.
 
 use crate::specification::{Document, SpecificationError};
 

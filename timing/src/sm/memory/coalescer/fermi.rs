@@ -3,7 +3,7 @@
 use super::runs::Run;
 use super::{Footprint, Line, LineIndex, Pattern, volta};
 
-/// Over the whole warp.
+/// Coalesces over the whole warp.
 pub fn coalesce(
     pattern: &Pattern<'_>,
     runs: &[Run],

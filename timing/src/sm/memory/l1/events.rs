@@ -1,9 +1,9 @@
-//! Events of L1 for a warp scheduler that watches L1.
+//! L1 events for warp schedulers that observe L1.
 
 use super::L1;
 use crate::policy::warp_scheduler::{L1Event, L1EventKind};
 
-/// Events since they were taken last; none where nobody watches.
+/// Events since the last query; empty without an observer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Events {
     pub(super) watched: bool,
@@ -11,7 +11,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Something has happened to a line.
+    /// Records an event of a line.
     #[inline(always)]
     pub(super) fn note(&mut self, kind: L1EventKind, warp: u8, line: u64) {
         if self.watched {
@@ -27,12 +27,12 @@ impl Events {
 }
 
 impl L1 {
-    /// Events are noted from now on, or not.
+    /// Enables or disables recording.
     pub fn watch(&mut self, watched: bool) {
         self.events.watched = watched;
     }
 
-    /// Takes the events since the last time.
+    /// Takes the events since the last call.
     pub fn take_events(&mut self) -> impl Iterator<Item = L1Event> {
         self.events.list.drain(..)
     }

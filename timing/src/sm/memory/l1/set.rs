@@ -1,4 +1,4 @@
-//! The lines of a set of L1 in the order of their age.
+//! Lines of an L1 set in age order.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,22 +6,22 @@ use super::Entry;
 use crate::policy::replacement::{Lines, LinesMut};
 use crate::slab::{NONE, Slab};
 
-/// Lines of a set: a list through their entries, from the youngest to the oldest.
+/// A linked list of a set's entries, from the youngest to the oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Set {
     /// The youngest line.
     pub first: u32,
     /// The oldest line.
     pub last: u32,
-    /// Lines.
+    /// Number of lines.
     pub lines: u32,
 }
 
 impl Set {
-    /// No line.
+    /// An empty set.
     pub const EMPTY: Set = Set { first: NONE, last: NONE, lines: 0 };
 
-    /// Adds a line in front.
+    /// Adds a line at the front.
     pub fn push(&mut self, entries: &mut Slab<Entry>, number: u32) {
         entries[number].previous = NONE;
         entries[number].next = self.first;
@@ -33,7 +33,7 @@ impl Set {
         self.lines += 1;
     }
 
-    /// Takes a line out.
+    /// Removes a line.
     pub fn remove(&mut self, entries: &mut Slab<Entry>, number: u32) {
         let Entry { previous, next, .. } = entries[number];
         match previous {
@@ -56,13 +56,13 @@ impl Set {
     }
 }
 
-/// A set with the entries of its cache: the view of the replacement policy.
+/// A set with the cache's entries, as seen by the replacement policy.
 pub struct SetLines<'l> {
     /// The set.
     pub set: &'l mut Set,
     /// Lines of the cache.
     pub entries: &'l mut Slab<Entry>,
-    /// Lines with outstanding sectors may not go.
+    /// Set if lines with outstanding sectors must not be evicted.
     pub keeps_pending: bool,
 }
 

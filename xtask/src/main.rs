@@ -20,6 +20,7 @@ mod miri;
 mod process;
 mod programs;
 mod python;
+mod registers;
 mod slurm;
 mod stamp;
 mod suites;
@@ -70,6 +71,8 @@ enum Task {
     Suites(suites::Arguments),
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
+    /// Compare registers of lowered kernels with `ptxas` for sm_70, on PTX files beside the repository.
+    Registers(registers::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
     Micro(micro::Arguments),
     /// Interpret tests of crates with `unsafe` or threads by Miri; needs `rustup toolchain install
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Suites(arguments) => suites::run(&arguments),
         Task::Correlate(arguments) => correlate::run(&arguments),
+        Task::Registers(arguments) => registers::run(&arguments),
         Task::Bench { subject, rows, guided, json } => {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())
         }

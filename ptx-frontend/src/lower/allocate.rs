@@ -221,6 +221,19 @@ mod tests {
         }
     }
 
+    /// Executes each block, and checks each value where it is read.
+    fn check(code: &Code, flow: &ControlFlow) {
+        let allocation = Allocation::of(code, flow, false);
+        let live_out = live_out::<OfWords>(code, flow);
+        for (block, nodes) in code.blocks.iter().enumerate() {
+            let mut machine = Machine::default();
+            for (at, node) in nodes.iter().enumerate() {
+                machine.execute(&allocation, at, node);
+            }
+            live_out.of_block(block).for_each(|word| machine.check(&allocation, word));
+        }
+    }
+
     #[test]
     fn values_stay_in_their_registers_while_live() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lower/examples");
@@ -235,17 +248,13 @@ mod tests {
                 let replacements = super::super::contract(&mut function, &flow);
                 let values = values::Values::of(&function, &flow, &replacements);
                 let folds = fold::Folds::of(&values, function.instructions.len());
-                let mut code = select::select(&function, &flow, &values, &folds);
-                super::super::dead::drop_dead(&mut code, &flow);
-                schedule::schedule(&mut code, &flow, &values, &folds, 29);
-                let allocation = Allocation::of(&code, &flow, false);
-                let live_out = live_out::<OfWords>(&code, &flow);
-                for (block, nodes) in code.blocks.iter().enumerate() {
-                    let mut machine = Machine::default();
-                    for (at, node) in nodes.iter().enumerate() {
-                        machine.execute(&allocation, at, node);
-                    }
-                    live_out.of_block(block).for_each(|word| machine.check(&allocation, word));
+                let mut selected = select::select(&function, &flow, &values, &folds);
+                super::super::dead::drop_dead(&mut selected, &flow);
+                for ahead in [schedule::Ahead::Anything, schedule::Ahead::Within(48)] {
+                    let mut code = selected.clone();
+                    let room = schedule::Room { registers: 29, ahead };
+                    schedule::schedule(&mut code, &flow, &values, &folds, room);
+                    check(&code, &flow);
                 }
             }
         }

@@ -163,6 +163,11 @@ impl Live {
         }
     }
 
+    /// The number of members.
+    pub(super) fn count(&self) -> usize {
+        self.members.len()
+    }
+
     /// Members, unordered.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().copied()

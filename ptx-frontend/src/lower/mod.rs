@@ -12,6 +12,7 @@
 mod access;
 mod allocate;
 mod banks;
+mod bottom_up;
 mod code;
 mod contract;
 mod converge;
@@ -27,6 +28,7 @@ mod listing;
 mod live;
 mod low_bits;
 mod neighbours;
+mod order;
 mod recipe;
 mod rewrite;
 mod schedule;
@@ -45,10 +47,6 @@ pub use contract::{Replacements, contract};
 pub use listing::listing;
 pub use low_bits::SharedAddresses;
 pub use rewrite::{rewrite, rewrite_contracted};
-
-/// Register budgets of the scheduler, tried in order: first as many as allow full occupancy, without
-/// reserved registers, then fewer.
-const ROOMS: [usize; 4] = [29, 25, 21, 17];
 
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -91,21 +89,6 @@ pub fn lower(
     dead::drop_dead(&mut code, flow);
     join::join(function, &mut code, &values, &folds, addresses);
     let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
-    let ordered = |room: usize| {
-        let mut code = code.clone();
-        schedule::schedule(&mut code, flow, &values, &folds, room);
-        let allocation = allocate::Allocation::of(&code, flow, calls);
-        (code, allocation)
-    };
-    let (mut code, mut allocation) = ordered(ROOMS[0]);
-    for room in &ROOMS[1..] {
-        if allocation.registers <= allocate::ALL_WARPS {
-            break;
-        }
-        let (other_code, other) = ordered(*room);
-        if other.registers < allocation.registers {
-            (code, allocation) = (other_code, other);
-        }
-    }
+    let (code, allocation) = order::order(&code, flow, &values, &folds, calls);
     emit::emit(function, flow, &code, &allocation)
 }

@@ -6,15 +6,32 @@ use warp_stream::{MemorySpace, OperationClass};
 
 use crate::analyse::ControlFlow;
 
+use super::bottom_up;
 use super::code::{Code, Kind, Node};
 use super::depend::Dependences;
 use super::fold::Folds;
 use super::live::{Kind as _, Live, OfWords, live_out};
 use super::values::Values;
 
-/// Orders the nodes of all blocks. From `room` live registers on, nodes that end values precede nodes that
-/// define values.
-pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds, room: usize) {
+/// Registers that values may take, and nodes that may come before their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    /// With so many registers in use, nodes that end values come before nodes that make new ones.
+    pub(super) registers: usize,
+    pub(super) ahead: Ahead,
+}
+
+/// Nodes that hide latency may come before others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// Any node of the block.
+    Anything,
+    /// Nodes so many places ahead in the block's order of few registers ([`bottom_up::ranks`]).
+    Within(u32),
+}
+
+/// Orders the nodes of all blocks.
+pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds, room: Room) {
     let live_out = live_out::<OfWords>(code, flow);
     let mut wanted = Live::new(OfWords::count(code));
     for block in 0..code.blocks.len() {
@@ -49,6 +66,13 @@ fn latency(node: &Node) -> u32 {
     }
 }
 
+/// The node that ends the block.
+fn terminator(nodes: &[Node]) -> Option<u32> {
+    let last = nodes.len().checked_sub(1)?;
+    let ends = matches!(nodes[last].class, OperationClass::Branch | OperationClass::Exit);
+    (ends && nodes[last].effect.is_some()).then_some(last as u32)
+}
+
 struct Scheduler<'n> {
     nodes: &'n [Node],
     dependences: Dependences,
@@ -67,6 +91,44 @@ struct Scheduler<'n> {
     live: rustc_hash::FxHashSet<u32>,
     live_out: &'n Live,
     room: usize,
+    ranks: Option<Ranks>,
+}
+
+/// The block's order of few registers.
+struct Ranks {
+    /// By node: its place in the order.
+    of: Vec<u32>,
+    /// By place: the node.
+    nodes: Vec<u32>,
+    /// By node.
+    is_placed: Vec<bool>,
+    /// Nodes at the start of the order that are all placed.
+    placed: usize,
+    /// Places behind these from which a node may come before its turn.
+    window: u32,
+}
+
+impl Ranks {
+    fn new(of: Vec<u32>, window: u32) -> Ranks {
+        let mut nodes = vec![0; of.len()];
+        for (node, place) in (0..).zip(&of) {
+            nodes[*place as usize] = node;
+        }
+        let is_placed = vec![false; of.len()];
+        Ranks { of, nodes, is_placed, placed: 0, window }
+    }
+
+    fn place(&mut self, at: u32) {
+        self.is_placed[at as usize] = true;
+        while self.nodes.get(self.placed).is_some_and(|node| self.is_placed[*node as usize]) {
+            self.placed += 1;
+        }
+    }
+
+    /// May the node come before its turn?
+    fn allows(&self, at: u32) -> bool {
+        self.of[at as usize] < self.placed as u32 + self.window
+    }
 }
 
 impl<'n> Scheduler<'n> {
@@ -75,7 +137,7 @@ impl<'n> Scheduler<'n> {
         values: &Values<'_>,
         folds: &Folds,
         live_out: &'n Live,
-        room: usize,
+        room: Room,
     ) -> Scheduler<'n> {
         let dependences = Dependences::of(nodes, values, folds);
         let mut height = vec![0; nodes.len()];
@@ -101,6 +163,13 @@ impl<'n> Scheduler<'n> {
             }
         }
         let ready_at = vec![0; nodes.len()];
+        let ranks = match room.ahead {
+            Ahead::Anything => None,
+            Ahead::Within(window) => {
+                let of = bottom_up::ranks(nodes, &dependences, live_out, terminator(nodes));
+                Some(Ranks::new(of, window))
+            }
+        };
         let idle = vec![false; nodes.len()];
         let order = Vec::with_capacity(nodes.len());
         Scheduler {
@@ -115,12 +184,13 @@ impl<'n> Scheduler<'n> {
             reads_left,
             live,
             live_out,
-            room,
+            room: room.registers,
+            ranks,
         }
     }
 
     fn run(mut self) -> Vec<u32> {
-        let last = self.terminator();
+        let last = terminator(self.nodes);
         for at in 0..self.nodes.len() as u32 {
             if self.dependences.before[at as usize] == 0 {
                 self.release(at);
@@ -143,13 +213,6 @@ impl<'n> Scheduler<'n> {
         }
         self.order.extend(terminator);
         self.order
-    }
-
-    /// Node that ends the block.
-    fn terminator(&self) -> Option<u32> {
-        let last = self.nodes.len().checked_sub(1)?;
-        let ends = matches!(self.nodes[last].class, OperationClass::Branch | OperationClass::Exit);
-        (ends && self.nodes[last].effect.is_some()).then_some(last as u32)
     }
 
     /// Marks a node as ready.
@@ -186,6 +249,9 @@ impl<'n> Scheduler<'n> {
         }
         self.idle[at as usize] = false;
         self.order.push(at);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.place(at);
+        }
         let node = &self.nodes[at as usize];
         for word in node.reads() {
             let left = self.reads_left.entry(word).or_default();
@@ -207,13 +273,19 @@ impl<'n> Scheduler<'n> {
     }
 
     fn choose(&self, cycle: u32, last: Option<u32>) -> Option<u32> {
-        let mut candidates = self.ready.iter().copied().filter(|at| Some(*at) != last);
+        let candidates = self.ready.iter().copied().filter(|at| Some(*at) != last);
         let crowded = self.live.len() >= self.room;
-        let key = |at: &u32| {
-            let waits = self.ready_at[*at as usize].saturating_sub(cycle);
-            let growth = if crowded { self.growth(*at) } else { 0 };
-            (growth, waits, Reverse(self.height[*at as usize]), *at)
+        let waits = |at: u32| self.ready_at[at as usize].saturating_sub(cycle);
+        let height = |at: u32| Reverse(self.height[at as usize]);
+        let chosen = match &self.ranks {
+            None => candidates.min_by_key(|at| {
+                let growth = if crowded { self.growth(*at) } else { 0 };
+                (growth, waits(*at), height(*at), *at)
+            }),
+            Some(ranks) if crowded => candidates.min_by_key(|at| ranks.of[*at as usize]),
+            Some(ranks) => candidates
+                .min_by_key(|at| (!ranks.allows(*at), waits(*at), height(*at), ranks.of[*at as usize])),
         };
-        candidates.by_ref().min_by_key(key).or_else(|| self.ready.first().copied())
+        chosen.or_else(|| self.ready.first().copied())
     }
 }

@@ -172,6 +172,14 @@ impl Selector<'_> {
     }
 
     pub(super) fn take_apart(&mut self, node: &mut Node, elements: &[(Operand, u8)], after: &mut Vec<Node>) {
+        // A fetch writes the components that the code reads, packed.
+        let is_read = |(operand, _): &&(Operand, u8)| match operand {
+            Operand::Register(register) => !self.values.uses(*register).is_empty(),
+            _ => false,
+        };
+        let read: Vec<(Operand, u8)> = elements.iter().filter(is_read).cloned().collect();
+        let elements =
+            if node.class == OperationClass::Texture && !read.is_empty() { &read } else { elements };
         let narrow = elements.iter().any(|(_, bytes)| *bytes < 4);
         let bytes: u32 = elements.iter().map(|(_, bytes)| u32::from(*bytes)).sum();
         let words = self.code.group(bytes.div_ceil(4) as u8);

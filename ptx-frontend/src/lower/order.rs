@@ -1,0 +1,106 @@
+//! The choice among orders of the code: the widest that leaves an SM all its warps, else the one of the fewest registers.
+//!
+//! The rules are fitted to the register counts of `ptxas` 11.8 and 12.9 for `sm_70` over several hundred kernels
+//! (docs/decisions/0010).
+
+use warp_stream::OperationClass;
+
+use crate::analyse::ControlFlow;
+
+use super::allocate::{ALL_WARPS, Allocation};
+use super::code::{Code, Node};
+use super::fold::Folds;
+use super::live::{Live, OfWords, live_out};
+use super::schedule::{Ahead, Room, schedule};
+use super::values::Values;
+
+/// Rooms that hide latency where they may, the widest first. The first is [`ALL_WARPS`] less the registers that no value
+/// has.
+const ROOMS: [usize; 4] = [29, 25, 21, 17];
+/// The distance from [`ALL_WARPS`] from which on the narrower rooms are not tried.
+const FAR: u32 = 16;
+/// The order of few registers: with loads ahead, with fewer of them, with none.
+const FEW_REGISTERS: [Room; 3] = [
+    Room { registers: ROOMS[0], ahead: Ahead::Within(48) },
+    Room { registers: ROOMS[1], ahead: Ahead::Within(24) },
+    Room { registers: 0, ahead: Ahead::Within(0) },
+];
+/// Values that the code keeps, and registers of its fastest order, from which on the assembler gives up on
+/// [`ALL_WARPS`] and leaves room for loads ahead.
+const MANY_KEPT: usize = 22;
+const MANY_REGISTERS: u32 = 160;
+/// The room that the assembler then takes: half of the warps stay resident.
+const HALF_OF_WARPS: Room = Room { registers: 61, ahead: Ahead::Within(200) };
+
+/// A code in its final order, with its registers.
+type Ordered = (Code, Allocation);
+
+/// Orders the code and allocates its registers; `calls` tells that the function calls another.
+pub(super) fn order(
+    code: &Code,
+    flow: &ControlFlow,
+    values: &Values<'_>,
+    folds: &Folds,
+    calls: bool,
+) -> Ordered {
+    let ordered = |room: Room| {
+        let mut code = code.clone();
+        schedule(&mut code, flow, values, folds, room);
+        let allocation = Allocation::of(&code, flow, calls);
+        (code, allocation)
+    };
+    let fits = |of: &Ordered| of.1.registers <= ALL_WARPS;
+    let mut best = ordered(Room { registers: ROOMS[0], ahead: Ahead::Anything });
+    let is_large = best.1.registers >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT;
+    for registers in ROOMS.into_iter().skip(1) {
+        if fits(&best) || best.1.registers >= ALL_WARPS + FAR {
+            break;
+        }
+        best = fewer(best, ordered(Room { registers, ahead: Ahead::Anything }));
+    }
+    if is_large {
+        return ordered(HALF_OF_WARPS);
+    }
+    for room in FEW_REGISTERS {
+        if fits(&best) {
+            break;
+        }
+        best = fewer(best, ordered(room));
+    }
+    best
+}
+
+/// The one of fewer registers; the first if both take as many.
+fn fewer(first: Ordered, second: Ordered) -> Ordered {
+    if second.1.registers < first.1.registers { second } else { first }
+}
+
+/// Values live at once in the order of the PTX code, without those that a load or a constant gives: a load can move to its
+/// users, other values cannot.
+fn kept(code: &Code, flow: &ControlFlow) -> usize {
+    let live_out = live_out::<OfWords>(code, flow);
+    let mut is_given = vec![false; code.group_of.len()];
+    for node in code.blocks.iter().flatten().filter(|node| gives(node)) {
+        node.destination.iter().for_each(|word| is_given[word as usize] = true);
+    }
+    let is_kept = |word: &u32| !is_given[*word as usize];
+    let mut live = Live::new(code.group_of.len());
+    let mut most = 0;
+    for (block, nodes) in code.blocks.iter().enumerate() {
+        live.reset(live_out.of_block(block).filter(is_kept));
+        most = most.max(live.count());
+        for node in nodes.iter().rev() {
+            if !node.guarded {
+                node.destination.iter().for_each(|word| live.clear(word));
+            }
+            node.reads().filter(is_kept).for_each(|word| live.set(word));
+            most = most.max(live.count());
+        }
+    }
+    most
+}
+
+/// Is the result a loaded value or a constant?
+fn gives(node: &Node) -> bool {
+    matches!(node.class, OperationClass::Load | OperationClass::LoadConstant | OperationClass::Move)
+}

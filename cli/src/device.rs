@@ -35,7 +35,7 @@ pub(crate) fn named(device: &str) -> Result<PathBuf, Failure> {
         .and_then(|document| gpu_file::spec(&document).map(|_| document))
         .map_err(|failure| Failure::new(format_args!("--device {failure}")))?;
     gpu_file::tell_old_layout(&document);
-    crate::program::absolute(file)
+    crate::paths::absolute(file)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) enum Difference {
     Outcome { a: String, b: String },
     /// A buffer has different contents.
     Buffer {
-        /// Its number in the manifest.
+        /// Number in the manifest.
         number: usize,
         /// Where it was when the launch was captured, and what it is.
         address: Address,
@@ -39,8 +39,8 @@ pub(crate) enum Difference {
     },
 }
 
-/// Compares the results of two runs. Pointers to the same place of the same buffer are equal; so are addresses of device
-/// functions, and handles of textures and surfaces.
+/// Compares the results of two runs. Pointers to the same place of the same buffer are equal; so
+/// are addresses of device functions, and handles of textures and surfaces.
 pub(crate) fn between(
     capture: &Capture,
     a: &Results,
@@ -84,7 +84,8 @@ pub(crate) fn between(
     Ok(differences)
 }
 
-/// The aligned words of a buffer in both runs, with their offsets; shorter ones at its start and end.
+/// The aligned words of a buffer in both runs, with their offsets; shorter ones at its start and
+/// end.
 fn words<'a>(
     buffer: &ResultBuffer,
     a: &'a [u8],
@@ -119,7 +120,8 @@ pub(crate) fn same_place(ranges_a: &Ranges, a: u64, ranges_b: &Ranges, b: u64) -
     matches!((ranges_a.find(a), ranges_b.find(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// Units in the last place between two numbers of `bits` bits with this many bits of fraction; NaNs are 0 apart.
+/// Units in the last place between two numbers of `bits` bits with this many bits of fraction; NaNs
+/// are 0 apart.
 fn distance(a: u64, b: u64, bits: u32, fraction: u32) -> u64 {
     let sign = 1_u64 << (bits - 1);
     let infinity = (sign - 1) & !((1_u64 << fraction) - 1);
@@ -155,7 +157,8 @@ impl Tolerance {
         }
     }
 
-    /// Are these bits equal, as far as the tolerance for this format goes? Without one they have to be the same.
+    /// Are these bits equal, as far as the tolerance for this format goes? Without one they have to
+    /// be the same.
     pub(crate) fn accepts(&self, format: Format, a: u64, b: u64) -> bool {
         let (ulps, bits, fraction) = self.of(format);
         let mask = u64::MAX >> (64 - bits);
@@ -163,13 +166,15 @@ impl Tolerance {
         a == b || (ulps > 0 && distance(a, b, bits, fraction) <= ulps)
     }
 
-    /// As [`Tolerance::accepts`] for each of the numbers of this format side by side in a word of `bits` bits.
+    /// As [`Tolerance::accepts`] for each of the numbers of this format side by side in a word of
+    /// `bits` bits.
     pub(crate) fn accepts_each(&self, format: Format, bits: u32, a: u64, b: u64) -> bool {
         let (_, width, _) = self.of(format);
         (0..bits).step_by(width as usize).all(|shift| self.accepts(format, a >> shift, b >> shift))
     }
 
-    /// Can the word, whose type nobody knows, be read as numbers that are equal as far as the tolerance goes?
+    /// Can the word, whose type nobody knows, be read as numbers that are equal as far as the
+    /// tolerance goes?
     fn accepts_word(&self, a: u64, b: u64) -> bool {
         [Format::F64, Format::F32, Format::F16, Format::Bf16]
             .into_iter()

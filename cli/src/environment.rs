@@ -1,6 +1,8 @@
-//! Folders in which a program finds all that it needs to run: made by `voltsim setup`, found by `voltsim run`.
+//! Folders in which a program finds all that it needs to run: made by `voltsim setup`, found by
+//! `voltsim run`.
 //!
-//! An environment is a folder with the file [`FILE`] in it. A program that lies in its `bin` runs in it.
+//! An environment is a folder with the file [`FILE`] in it. A program that lies in its `bin` runs
+//! in it.
 
 use std::env;
 use std::fs;
@@ -12,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::gpu_file;
 
-/// Its presence makes a folder an environment; it is written last.
+/// Name of the file that makes a folder an environment. Set-up writes the file last.
 pub(crate) const FILE: &str = "voltsim-environment.toml";
 
-/// What an environment's file says. Paths are relative to the folder.
+/// Contents of an environment's file. Paths are relative to the folder.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Description {
@@ -94,7 +96,7 @@ impl Environment {
         &self.folder
     }
 
-    /// Its device profile.
+    /// Device profile of the environment.
     pub(crate) fn device(&self) -> PathBuf {
         self.folder.join(&self.description.device)
     }

@@ -127,8 +127,8 @@ fn beginning(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Fails, with the reason, if the system cannot start a file. `given` is the program as the user has named it, and `path` the
-/// search path that it is going to have.
+/// Fails, with the reason, if the system cannot start a file. `given` is the program as the user
+/// has named it, and `path` the search path that it is going to have.
 pub(crate) fn check(file: &Path, given: &OsStr, path: &OsStr) -> Result<(), Failure> {
     let refused = |what: &dyn fmt::Display| Failure::in_file(Path::new(given), what);
     let data = match file.metadata() {

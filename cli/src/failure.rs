@@ -1,4 +1,4 @@
-//! What a command reports when it cannot do its work.
+//! Failures of commands: message, place and remedy.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,8 @@ use std::path::Path;
 use ptx_frontend::container::ContainerError;
 use warp_stream::kernel_name::readable;
 
-/// Exit status of `voltsim` itself when a command fails; clap uses the same for a wrong command line.
+/// Exit status of `voltsim` itself when a command fails; clap uses the same for a wrong command
+/// line.
 pub(crate) const EXIT_STATUS: u8 = 2;
 
 /// An error of the system.
@@ -113,7 +114,8 @@ impl Failure {
         self.status
     }
 
-    /// True when the reader of our standard output has gone away (`voltsim … | head`), which is no error.
+    /// True when the reader of our standard output has gone away (`voltsim … | head`), which is no
+    /// error.
     pub(crate) fn is_closed_output(&self) -> bool {
         self.closed_output
     }
@@ -130,7 +132,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// `?` on an I/O error is for writing the report; every other one is made with [`Failure::in_file`].
+/// `?` on an I/O error is for writing the report; every other one is made with
+/// [`Failure::in_file`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let closed_output = error.kind() == io::ErrorKind::BrokenPipe;

@@ -1,4 +1,5 @@
-//! Captured launches made from captured launches: with other PTX, or with the log of an instrumented kernel.
+//! Captured launches made from captured launches: with other PTX, or with the log of an
+//! instrumented kernel.
 
 use std::path::Path;
 
@@ -27,7 +28,8 @@ pub(crate) fn with_text(capture: &Capture, text: &str, folder: &Path) -> Result<
     Ok(writer.finish(capture.launch().clone())?)
 }
 
-/// A copy of a launch with an instrumented text, and with the log, which is the last buffer but one.
+/// A copy of a launch with an instrumented text, and with the log, which is the last buffer but
+/// one.
 pub(crate) fn with_log(
     capture: &Capture,
     text: &str,

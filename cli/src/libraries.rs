@@ -12,7 +12,8 @@ pub(crate) fn checkout() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// Folder with `libcudart.so.*`, `libcuda.so.1` and the core, beside this executable. What is missing there is built.
+/// Folder with `libcudart.so.*`, `libcuda.so.1` and the core, beside this executable. Missing
+/// libraries are built.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let executable = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
     let beside = executable.parent().unwrap_or(Path::new("."));
@@ -26,7 +27,8 @@ pub(crate) fn core() -> Result<PathBuf, Failure> {
     Ok(folder()?.join(library_folder::CORE))
 }
 
-/// Puts `first` before what the command's variable `name` holds, as `LD_LIBRARY_PATH` and `LD_PRELOAD` read it.
+/// Puts `first` before what the command's variable `name` holds, as `LD_LIBRARY_PATH` and
+/// `LD_PRELOAD` read it.
 pub(crate) fn prepend(command: &mut Command, name: &str, first: &OsStr) {
     let set = command.get_envs().find(|(set, _)| *set == name).map(|(_, value)| value.map(OsStr::to_owned));
     let present = set.unwrap_or_else(|| env::var_os(name)).filter(|present| !present.is_empty());

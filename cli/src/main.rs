@@ -1,25 +1,26 @@
 //! The `voltsim` command: one file per subcommand under `commands/`.
 //!
-//! Standard output carries a command's own report and nothing else. Failures go to standard error with the file,
-//! the place and a remedy, and the process exits with status 2.
+//! Standard output carries a command's own report and nothing else. Failures go to standard error
+//! with the file, the place and a remedy, and the process exits with status 2.
 
 mod checkpoint;
-mod checksums;
 mod commands;
 mod device;
 mod difference;
 mod environment;
 mod executable;
 mod failure;
+mod given;
 mod gpu_file;
-mod image;
 mod instrumented;
 mod libraries;
 mod model;
 mod outputs;
+mod paths;
 mod program;
 mod python_tools;
 mod quantity;
+
 mod setup;
 mod supervise;
 mod table;
@@ -57,16 +58,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ends a command line that cannot be read; an unknown option is named with the one that is most alike.
+/// Ends a command line that cannot be read. An unknown option is named with the most similar one.
 fn refuse(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    if error.kind() != ErrorKind::UnknownArgument {
+        let text = error.render().to_string();
+        eprint!("voltsim: {}", text.strip_prefix("error: ").unwrap_or(&text));
+        return ExitCode::from(failure::EXIT_STATUS);
+    }
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
         _ => None,
     };
-    if error.kind() != ErrorKind::UnknownArgument {
-        error.exit();
-    }
     let given = text(ContextKind::InvalidArg).unwrap_or_default();
     match text(ContextKind::SuggestedArg) {
         Some(similar) => eprintln!("voltsim: unexpected argument '{given}', did you mean '{similar}'?"),
@@ -75,7 +81,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     if let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) {
         eprintln!("{usage}");
     }
-    eprintln!("  remedy: --help lists the options; those of the program stand behind it");
+    eprintln!("  remedy: --help lists the options; put options of the program behind the program");
     ExitCode::from(failure::EXIT_STATUS)
 }
 

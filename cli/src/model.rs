@@ -1,78 +1,65 @@
-//! Options of the timing model: how launches are executed, on which GPU, and where the statistics go.
+//! Options of the timing model: the GPU, the mode that options imply, and the form of statistics.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use launch_capture::{Configuration, Selection, UntilStable, WarmUp};
+use launch_capture::{Configuration, UntilStable};
+use run_options::values::Mode;
+use run_options::{DECLARATIONS, Declaration, Key, RunOptions};
 use timing::gpu::Stability;
 use timing::report::Format;
-use timing::specification::{GpuSpec, gpu};
+use timing::specification::{Document, GpuSpec, gpu};
 
 use crate::failure::Failure;
+use crate::given::with_variables;
 use crate::gpu_file;
-use crate::libraries;
-use crate::outputs;
-use crate::program::absolute;
+use crate::paths::absolute;
 
-/// How the kernels of a program are executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Mode {
-    /// As fast as the host can
-    Functional,
-    /// With a cycle-level model of the GPU
-    Detailed,
+/// Name or file of the GPU that the options name, or of the default.
+pub(crate) fn name(options: &RunOptions) -> &str {
+    let name = options.gpu.as_deref().unwrap_or(gpu::DEFAULT);
+    gpu::spelt(name).unwrap_or(name)
 }
 
-/// The GPU that is modelled.
-#[derive(clap::Args)]
-#[group(id = "chosen-gpu")]
-pub(crate) struct ChosenGpu {
-    /// GPU that is modelled: a name (`voltsim gpus` lists them) or a file ending in .toml
-    #[arg(long = "gpu", value_name = "NAME|FILE")]
-    name: Option<String>,
-
-    /// Change a value of the GPU: section.key=value, where the value may have a unit (l1.size=32KiB, clocks.core=1.2GHz); may be given several times
-    #[arg(long = "set", value_name = "CHANGE")]
-    changes: Vec<String>,
+/// The GPU that the options describe.
+pub(crate) fn spec(options: &RunOptions) -> Result<GpuSpec, Failure> {
+    let document = document(options)?;
+    let spec = GpuSpec::read(&document);
+    let spec = spec.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
+    // The program is told of this GPU.
+    gpu_file::spec(&document).map(|_| spec)
 }
 
-impl ChosenGpu {
-    /// Its name or file.
-    pub(crate) fn name(&self) -> &str {
-        let name = self.name.as_deref().unwrap_or(gpu::DEFAULT);
-        gpu::spelt(name).unwrap_or(name)
-    }
-
-    /// It as a configuration of a plan, if one is chosen.
-    pub(crate) fn configuration(&self) -> Result<Option<Configuration>, Failure> {
-        if self.name.is_none() && self.changes.is_empty() {
-            return Ok(None);
-        }
-        self.spec()?;
-        let name = std::iter::once(self.name()).chain(self.changes.iter().map(String::as_str));
-        let name = name.collect::<Vec<_>>().join(" ");
-        Ok(Some(Configuration { name, gpu: named(self.name())?, set: self.changes.clone() }))
-    }
-
-    /// The options that choose it, as words of a command line.
-    pub(crate) fn options(&self) -> impl Iterator<Item = String> {
-        let name = self.name.iter().map(|name| format!("--gpu={name}"));
-        name.chain(self.changes.iter().map(|change| format!("--set={change}")))
-    }
-
-    /// What it is.
-    pub(crate) fn spec(&self) -> Result<GpuSpec, Failure> {
-        let mut document = gpu_file::document(self.name())?;
-        gpu_file::tell_old_layout(&document);
-        let changed = self.changes.iter().try_for_each(|change| gpu::change(&mut document, change));
-        let spec = changed.and_then(|()| GpuSpec::read(&document));
-        let spec = spec.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
-        // The program is told of this GPU.
-        gpu_file::spec(&document).map(|_| spec)
-    }
+/// The document of the GPU that the options describe, with its changes.
+fn document(options: &RunOptions) -> Result<Document, Failure> {
+    let mut document = gpu_file::document(name(options))?;
+    gpu_file::tell_old_layout(&document);
+    let changed = changes(options).try_for_each(|change| gpu::change(&mut document, change));
+    changed.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
+    Ok(document)
 }
 
-/// The name of a GPU, or the path of its file, wherever it is used.
+fn changes(options: &RunOptions) -> impl Iterator<Item = &str> {
+    options.set.iter().flat_map(|changes| &changes.0).map(String::as_str)
+}
+
+/// The configuration of a plan that the options describe, if they name a GPU or change one.
+pub(crate) fn configuration(options: &RunOptions) -> Result<Option<Configuration>, Failure> {
+    if options.gpu.is_none() && options.set.is_none() {
+        return Ok(None);
+    }
+    spec(options)?;
+    let name = std::iter::once(name(options)).chain(changes(options)).collect::<Vec<_>>().join(" ");
+    let set = changes(options).map(str::to_owned).collect();
+    Ok(Some(Configuration { name, gpu: named(self::name(options))?, set }))
+}
+
+/// The options `--gpu` and `--set`, as words of a command line.
+pub(crate) fn words(options: &RunOptions) -> impl Iterator<Item = String> {
+    let gpu = options.gpu.iter().map(|name| format!("--gpu={name}"));
+    gpu.chain(changes(options).map(|change| format!("--set={change}")))
+}
+
+/// The name of a GPU, or the absolute path of its file.
 pub(crate) fn named(gpu: &str) -> Result<String, Failure> {
     match gpu::is_file(gpu) {
         true => Ok(absolute(Path::new(gpu))?.to_string_lossy().into_owned()),
@@ -87,102 +74,99 @@ pub(crate) fn format(file: &Path) -> Result<Format, Failure> {
     })
 }
 
-/// Has the program's NVTX ranges told to its libraries, if launches are chosen by them.
-pub(crate) fn follow_ranges(command: &mut Command, selection: &Selection) -> Result<(), Failure> {
-    if selection.needs_ranges() {
-        command.env("NVTX_INJECTION64_PATH", libraries::core()?);
+/// The point from which launches are extrapolated.
+pub(crate) fn stability(options: &RunOptions) -> Option<Stability> {
+    options.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation })
+}
+
+/// Decides the mode of a run, and checks the options of the timing model before the program starts.
+pub(crate) fn settle(options: &mut RunOptions) -> Result<(), Failure> {
+    let all = with_variables(options);
+    let of_model = || DECLARATIONS.iter().filter(|declaration| declaration.implies_timing);
+    let implied = of_model().any(|declaration| options.text(declaration.key).is_some());
+    match all.mode {
+        None if !implied => Ok(()),
+        Some(Mode::Functional) => {
+            let is_untimed = |option: &&Declaration| {
+                let is_of_device = match option.key {
+                    Key::gpu => true,
+                    Key::set => changes_device(options),
+                    _ => false,
+                };
+                !is_of_device && options.text(option.key).is_some()
+            };
+            if let Some(option) = of_model().find(is_untimed) {
+                return Err(refuse_untimed(option, options));
+            }
+            if options.gpu.is_some() || options.set.is_some() {
+                // The program may be told about a GPU that cannot be timed.
+                gpu_file::spec(&document(&all)?)?;
+            }
+            options.gpu = options.gpu.as_deref().map(named).transpose()?;
+            Ok(())
+        }
+        None | Some(Mode::Detailed) => {
+            spec(&all)?;
+            if let Some(file) = &all.statistics {
+                format(file)?;
+            }
+            options.mode = Some(Mode::Detailed);
+            options.gpu = Some(named(name(&all))?);
+            Ok(())
+        }
     }
-    Ok(())
 }
 
-/// When a timed launch ends early.
-#[derive(clap::Args)]
-#[group(id = "early-end")]
-pub(crate) struct Stop {
-    /// Of a timed launch leave whole waves of CTAs out once one has ended and the IPC of N windows of time, together as long as a wave, deviates by no more than D of its mean (8 and 0.1 by default), and extrapolate
-    #[arg(long, value_name = "windows=N,deviation=D", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(crate) until_stable: Option<UntilStable>,
+/// True if all changes are of what the program is told.
+fn changes_device(options: &RunOptions) -> bool {
+    changes(options).all(|change| change.trim_start().starts_with("device."))
 }
 
-impl Stop {
-    /// For a model.
-    pub(crate) fn stability(&self) -> Option<Stability> {
-        self.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation })
-    }
+/// An option of the timing model beside mode functional.
+fn refuse_untimed(option: &Declaration, options: &RunOptions) -> Failure {
+    let (mode, remedy) = match options.mode {
+        Some(_) => ("--mode functional", "leave --mode functional out, or give --mode detailed"),
+        None => ("VOLTSIM_MODE=functional", "give --mode detailed, or unset VOLTSIM_MODE"),
+    };
+    let option = option.flag();
+    Failure::new(format_args!("{option} is an option of the timing model, and {mode} times nothing"))
+        .remedy(remedy)
 }
 
-/// Whether and how launches are timed.
-#[derive(clap::Args)]
-#[group(id = "model")]
-pub(crate) struct Options {
-    /// Execute only, or say how long the GPU would have taken
-    #[arg(long, value_enum, default_value = "functional")]
-    mode: Mode,
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Time only these launches, and execute the others: keys with commas between, of kernel=GLOB, launch=A..B, nvtx=GLOB (an NVTX range is open), operator=GLOB (a framework's), profiler=on (between cudaProfilerStart and cudaProfilerStop), ctas=A..B (of a launch, only these)
-    #[arg(long, value_name = "SELECTION")]
-    only: Option<String>,
-
-    /// What is executed before something timed leaves its traces in the caches: launches=N (so many before a timed one), ctas=M (the last M of these, and of those before timed CTAs)
-    #[arg(long, value_name = "EXTENT")]
-    warm_up: Option<String>,
-
-    #[command(flatten)]
-    stop: Stop,
-
-    #[command(flatten)]
-    gpu: ChosenGpu,
-
-    /// Write statistics of each launch when the program ends; the name's ending chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), and .txt or none (text). Without, a summary goes to standard error
-    #[arg(long, value_name = "FILE")]
-    statistics: Option<PathBuf>,
-}
-
-impl Options {
-    /// Tells the program's libraries, once it is known that they can do what is asked.
-    pub(crate) fn set(&self, command: &mut Command) -> Result<(), Failure> {
-        if self.mode == Mode::Functional {
-            return self.refuse_without_model();
-        }
-        command.env("VOLTSIM_MODE", "detailed");
-        if let Some(only) = &self.only {
-            let selection = only.parse().map_err(|error| Failure::new(format_args!("--only: {error}")))?;
-            follow_ranges(command, &selection)?;
-            command.env("VOLTSIM_ONLY", only);
-        }
-        if let Some(warm_up) = &self.warm_up {
-            warm_up.parse::<WarmUp>().map_err(|error| Failure::new(format_args!("--warm-up: {error}")))?;
-            command.env("VOLTSIM_WARM_UP", warm_up);
-        }
-        if let Some(stable) = &self.stop.until_stable {
-            command.env("VOLTSIM_UNTIL_STABLE", stable.to_string());
-        }
-        self.gpu.spec()?;
-        command.env("VOLTSIM_GPU", named(self.gpu.name())?);
-        if !self.gpu.changes.is_empty() {
-            command.env("VOLTSIM_SET", self.gpu.changes.join("\n"));
-        }
-        if let Some(file) = &self.statistics {
-            format(file)?;
-            outputs::name(command, "VOLTSIM_STATISTICS", "--statistics", file)?;
-        }
-        Ok(())
+    fn settled(options: RunOptions) -> Result<Option<Mode>, String> {
+        let mut options = options;
+        settle(&mut options).map(|()| options.mode).map_err(|failure| failure.to_string())
     }
 
-    /// An option of the model would be without effect.
-    fn refuse_without_model(&self) -> Result<(), Failure> {
-        let given = [
-            ("--gpu", self.gpu.name.is_some()),
-            ("--only", self.only.is_some()),
-            ("--set", !self.gpu.changes.is_empty()),
-            ("--statistics", self.statistics.is_some()),
-            ("--until-stable", self.stop.until_stable.is_some()),
-            ("--warm-up", self.warm_up.is_some()),
-        ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Failure::new(format_args!("{option} is an option of the timing model"))
-                .remedy("add --mode detailed")),
-            None => Ok(()),
-        }
+    #[test]
+    fn option_of_the_model_implies_detailed_mode() {
+        assert_eq!(settled(RunOptions::default()), Ok(None));
+        let gpu = || Some("tiny".to_owned());
+        assert_eq!(settled(RunOptions { gpu: gpu(), ..RunOptions::default() }), Ok(Some(Mode::Detailed)));
+        let only = "launch=1".parse().ok();
+        assert_eq!(settled(RunOptions { only, ..RunOptions::default() }), Ok(Some(Mode::Detailed)));
+        let device = Some("v100".to_owned());
+        assert_eq!(settled(RunOptions { device, ..RunOptions::default() }), Ok(None));
+    }
+
+    #[test]
+    fn functional_mode_takes_the_gpu_and_refuses_other_options() {
+        let (gpu, mode) = (Some("tiny".to_owned()), Some(Mode::Functional));
+        assert_eq!(settled(RunOptions { gpu: gpu.clone(), mode, ..RunOptions::default() }), Ok(mode));
+        let statistics = Some("s.json".into());
+        let said = settled(RunOptions { gpu, mode, statistics, ..RunOptions::default() });
+        let said = said.expect_err("functional mode times nothing");
+        assert!(said.contains("--statistics") && said.contains("--mode detailed"), "{said}");
+    }
+
+    #[test]
+    fn device_that_cannot_be_timed_is_refused_with_its_option() {
+        let said = settled(RunOptions { gpu: Some("h100".to_owned()), ..RunOptions::default() });
+        let said = said.expect_err("there is no model of h100");
+        assert!(said.contains("h100") && said.contains("--device h100"), "{said}");
     }
 }

@@ -1,20 +1,20 @@
-//! Files that a command writes because its user names them: each appears whole or not at all, and a program's libraries say
-//! what has become of theirs.
+//! Files that an option names. Each appears whole or not at all, and a program's libraries report
+//! the outcome of theirs.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use saved_run::outputs::{self, AT_EXIT, Outcome, STATUS, VARIABLE};
+use run_options::{Key, RunOptions};
+use saved_run::outputs::{self, Outcome, STATUS};
 use tempfile::TempDir;
 use voltsim_checkpoint::atomic_file::folder_of;
 use voltsim_checkpoint::output::{self, Output};
 
 use crate::failure::Failure;
-use crate::program::absolute;
+use crate::paths::absolute;
 
-/// An output of an option that cannot be written should be known before hours of work. What has its name stays.
+/// Checks that an option's output can be written, before hours of work. A file of that name stays.
 pub(crate) fn check(option: &str, file: &Path) -> Result<(), Failure> {
     let refused = |what: &dyn Display| Failure::new(format_args!("{option} {}: {what}", file.display()));
     if file.as_os_str().is_empty() {
@@ -43,12 +43,10 @@ fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Names an option's output to the program's libraries, once it is known that it can be written. The program may change its
-/// folder.
-pub(crate) fn name(command: &mut Command, variable: &str, option: &str, file: &Path) -> Result<(), Failure> {
-    check(option, file)?;
-    command.env(variable, absolute(file)?);
-    Ok(())
+/// The absolute path of an option's output, once it is known that it can be written.
+pub(crate) fn settled(option: Key, file: &Path) -> Result<PathBuf, Failure> {
+    check(&option.declaration().flag(), file)?;
+    absolute(file)
 }
 
 /// Empties an output that grows line by line.
@@ -99,14 +97,14 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Names the folder to the command, whose outputs are named already.
-    pub(crate) fn by(command: &mut Command) -> Result<Told, Failure> {
+    /// Names the folder in the options of a run.
+    pub(crate) fn by(options: &mut RunOptions) -> Result<Told, Failure> {
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
-        let named = command.get_envs().filter(|(name, _)| AT_EXIT.iter().any(|at_exit| name == at_exit));
-        let at_exit = named.filter_map(|(_, file)| file.map(PathBuf::from)).collect();
-        command.env(VARIABLE, folder.path());
-        Ok(Told { folder, at_exit })
+        options.output_status = Some(folder.path().to_owned());
+        let RunOptions { checksums, coverage, image, statistics, summary, .. } = &*options;
+        let at_exit = [checksums, coverage, image, statistics, summary].into_iter().flatten().cloned();
+        Ok(Told { folder, at_exit: at_exit.collect() })
     }
 
     /// The exit status of a program that ends with a status.
@@ -120,7 +118,7 @@ impl Told {
         if is_missing { STATUS } else { status }
     }
 
-    /// Is an output missing? Those that no process has tried to write are named.
+    /// True if an output is missing. Outputs that no process has tried to write are named.
     fn is_missing(&self) -> bool {
         let folder = self.folder.path();
         let mut is_missing = outputs::has_any(folder, Outcome::Failed);

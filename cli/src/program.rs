@@ -7,133 +7,53 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use functional::check::Checks;
+use launch_capture::Selection;
 use nix::sys::personality::{self, Persona};
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
+use run_options::values::LogTarget;
+use run_options::{Key, RunOptions};
 
 use crate::device;
 use crate::environment::Environment;
 use crate::executable;
 use crate::failure::Failure;
+use crate::given::{hand_over, with_variables};
 use crate::libraries;
 use crate::outputs;
 use crate::python_tools;
-use crate::quantity;
 
-/// How the program runs.
-#[derive(clap::Args, Default)]
-pub(crate) struct Options {
-    /// Run in the environment of this name that `voltsim setup` has made in its usual place
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
-
-    /// Device the program is told it has, instead of the modelled GPU: a name (`voltsim gpus` lists
-    /// them), a GPU file ending in .toml, or auto for the smallest that fits the program's newest
-    /// PTX and its libraries
-    #[arg(long, value_name = "NAME|FILE|auto")]
-    device: Option<String>,
-
-    /// How many such devices the program sees, up to 16
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=16))]
-    devices: Option<u8>,
-
-    /// Threads that execute CTAs; all cores by default
-    #[arg(long, value_name = "COUNT")]
-    threads: Option<u32>,
-
-    /// Execute CTAs that are not timed in a fixed order, so that every run gives the same bytes
-    #[arg(long)]
-    deterministic: bool,
-
-    /// Stop a kernel that runs longer: seconds, or a time with a unit (2min)
-    #[arg(long, value_name = "TIME", value_parser = quantity::seconds)]
-    watchdog: Option<u32>,
-
-    /// Round products before they are added to, as ptxas does with --fmad=false
-    #[arg(long)]
-    no_fmad: bool,
-
-    /// End the run with status 88 at the first kernel that is refused, whether or not the program asks for the error
-    #[arg(long)]
-    strict: bool,
-
-    /// Write every CUDA call with its arguments and result to a file, or to standard error
-    #[arg(long, value_name = "FILE|stderr")]
-    log: Option<PathBuf>,
-
-    /// Write what each kernel executed to a JSON file when the program ends
-    #[arg(long, value_name = "FILE")]
-    summary: Option<PathBuf>,
-
-    /// Look for mistakes of kernels while they run: memory, uninitialised, races, barriers, or all; several with commas between them
-    #[arg(long, value_name = "CHECKS")]
-    check: Option<Checks>,
-
-    /// Write what checks find to a file instead of standard error; as lines of JSON if its name ends in .jsonl
-    #[arg(long, value_name = "FILE", requires = "check")]
-    check_report: Option<PathBuf>,
+/// A program that is ready to start, and the options of its run.
+pub(crate) struct Prepared {
+    /// The command that starts it.
+    pub(crate) command: Command,
+    /// The options, which the libraries get when the command starts.
+    pub(crate) options: RunOptions,
 }
 
-impl Options {
-    /// The device that the program is told it has, if one is named.
-    pub(crate) fn device(&self) -> Option<&str> {
-        self.device.as_deref()
+impl Prepared {
+    /// The options, with variables in place of options that are not given.
+    pub(crate) fn all_options(&self) -> RunOptions {
+        with_variables(&self.options)
     }
 
-    /// Are kernels checked?
-    pub(crate) fn checks(&self) -> bool {
-        self.check.is_some()
-    }
-
-    fn set(&self, command: &mut Command) -> Result<(), Failure> {
-        if let Some(device) = &self.device {
-            command.env("VOLTSIM_DEVICE", device::named(device)?);
-        }
-        if let Some(devices) = self.devices {
-            command.env("VOLTSIM_DEVICES", devices.to_string());
-        }
-        if let Some(threads) = self.threads {
-            command.env("VOLTSIM_THREADS", threads.to_string());
-        }
-        if self.deterministic {
-            command.env("VOLTSIM_DETERMINISTIC", "1");
-        }
-        if let Some(seconds) = self.watchdog {
-            command.env("VOLTSIM_WATCHDOG", seconds.to_string());
-        }
-        if self.no_fmad {
-            command.env("VOLTSIM_FMAD", "0");
-        }
-        if self.strict {
-            command.env("VOLTSIM_STRICT", "1");
-        }
-        match &self.log {
-            Some(log) if log.as_os_str() == "stderr" => drop(command.env("VOLTSIM_LOG", log)),
-            Some(log) => outputs::name(command, "VOLTSIM_LOG", "--log", log)?,
-            None => {}
-        }
-        if let Some(summary) = &self.summary {
-            outputs::name(command, "VOLTSIM_SUMMARY", "--summary", summary)?;
-        }
-        if let Some(checks) = &self.check {
-            command.env("VOLTSIM_CHECK", checks.to_string());
-        }
-        if let Some(report) = &self.check_report {
-            outputs::name(command, "VOLTSIM_CHECK_REPORT", "--check-report", report)?;
-            // The report grows line by line, and has those of this run alone.
-            outputs::empty(report)?;
-        }
-        Ok(())
+    /// The command, which hands the options to the program's libraries.
+    pub(crate) fn into_command(mut self) -> Command {
+        hand_over(&self.options, &mut self.command);
+        self.command
     }
 }
 
-/// The command that starts a program, given with its arguments.
-pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command, Failure> {
+/// Makes a program ready that is given with its arguments, and checks the options before it starts.
+pub(crate) fn prepare(
+    program: &[OsString],
+    options: RunOptions,
+    profile: Option<&str>,
+) -> Result<Prepared, Failure> {
     let Some((program, arguments)) = program.split_first() else {
-        return Err(Failure::new("no program given"));
+        return Err(Failure::new("no program given").remedy("add -- PROGRAM"));
     };
-    let profile = options.profile.as_deref().map(Environment::named).transpose()?;
+    let profile = profile.map(Environment::named).transpose()?;
     let Started { path, arguments: first } = started(Path::new(program), profile.as_ref())?;
     let environment = match profile {
         None => Environment::of_program(&path)?,
@@ -148,15 +68,59 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
     }
     command.args(first).args(arguments);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
+    let mut options = options;
     if let Some(environment) = &environment {
-        enter(environment, &mut command);
+        enter(environment, &mut command, &mut options);
     }
     put_assembler_in_place(&mut command, &folder);
     for library in preloads(&path)?.into_iter().rev() {
         libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
     }
-    options.set(&mut command)?;
-    Ok(command)
+    settle(&mut options)?;
+    let prepared = Prepared { command, options };
+    follow_ranges(prepared)
+}
+
+/// Checks a device and files of the options, and makes their paths absolute: the program may change
+/// its folder.
+fn settle(options: &mut RunOptions) -> Result<(), Failure> {
+    if let Some(device) = &options.device {
+        options.device = Some(device::named(device)?.to_string_lossy().into_owned());
+    }
+    if let Some(LogTarget::File(file)) = &options.log {
+        options.log = Some(LogTarget::File(outputs::settled(Key::log, file)?));
+    }
+    let RunOptions { summary, check_report, checksums, image, statistics, coverage, .. } = options;
+    let outputs = [
+        (Key::summary, summary),
+        (Key::check_report, check_report),
+        (Key::checksums, checksums),
+        (Key::image, image),
+        (Key::statistics, statistics),
+        (Key::coverage, coverage),
+    ];
+    for (key, file) in outputs {
+        if let Some(file) = file {
+            *file = outputs::settled(key, file)?;
+        }
+    }
+    if let Some(report) = &options.check_report {
+        // The report grows line by line, and has the findings of this run alone.
+        outputs::empty(report)?;
+    }
+    Ok(())
+}
+
+/// Has the program's NVTX ranges told to its libraries, if launches are chosen by them or a
+/// timeline shows them.
+fn follow_ranges(mut prepared: Prepared) -> Result<Prepared, Failure> {
+    let all = prepared.all_options();
+    let whole = [&all.capture_only, &all.image_only].into_iter().flatten().map(|only| &only.value.0);
+    let mut selections = whole.chain(all.only.as_ref().map(|only| &only.value));
+    if all.trace.is_some() || selections.any(Selection::needs_ranges) {
+        prepared.command.env("NVTX_INJECTION64_PATH", libraries::core()?);
+    }
+    Ok(prepared)
 }
 
 /// The file that is started for a program, and the arguments before the user's own.
@@ -183,26 +147,28 @@ fn search_path(environment: Option<&Environment>) -> OsString {
     path
 }
 
-/// The own memory of programs that this process starts lies at the same addresses in each run, where the system allows that. What is
-/// registered of it kernels access there: its addresses decide which sectors are accessed, and may be among arguments.
+/// Keeps the memory of started programs at the same addresses in each run, where the system allows
+/// that. Kernels access registered memory there: the addresses decide which sectors they access,
+/// and may be arguments.
 fn keep_addresses() {
     if let Ok(persona) = personality::get() {
         let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
     }
 }
 
-/// Gives a program what its environment has.
-fn enter(environment: &Environment, command: &mut Command) {
+/// Gives a program the libraries, programs and device of its environment.
+fn enter(environment: &Environment, command: &mut Command, options: &mut RunOptions) {
     for library in environment.preload().into_iter().rev() {
         libraries::prepend(command, "LD_PRELOAD", library.as_os_str());
     }
     libraries::prepend(command, "PATH", environment.programs().as_os_str());
-    if env::var_os("VOLTSIM_DEVICE").is_none() {
-        command.env("VOLTSIM_DEVICE", environment.device());
+    if with_variables(options).device.is_none() {
+        options.device = Some(environment.device().to_string_lossy().into_owned());
     }
 }
 
-/// Makes the program find our assembler: by its name, and in the variables in which Triton looks first.
+/// Makes the program find our assembler: by its name, and in the variables in which Triton looks
+/// first.
 fn put_assembler_in_place(command: &mut Command, folder: &Path) {
     libraries::prepend(command, "PATH", folder.as_os_str());
     for name in ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"] {
@@ -216,11 +182,6 @@ fn put_assembler_in_place(command: &mut Command, folder: &Path) {
 pub(crate) fn replace(mut command: Command) -> Failure {
     let error = command.exec();
     Failure::in_file(Path::new(command.get_program()), error)
-}
-
-/// A path that stays the same when the program changes its folder.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::in_file(path, error))
 }
 
 /// The file a shell would start for this name, with the programs of an environment first.
@@ -251,9 +212,9 @@ pub(crate) fn preload(command: &mut Command, library: &str) -> Result<(), Failur
     Ok(())
 }
 
-/// Libraries that must be loaded first because the search path alone would not do: for what the program opens itself by
-/// path, where the file names folders of its own (`DT_RPATH` comes before `LD_LIBRARY_PATH`), and where the runtime is part
-/// of the file.
+/// Libraries that must be loaded first, as the search path alone does not suffice: for libraries
+/// that the program opens by path, for programs with folders of their own (`DT_RPATH` comes before
+/// `LD_LIBRARY_PATH`), and for programs that contain the runtime.
 fn preloads(program: &Path) -> Result<Vec<String>, Failure> {
     let always = vec![library_folder::DLOPEN.to_owned()];
     let Ok(file) = ImageFile::open(program) else { return Ok(always) };

@@ -1,4 +1,5 @@
-//! Python's own programs in an environment: `pip` and its like never come from the host, whose packages they would change.
+//! Python's own programs in an environment: `pip` and its like never come from the host, whose
+//! packages they would change.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +12,8 @@ use crate::failure::Failure;
 /// Python's programs; a version may follow (`pip3`, `python3.13`).
 const OF_PYTHON: [&str; 6] = ["python", "pip", "easy_install", "ipython", "pydoc", "wheel"];
 
-/// A program of Python's in an environment, and the arguments before the user's own; nothing for other programs.
+/// A program of Python's in an environment, and the arguments before the user's own; nothing for
+/// other programs.
 ///
 /// # Errors
 /// The environment does not have the program.

@@ -1,8 +1,4 @@
-//! Times and sizes of options, which may have a unit.
-
-/// Units of time, and their seconds.
-const TIMES: &[(&str, u64)] =
-    &[("", 1), ("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("hours", 3600), ("d", 86400)];
+//! Sizes of options, which may have a unit.
 
 /// Units of size, and their bytes; a number without a unit is in MiB.
 const SIZES: &[(&str, u64)] = &[
@@ -31,12 +27,6 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// Seconds: `90`, `90s`, `2min`.
-pub(crate) fn seconds(text: &str) -> Result<u32, String> {
-    let seconds = scaled(text, TIMES).and_then(|seconds| u32::try_from(seconds).ok());
-    seconds.ok_or_else(|| "write seconds, or a time with a unit: 90, 90s, 2min, 1h".to_owned())
-}
-
 /// Whole MiB: `64`, `64MiB`, `1G`.
 pub(crate) fn mebibytes(text: &str) -> Result<u64, String> {
     let bytes = scaled(text, SIZES);
@@ -49,17 +39,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_sizes_have_units() {
-        assert_eq!(
-            [seconds("90"), seconds("90s"), seconds("2 min"), seconds("1h")],
-            [Ok(90), Ok(90), Ok(120), Ok(3600)]
-        );
-        assert_eq!(
-            [mebibytes("64"), mebibytes("64MiB"), mebibytes("1G"), mebibytes("1k")],
-            [Ok(64), Ok(64), Ok(1024), Ok(1)]
-        );
+    fn sizes_have_units() {
+        let sizes = ["64", "64MiB", "1G", "1k"].map(mebibytes);
+        assert_eq!(sizes, [Ok(64), Ok(64), Ok(1024), Ok(1)]);
         for text in ["", "soon", "-1", "2 fortnights", "99999999999999999999"] {
-            assert!(seconds(text).is_err() && mebibytes(text).is_err(), "{text}");
+            assert!(mebibytes(text).is_err(), "{text}");
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Running a program as a child of this process, which has something to do when it has ended: it gives an exit status of
-//! its own when checks have found mistakes, a kernel was refused or an output could not be written, or closes a timeline.
+//! Running a program as a child of this process. At the end, this process gives an exit status of
+//! its own or closes a timeline: checks found mistakes, a kernel was refused, or an output could not
+//! be written.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::thread;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
@@ -17,6 +18,7 @@ use saved_run::refusals;
 
 use crate::failure::Failure;
 use crate::outputs::Told;
+use crate::program::Prepared;
 
 /// Refused kernels that are named at the end.
 const MOST_NAMED: usize = 10;
@@ -57,22 +59,23 @@ pub(crate) fn die_by(signal: i32) {
 }
 
 /// [`run`] of a program whose kernels are checked.
-pub(crate) fn run_checked(mut command: Command) -> Result<Ended, Failure> {
+pub(crate) fn run_checked(mut program: Prepared) -> Result<Ended, Failure> {
     let found =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
-    command.env("VOLTSIM_CHECK_STATUS", found.path());
-    let ended = run(command)?;
+    program.options.check_status = Some(found.path().to_owned());
+    let ended = run(program)?;
     let has_mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
     Ok(if ended.status == 0 && has_mistakes { Ended { status: MISTAKES_FOUND, signal: None } } else { ended })
 }
 
-/// Runs the command to its end. Signals are passed on.
-pub(crate) fn run(mut command: Command) -> Result<Ended, Failure> {
-    let told = Told::by(&mut command)?;
+/// Runs the program to its end, and passes signals on.
+pub(crate) fn run(mut program: Prepared) -> Result<Ended, Failure> {
+    let told = Told::by(&mut program.options)?;
     let refused =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
-    command.env("VOLTSIM_REFUSED_STATUS", refused.path());
-    command.env("VOLTSIM_SUPERVISOR", std::process::id().to_string());
+    program.options.refused_status = Some(refused.path().to_owned());
+    program.options.supervisor = Some(std::process::id());
+    let mut command = program.into_command();
     let signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]);
     let mut signals = signals.map_err(|error| Failure::new(format_args!("signals: {error}")))?;
     let mut child =

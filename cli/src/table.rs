@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-/// Writes `rows` under `heading`, each column as wide as its widest cell, two spaces between columns.
+/// Writes `rows` under `heading`, each column as wide as its widest cell, two spaces between
+/// columns.
 pub(crate) fn write<const COLUMNS: usize>(
     out: &mut dyn Write,
     heading: [&str; COLUMNS],

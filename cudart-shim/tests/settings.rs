@@ -78,6 +78,31 @@ fn environment_selects_the_device() {
 }
 
 #[test]
+fn library_reads_the_value_of_the_command() {
+    let program = program("device_name");
+    let value = [("VOLTSIM_RUN", Path::new("1;device=v100;supervisor=1"))];
+    assert_eq!(text(&run(&program, &value).stdout), "Tesla V100-SXM2-16GB\n");
+    let inside = [value[0], ("VOLTSIM_DEVICE", Path::new("titan-v"))];
+    assert_eq!(text(&run(&program, &inside).stdout), "NVIDIA TITAN V\n");
+}
+
+#[test]
+fn value_of_another_version_starts_no_device() {
+    let output = run(&program("device_name"), &[("VOLTSIM_RUN", Path::new("2;device=v100"))]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("voltsim: VOLTSIM_RUN=2;device=v100: must have version 1"), "{said}");
+}
+
+#[test]
+fn mistake_in_a_variable_is_told_once_with_its_value() {
+    let output = run(&program("device_name"), &[("VOLTSIM_DEVICES", Path::new("99"))]);
+    assert_eq!(text(&output.stdout), "NVIDIA TITAN V\n");
+    assert_eq!(text(&output.stderr), "voltsim: VOLTSIM_DEVICES=99: must be 1 to 16; using 16.\n");
+}
+
+#[test]
 fn device_profile_error_names_file_and_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let profile = folder.path().join("mine.toml");

@@ -15,17 +15,20 @@ pub enum Level {
     Avx512,
 }
 
-/// Level of this process: the host's best, or a lower one from `VOLTSIM_HOST_LEVEL=baseline|avx2|avx512`.
+static LEVEL: OnceLock<Level> = OnceLock::new();
+
+/// The level used by this process: the host's best, unless [`limit`] has set a lower one.
 pub fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
-        let wanted = match std::env::var("VOLTSIM_HOST_LEVEL").as_deref() {
-            Ok("baseline") => Level::Baseline,
-            Ok("avx2") => Level::Avx2,
-            _ => Level::Avx512,
-        };
-        if cfg!(debug_assertions) { Level::Baseline } else { wanted.min(best()) }
-    })
+    *LEVEL.get_or_init(|| at_most(Level::Avx512))
+}
+
+/// Limits the level of this process. The limit has no effect once a kernel is bound.
+pub fn limit(level: Level) {
+    LEVEL.get_or_init(|| at_most(level));
+}
+
+fn at_most(level: Level) -> Level {
+    if cfg!(debug_assertions) { Level::Baseline } else { level.min(best()) }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -18,16 +18,6 @@ struct Allowed {
 
 const ALLOWED: &[Allowed] = &[
     Allowed {
-        krate: "cli",
-        modules: &["checkpoint", "commands", "image"],
-        reason: "helpers that belong to no command lie in `commands`: selections and empty folders",
-    },
-    Allowed {
-        krate: "cli",
-        modules: &["device", "outputs", "program"],
-        reason: "`program` judges devices and outputs, which take from it how a path becomes absolute",
-    },
-    Allowed {
         krate: "cudart-shim",
         modules: &["abi", "api", "core", "graph", "objects", "profile", "session"],
         reason: "objects reach the process's devices through a global; a value handed to them replaces it",

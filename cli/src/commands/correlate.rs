@@ -19,17 +19,21 @@ const SHOWN: usize = 5;
 /// Compare statistics with what a profiler counted on a card
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Statistics that a run has written as JSON, or a folder with those of several programs: NAME.json of the table's program NAME
+    /// Statistics that a run has written as JSON, or a folder with those of several programs:
+    /// NAME.json of the table's program NAME
     statistics: PathBuf,
-    /// CSV of Nsight Compute (`--csv`) or of nvprof (`--csv --print-gpu-trace`), AccelWattch's hw_perf.csv, or a table with a row for each launch
+    /// CSV of Nsight Compute (`--csv`) or of nvprof (`--csv --print-gpu-trace`), AccelWattch's
+    /// hw_perf.csv, or a table with a row for each launch
     profiler: PathBuf,
     /// The program whose launches are compared, where the table has several
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
-    /// The metric by which programs are listed; cycles (gpc__cycles_elapsed.max) if both sides have them, else the first of those compared
+    /// The metric by which programs are listed; cycles (gpc__cycles_elapsed.max) if both sides have
+    /// them, else the first of those compared
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// A column of the table in which another simulator predicts this metric: also print how far that is
+    /// Column of the table with another simulator's prediction of this metric, whose error is
+    /// printed too
     #[arg(long, value_name = "COLUMN", conflicts_with = "json")]
     beside: Option<String>,
     /// Print all launches and metrics as JSON

@@ -1,4 +1,5 @@
-//! `voltsim coverage`: which instruction forms a program executes, and how two programs differ in that.
+//! `voltsim coverage`: which instruction forms a program executes, and how two programs differ in
+//! that.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,27 +9,24 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-use crate::outputs;
+use crate::given::{Given, taking};
 use crate::program;
 use crate::supervise;
 
 /// Record which instruction forms a program executes, or compare two such records
 ///
-/// A form is a line of the op table with its modifiers and types, such as add.sat.s32. What a program that goes wrong
-/// executes, and programs that go right do not, is where to look first. With --diff the exit status is 0 when the
-/// records have the same forms, else 1; otherwise it is the program's.
+/// A form is a line of the op table with its modifiers and types, such as add.sat.s32. To find a
+/// faulty instruction, compare the record of a program that goes wrong with one that goes right.
+/// With --diff the exit status is 0 when the records have the same forms, else 1. Without --diff it
+/// is the program's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// File for the record
-    #[arg(short, long, value_name = "FILE", required_unless_present = "diff")]
-    output: Option<PathBuf>,
-
     /// List the forms that only one of two records has
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["output", "program"])]
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["coverage", "program"])]
     diff: Option<Vec<PathBuf>>,
 
     #[command(flatten)]
-    options: program::Options,
+    given: Given<taking::Coverage>,
 
     /// The program and its arguments
     #[arg(required_unless_present = "diff", trailing_var_arg = true, value_name = "PROGRAM")]
@@ -40,14 +38,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     if let Some([a, b]) = args.diff.as_deref() {
         return difference(a, b, out);
     }
-    let mut command = program::command(&args.program, &args.options)?;
-    if let Some(output) = &args.output {
-        outputs::name(&mut command, "VOLTSIM_COVERAGE", "--output", output)?;
+    let options = args.given.options.clone();
+    if options.coverage.is_none() {
+        return Err(Failure::new("--output is missing: the record needs a file").remedy("add --output FILE"));
     }
-    Ok(supervise::run(command)?.pass_on())
+    let program = program::prepare(&args.program, options, args.given.profile.as_deref())?;
+    Ok(supervise::run(program)?.pass_on())
 }
 
-/// What the first line of a record begins with.
+/// Beginning of the first line of a record.
 const HEAD: &str = "# voltsim coverage 1:";
 
 /// Executions by line of the op table and opcode.

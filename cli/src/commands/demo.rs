@@ -5,15 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use run_options::RunOptions;
+use saved_run::Point;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::given::hand_over;
 use crate::libraries;
-use crate::program::absolute;
+use crate::paths::absolute;
 
-/// Build and run a small CUDA program, and show what its kernels executed
+/// Build and run a small CUDA program, and show the executed instructions of its kernels
 ///
-/// The program is C, compiled by cc; it hands its kernels (PTX, made from CUDA C++) to the CUDA runtime as nvcc's code does.
+/// The program is C, compiled by cc. The program hands PTX, made from CUDA C++, to the CUDA
+/// runtime, as code of nvcc does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Save the run to a file after its first kernel
@@ -21,7 +25,7 @@ pub(crate) struct Args {
     checkpoint: Option<PathBuf>,
 }
 
-/// What the core writes to `VOLTSIM_SUMMARY`, as far as it is shown.
+/// Shown parts of the summary that the core writes.
 #[derive(Deserialize)]
 struct Summary {
     device: Option<String>,
@@ -48,18 +52,19 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     out.flush()?;
     let mut command = Command::new(&program);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
-    if let Some(file) = &args.checkpoint {
-        command.env("VOLTSIM_CHECKPOINT", "kernel=2").env("VOLTSIM_CHECKPOINT_FILE", absolute(file)?);
-    }
-    let status = command
-        .env("VOLTSIM_SUMMARY", &summary_file)
-        .status()
-        .map_err(|error| Failure::in_file(&program, error))?;
+    let options = RunOptions {
+        summary: Some(summary_file.clone()),
+        checkpoint: args.checkpoint.as_ref().map(|_| Point { kernel: 2, inside: None }),
+        checkpoint_file: args.checkpoint.as_deref().map(absolute).transpose()?,
+        ..RunOptions::default()
+    };
+    hand_over(&options, &mut command);
+    let status = command.status().map_err(|error| Failure::in_file(&program, error))?;
     let text = fs::read(&summary_file).map_err(|error| Failure::in_file(&summary_file, error))?;
     let summary = serde_json::from_slice(&text).map_err(|error| Failure::in_file(&summary_file, error))?;
     report(&summary, out)?;
     if let Some(file) = &args.checkpoint {
-        writeln!(out, "\nGo on from {0} with: voltsim resume {0} -- {1}", file.display(), program.display())?;
+        writeln!(out, "\nResume from {0}: voltsim resume {0} -- {1}", file.display(), program.display())?;
     }
     match status.code().and_then(|code| u8::try_from(code).ok()) {
         Some(code) => Ok(ExitCode::from(code)),

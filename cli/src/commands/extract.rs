@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Executable, shared library, object file, fat binary, cubin or PTX text
     file: PathBuf,
 
-    /// Folder for the PTX files; made when it is not there
+    /// Folder for the PTX files, which is made
     #[arg(short, long, value_name = "DIR", required_unless_present = "list")]
     output: Option<PathBuf>,
 
@@ -67,7 +67,8 @@ struct Row {
     identifier: Option<String>,
     /// Options for the vendor's assembler.
     options: Option<String>,
-    /// Names of the kernels; none for kinds that cannot be read and for PTX without a readable outline.
+    /// Names of the kernels; none for kinds that cannot be read and for PTX without a readable
+    /// outline.
     kernels: Option<Vec<String>>,
     /// The file written.
     written: Option<PathBuf>,
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
 }
 
-/// What has been read so far.
+/// Entries that have been read so far.
 struct Extraction<'a> {
     args: &'a Args,
     rows: Vec<Row>,

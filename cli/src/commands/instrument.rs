@@ -17,15 +17,16 @@ use crate::outputs;
 
 /// Rewrite a kernel's PTX so that every value written to a register is stored in a buffer too
 ///
-/// Line numbers stay as they are. The module gets a variable `voltsim_log`: address of the log, first thread, threads,
-/// first write and writes of each thread that are kept, 8 bytes each. A captured launch becomes a launch that brings its
-/// log along. `voltsim compare` does all this by itself.
+/// Line numbers stay the same. The module gets a variable `voltsim_log` of five values, 8 bytes
+/// each: address of the log, first thread, number of threads, first write, and number of writes per
+/// thread. A captured launch becomes a launch that brings its log along. `voltsim compare` does all
+/// this by itself.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// PTX text, or the folder of a captured launch
     input: PathBuf,
 
-    /// File or folder for what is made; text goes to standard output by default
+    /// File or folder for the result; text goes to standard output by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 

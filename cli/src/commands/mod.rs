@@ -1,12 +1,14 @@
 //! The subcommands of `voltsim`.
 //!
-//! To add one: a file here (a folder when it is long) with `pub(crate) struct Args` (clap derive; its doc comment is the
-//! help text) and `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in
-//! [`Command`] and one arm in [`Command::run`].
+//! To add a command: a file here, or a folder for a long one, with `pub(crate) struct Args` (clap
+//! derive; the doc comment is the help text) and `pub(crate) fn run(args: &Args, out: &mut dyn
+//! Write) -> Result<ExitCode, Failure>`. Then one variant in [`Command`] and one arm in
+//! [`Command::run`].
 
 mod capture;
 mod checkpoint;
 mod compare;
+mod completions;
 mod config;
 mod correlate;
 mod coverage;
@@ -17,6 +19,7 @@ mod explain;
 mod extract;
 mod gpus;
 mod instrument;
+mod man;
 mod plan;
 mod record;
 mod replay;
@@ -33,8 +36,6 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-pub(crate) use capture::{check_selection, empty_folder};
-
 use crate::failure::Failure;
 
 /// One variant per file of this folder.
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Capture(capture::Args),
     Checkpoint(checkpoint::Args),
     Compare(compare::Args),
+    Completions(completions::Args),
     Config(config::Args),
     Correlate(correlate::Args),
     Coverage(coverage::Args),
@@ -53,6 +55,7 @@ pub(crate) enum Command {
     Extract(extract::Args),
     Gpus(gpus::Args),
     Instrument(instrument::Args),
+    Man(man::Args),
     Plan(plan::Args),
     Record(record::Args),
     Replay(replay::Args),
@@ -72,6 +75,7 @@ impl Command {
             Self::Capture(args) => capture::run(args),
             Self::Checkpoint(args) => checkpoint::run(args, out),
             Self::Compare(args) => compare::run(args, out),
+            Self::Completions(args) => completions::run(args, out),
             Self::Config(args) => config::run(args, out),
             Self::Correlate(args) => correlate::run(args, out),
             Self::Coverage(args) => coverage::run(args, out),
@@ -82,6 +86,7 @@ impl Command {
             Self::Extract(args) => extract::run(args, out),
             Self::Gpus(args) => gpus::run(args, out),
             Self::Instrument(args) => instrument::run(args, out),
+            Self::Man(args) => man::run(args, out),
             Self::Plan(args) => plan::run(args, out),
             Self::Record(args) => record::run(args),
             Self::Replay(args) => replay::run(args, out),

@@ -5,43 +5,41 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use launch_capture::{Configuration, Group, Plan, REPRESENTATIVES, Representative};
+use launch_capture::{Configuration, Group, Plan, Representative};
 use timing::specification::{GpuSpec, gpu};
 use warp_stream::kernel_name::signature;
 
 use crate::checkpoint::identity;
 use crate::failure::Failure;
-use crate::model::{self, Stop};
+use crate::given::{Given, taking};
+use crate::model;
 use crate::outputs;
-use crate::program::{self, absolute};
+use crate::paths::absolute;
+use crate::program;
 use crate::supervise;
 use crate::table;
 
 /// Choose the launches of a program that are worth timing
 ///
-/// The program runs once, functionally, a CTA after the other, whatever --threads says. Launches of a kernel that execute alike numbers of instructions of each kind, and of
-/// accesses to memory, are one group: its first launch may be timed, and its second for all others. The plan names them; beside it
-/// lies a kernel stream with these launches. voltsim sweep times as many of them as the estimate needs, here or on other machines,
-/// without the program.
+/// The program runs once, in mode functional, one CTA after the other whatever --threads says.
+/// Launches of a kernel form a group if they execute similar numbers of instructions and memory
+/// accesses of each kind. The first launch of a group may be timed, and the second one stands for
+/// all others.
+///
+/// The plan names these launches, and a kernel stream beside it holds them. `voltsim sweep` times
+/// as many of them as the estimate needs, on this or other machines, without the program.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// File for the plan; the kernel stream has its name, ending in .vks
     #[arg(short, long, value_name = "FILE.toml", default_value = "plan.toml")]
     output: PathBuf,
 
-    /// GPU for which the launches are to be timed, by name or file; may be given several times
+    /// GPU on which the launches are to be timed: a name or a file; may be given several times
     #[arg(long = "gpu", value_name = "NAME|FILE", default_value = gpu::DEFAULT)]
     gpus: Vec<String>,
 
     #[command(flatten)]
-    stop: Stop,
-
-    /// Launches of a group that are timed: its first, and the others for all that follow; how far these differ is in the bound of the estimate
-    #[arg(long, value_name = "COUNT", default_value_t = REPRESENTATIVES as u32, value_parser = clap::value_parser!(u32).range(2..))]
-    representatives: u32,
-
-    #[command(flatten)]
-    options: program::Options,
+    given: Given<taking::Plan>,
 
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
@@ -54,17 +52,18 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     outputs::check("--output", &args.output)?;
     let plan_file = absolute(&args.output)?;
     let stream = plan_file.with_extension("vks");
-    // What was there before is not this run's.
+    // A file of that name from before is not this run's.
     let before = identity(&plan_file);
-    let mut command = program::command(&args.program, &args.options)?;
-    command
-        // Warps that wait for others in a loop execute as much as the host's threads are late. With one thread that is the same in
-        // each run, and little; more are no faster, as what is counted of memory is counted by one at a time.
-        .env("VOLTSIM_DETERMINISTIC", "1")
-        .env("VOLTSIM_IMAGE", &stream)
-        .env("VOLTSIM_PLAN", &plan_file)
-        .env("VOLTSIM_PLAN_REPRESENTATIVES", args.representatives.to_string());
-    let ended = supervise::run(command)?;
+    let mut options = args.given.options.clone();
+    // The plan keeps it for the launches that are timed later.
+    let until_stable = options.until_stable.take();
+    // Warps that wait for others in a loop execute more the later the host's threads are. One
+    // thread gives the same counts in each run. More threads are no faster: one thread at a time
+    // counts memory.
+    options.deterministic = Some(true);
+    options.image = Some(stream);
+    options.plan = Some(plan_file.clone());
+    let ended = supervise::run(program::prepare(&args.program, options, args.given.profile.as_deref())?)?;
     let has_plan = identity(&plan_file) != before;
     if !has_plan && (ended.is_by_signal() || ended.status == saved_run::outputs::STATUS) {
         return Ok(ended.pass_on());
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     let mut plan = Plan::read(&plan_file)?;
     plan.configurations = configurations;
-    plan.until_stable = args.stop.until_stable;
+    plan.until_stable = until_stable;
     plan.write(&plan_file)?;
     tell(&plan, &args.output, out)?;
     Ok(ended.pass_on())

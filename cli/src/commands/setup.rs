@@ -10,21 +10,22 @@ use crate::setup::{self, Outcome, RECIPES};
 
 /// Make an environment with a framework that uses CUDA, from its unmodified packages
 ///
-/// Without a name, lists what there is. What is fetched is kept; an interrupted set-up goes on where it stopped. `voltsim run`
-/// knows an environment by its folder: `voltsim run -- FOLDER/bin/python program.py`.
+/// Without a name, the command lists the environments. Downloads are kept, and an interrupted
+/// set-up continues where it stopped. `voltsim run` knows an environment by its folder: `voltsim
+/// run -- FOLDER/bin/python program.py`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to set up
+    /// Name of the environment
     name: Option<String>,
 
     /// Folder to make; ~/.local/share/voltsim/NAME by default
     folder: Option<PathBuf>,
 
-    /// Folder for what is fetched; ~/.cache/voltsim/downloads by default
+    /// Folder for downloads; ~/.cache/voltsim/downloads by default
     #[arg(long, value_name = "FOLDER")]
     downloads: Option<PathBuf>,
 
-    /// The Python to use, instead of one on the path or of pyenv
+    /// Python to use, instead of one on the search path or of pyenv
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
 }
@@ -33,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let Some(name) = &args.name else { return list(out) };
     let recipe = setup::recipe(name)?;
-    let given = args.folder.as_ref().map(|folder| crate::program::absolute(folder)).transpose()?;
+    let given = args.folder.as_ref().map(|folder| crate::paths::absolute(folder)).transpose()?;
     let usual = usual_folder(name);
     let is_usual = given.is_none() || usual.as_ref().is_ok_and(|usual| given.as_ref() == Some(usual));
     let folder = given.map_or(usual, Ok)?;

@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::table;
 
-/// For each instruction form a file test that executes it. A test checks the table against the files.
+/// For each instruction form a file test that executes it. A test checks the table against the
+/// files.
 const TESTS: &str = include_str!("../../../tests/ptx/forms.tsv");
 
 /// Show what is supported
@@ -23,13 +24,13 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Subject {
-    /// Every function of libcudart and libcuda: the libraries that export it and how far it is
+    /// List every function of libcudart and libcuda: the libraries that export it, and its state
     Api {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Every PTX instruction form: the versions that have it, how far it is, its test and its syntax
+    /// List every PTX instruction form: versions, state, test and syntax
     Isa {
         /// Print as JSON
         #[arg(long)]

@@ -12,52 +12,45 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
 use timing::report::{LaunchRecord, Report, Run};
-use timing::specification::gpu;
+use timing::specification::gpu as gpus;
 use voltsim_checkpoint::atomic_file::folder_of;
 use warp_stream::KernelSource;
 use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
 use crate::failure::Failure;
-use crate::model::{ChosenGpu, Stop, format};
-use crate::{outputs, supervise};
+use crate::given::{Given, taking};
+use crate::{model, outputs, supervise};
 
-/// Time recorded launches: what `voltsim record` has written, or traces of Accel-Sim
+/// Time recorded launches: recordings of `voltsim record`, or traces of Accel-Sim
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    gpu: ChosenGpu,
+    given: Given<taking::Time>,
 
-    #[command(flatten)]
-    stop: Stop,
-
-    /// Threads that simulate SMs; all cores by default. Results do not depend on it
-    #[arg(long, value_name = "COUNT")]
-    threads: Option<usize>,
-
-    /// Write statistics of each launch to a file, whose ending chooses the form as with `voltsim run`
-    #[arg(long, value_name = "FILE")]
-    statistics: Option<PathBuf>,
-
-    /// A folder with a kernelslist.g, such a list, or the file of one launch (.vrec, .traceg, .traceg.xz, .traceg.gz)
+    /// Folder with a kernelslist.g, such a list, or file of one launch (.vrec, .traceg, .traceg.xz,
+    /// .traceg.gz)
     #[arg(value_name = "RECORDING")]
     recording: PathBuf,
 }
 
 /// Times the launches; a summary is written to `out`.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let spec = Arc::new(args.gpu.spec()?);
+    let options = &args.given.options;
+    let gpu = model::name(options);
+    let spec = Arc::new(model::spec(options)?);
     let entries = entries(&args.recording)?;
-    if let Some(file) = &args.statistics {
-        format(file)?;
+    if let Some(file) = &options.statistics {
+        model::format(file)?;
         outputs::check("--statistics", file)?;
     }
     let cores = available_parallelism().map_or(1, NonZero::get);
-    let mut model = Gpu::new(&spec).with_threads(args.threads.unwrap_or(cores));
-    let mut report = match &args.statistics {
-        Some(file) => Report::in_folder(args.gpu.name(), folder_of(file)),
-        None => Report::of_sums(args.gpu.name()),
+    let threads = options.threads.map_or(cores, |threads| threads as usize);
+    let mut timed_gpu = Gpu::new(&spec).with_threads(threads);
+    let mut report = match &options.statistics {
+        Some(file) => Report::in_folder(gpu, folder_of(file)),
+        None => Report::of_sums(gpu),
     };
-    let modelled = gpu::capability(args.gpu.name());
+    let modelled = gpus::capability(gpu);
     let mut told = false;
     let ended = Ended::watch()?;
     for entry in entries {
@@ -67,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         match entry {
             Entry::Copy { address, bytes } => {
                 let copy = Copy { direction: Direction::ToDevice, address, bytes };
-                model.copy(copy).map_err(Failure::new)?;
+                timed_gpu.copy(copy).map_err(Failure::new)?;
             }
             Entry::Kernel { file } => {
                 let launch = warp_trace::read_launch(&file).map_err(Failure::new)?;
@@ -75,16 +68,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
                     && generation(traced) != generation(modelled)
                 {
                     told = true;
-                    tell_generation(&file, args.gpu.name(), traced, modelled);
+                    tell_generation(&file, gpu, traced, modelled);
                 }
-                let record = timed(&mut model, &launch, args.stop.stability().as_ref());
+                let record = timed(&mut timed_gpu, &launch, model::stability(options).as_ref());
                 report.add(record.map_err(|error| Failure::in_file(&file, error))?);
             }
         }
     }
-    if let Some(file) = &args.statistics {
-        let (format, reports) = (format(file)?, [&report]);
-        let run = Run::new(args.gpu.name(), &reports).ended_by(ended.cause());
+    if let Some(file) = &options.statistics {
+        let (format, reports) = (model::format(file)?, [&report]);
+        let run = Run::new(gpu, &reports).ended_by(ended.cause());
         outputs::write_with(file, |output| run.write(format, output))?;
     }
     out.write_all(report.summary().as_bytes())?;
@@ -120,7 +113,8 @@ fn tell_generation(file: &Path, gpu: &str, traced: u32, modelled: u32) {
     );
 }
 
-/// Signals that end this process between two launches, when what was timed is written. A second one ends it at once.
+/// Signals that end this process between two launches, when what was timed is written. A second one
+/// ends it at once.
 struct Ended {
     by: Arc<AtomicUsize>,
 }
@@ -168,7 +162,7 @@ fn timed(
     Ok(record)
 }
 
-/// What is to be timed, in order.
+/// Entries to be timed, in order.
 fn entries(recording: &Path) -> Result<Vec<Entry>, Failure> {
     let list = if recording.is_dir() { recording.join(LIST) } else { recording.to_owned() };
     if !is_list(&list) {

@@ -10,25 +10,24 @@ use saved_run::outputs::STATUS;
 use voltsim_checkpoint::atomic_file::{Durability, Unfinished};
 
 use crate::failure::Failure;
-use crate::libraries;
+use crate::given::{Given, taking};
 use crate::model;
 use crate::outputs;
+use crate::paths::absolute;
 use crate::program;
 use crate::supervise;
 
 /// Run a program and write its timeline: every CUDA call, kernel, copy and NVTX range
 ///
-/// The file is opened by <https://ui.perfetto.dev> and by Chrome's about:tracing. Calls stand on the tracks of the
-/// program's threads, with their arguments, results and what output pointers were given; kernels, copies and fills on
-/// those of their streams. With --mode detailed, the streams of each device have simulated time, and threads the host's:
-/// both begin at 0. The exit status is the program's; a signal that ends the program ends the command too.
+/// <https://ui.perfetto.dev> and Chrome's about:tracing open the file. The tracks of the program's
+/// threads hold calls with arguments, results and values of output pointers. The tracks of streams
+/// hold kernels, copies and fills. Threads have the host's time. With --mode detailed, streams have
+/// simulated time. Both begin at 0. The exit status is the program's; a signal that ends the program
+/// ends the command too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    options: program::Options,
-
-    #[command(flatten)]
-    model: model::Options,
+    given: Given<taking::Trace>,
 
     /// The file to write
     #[arg(short, long, value_name = "FILE", default_value = "trace.json")]
@@ -41,24 +40,25 @@ pub(crate) struct Args {
 
 /// Starts the program and closes the file when it has ended.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let output = program::absolute(&args.output)?;
+    let output = absolute(&args.output)?;
     outputs::check("--output", &output)?;
     let unfinished = Unfinished::create(&output).map_err(|error| Failure::in_file(&output, error))?;
     unfinished.file().write_all(b"[\n").map_err(|error| Failure::in_file(&output, error))?;
-    let mut command = program::command(&args.program, &args.options)?;
-    args.model.set(&mut command)?;
-    command.env("VOLTSIM_TRACE", unfinished.here());
-    command.env("NVTX_INJECTION64_PATH", libraries::core()?);
-    let ended = match args.options.checks() {
-        true => supervise::run_checked(command),
-        false => supervise::run(command),
+    let mut options = args.given.options.clone();
+    model::settle(&mut options)?;
+    options.trace = Some(unfinished.here().to_owned());
+    let program = program::prepare(&args.program, options, args.given.profile.as_deref())?;
+    let ended = match program.all_options().check {
+        Some(_) => supervise::run_checked(program),
+        None => supervise::run(program),
     };
     let closed = close(unfinished.here()).and_then(|()| unfinished.finish(Durability::Synced));
     closed.map_err(|error| Failure::in_file(&output, error).with_status(STATUS))?;
     Ok(ended?.pass_on())
 }
 
-/// Makes a whole list of what has been written: entries that all end in a comma, the last perhaps cut off.
+/// Makes a whole list of what has been written: entries that all end in a comma, the last perhaps
+/// cut off.
 fn close(path: &Path) -> std::io::Result<()> {
     /// No entry is longer.
     const TAIL: u64 = 1 << 20;

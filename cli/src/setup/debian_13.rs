@@ -1,8 +1,10 @@
-//! PyTorch 2.6 of Debian 13, in a private root: packages are unpacked, not installed, and run on any Linux of x86-64.
+//! PyTorch 2.6 of Debian 13, in a private root: packages are unpacked, not installed, and run on
+//! any Linux of x86-64.
 //!
-//! Debian's build has PTX for every kernel. Its Python is started by the root's own loader and searches the root's folders, all
-//! else is the host's. CUDA's libraries are linked again from their static forms, as the dynamic ones contain a
-//! runtime of their own; they choose kernels that have PTX when the device is newer than all machine code of theirs.
+//! Debian's build has PTX for every kernel. Its Python is started by the root's own loader and
+//! searches the root's folders, all else is the host's. CUDA's libraries are linked again from
+//! their static forms, as the dynamic ones contain a runtime of their own; they choose kernels that
+//! have PTX when the device is newer than all machine code of theirs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -47,8 +49,9 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// Where the root has Python's packages.
 const PACKAGES: &str = "usr/lib/python3/dist-packages";
 
-/// Links, each with what it points at: those of a Debian system, names under which PyTorch looks for parts of itself, and what
-/// OpenBLAS's LAPACK needs, which looks in its own folder and the host's.
+/// Links, each with what it points at: those of a Debian system, names under which PyTorch looks
+/// for parts of itself, and what OpenBLAS's LAPACK needs, which looks in its own folder and the
+/// host's.
 const LINKS: [(&str, &str); 7] = [
     ("bin", "usr/bin"),
     ("lib", "usr/lib"),
@@ -74,7 +77,7 @@ struct Relinked {
     soname: &'static str,
     /// All of these is in it.
     whole: &'static str,
-    /// What is used of these.
+    /// Used parts of the packages.
     used: &'static [&'static str],
     /// Libraries of the root that it needs.
     needed: &'static [&'static str],
@@ -114,7 +117,7 @@ const RELINKED: [Relinked; 5] = [
     },
 ];
 
-/// What is fetched.
+/// Downloads of the recipe.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parts {
@@ -199,7 +202,8 @@ fn replace_link(link: &Path, target: &str) -> Result<(), Failure> {
     symlink(target, link).map_err(failed)
 }
 
-/// Python is started by the root's loader, and finds the root's libraries before the host's but behind preloaded ones.
+/// Python is started by the root's loader, and finds the root's libraries before the host's but
+/// behind preloaded ones.
 fn bind_python(root: &Path) -> Result<(), Failure> {
     let programs = root.join("usr/bin");
     let loader = root.join("usr/lib64/ld-linux-x86-64.so.2");
@@ -229,7 +233,8 @@ fn patchelf(root: &Path, program: &Path, copy: &Path) -> Command {
     patch
 }
 
-/// Compiles Python's modules, which the packages have as sources, so that PyTorch is imported in a third of the time.
+/// Compiles Python's modules, which the packages have as sources, so that PyTorch is imported in a
+/// third of the time.
 fn compile_packages(root: &Path) -> Result<(), Failure> {
     eprintln!("compiling Python's modules");
     let mut compile = Command::new(root.join("bin/python"));
@@ -247,7 +252,8 @@ fn compile_absent(root: &Path, soname: &str, source: &str) -> Result<(), Failure
     fs::remove_file(&file).map_err(|error| Failure::in_file(&file, error))
 }
 
-/// Links all libraries of CUDA that are not there yet. Static ones are on disk while they are needed.
+/// Links all libraries of CUDA that are not there yet. Static ones are on disk while they are
+/// needed.
 fn relink_all(site: &Site<'_>, sources: &[StaticLibraries]) -> Result<(), Failure> {
     let folder = site.folder.join("static");
     let front = libraries::folder()?.join("libcudart.so.12");
@@ -275,13 +281,14 @@ fn relink(root: &Path, library: &Relinked, folder: &Path, front: &Path) -> Resul
     link.args(library.needed.iter().map(of_root)).arg(front);
     let usual = ["libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6"];
     link.args(usual.iter().map(of_root)).arg(root.join("usr/lib64/ld-linux-x86-64.so.2"));
-    // The host's C library has what is never shared, such as atexit. What the needed libraries need is there when they are
-    // loaded.
+    // The host's C library has what is never shared, such as atexit. What the needed libraries need
+    // is there when they are loaded.
     link.args(["-lc", "-Wl,--allow-shlib-undefined"]);
     finish_library(root, library.soname, link)
 }
 
-/// A linker's command for a library of this soname, whose symbols have the soname as their version, as CUDA's have.
+/// A linker's command for a library of this soname, whose symbols have the soname as their version,
+/// as CUDA's have.
 fn link_command(root: &Path, soname: &str) -> Result<Command, Failure> {
     let versions = unfinished(root, soname).with_extension("map");
     write_whole(&versions, &format!("{soname} {{ *; }};\n"))?;
@@ -314,8 +321,8 @@ fn extract(site: &Site<'_>, sources: &[StaticLibraries], name: &str, path: &Path
 
 /// Writes a part of what blocks of an xz stream become.
 ///
-/// The stream's header stands before the blocks, with CRC64 as their check (xz file format, 2.1.1). There is no index
-/// behind them, at which xz fails when all they hold is written.
+/// The stream's header stands before the blocks, with CRC64 as their check (xz file format, 2.1.1).
+/// There is no index behind them, at which xz fails when all they hold is written.
 fn decompress(blocks: &Path, member: Member, path: &Path) -> io::Result<()> {
     const HEADER: [u8; 12] = *b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46";
     let mut blocks = File::open(blocks)?;
@@ -328,7 +335,7 @@ fn decompress(blocks: &Path, member: Member, path: &Path) -> io::Result<()> {
     let (Some(mut input), Some(mut output)) = (xz.stdin.take(), xz.stdout.take()) else {
         return Err(io::Error::other("xz has no input"));
     };
-    // It ends when xz has gone.
+    // The process ends when xz has gone.
     let feeder =
         std::thread::spawn(move || input.write_all(&HEADER).and_then(|()| io::copy(&mut blocks, &mut input)));
     io::copy(&mut output.by_ref().take(member.offset), &mut io::sink())?;

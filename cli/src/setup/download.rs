@@ -1,6 +1,7 @@
 //! Files from the network: fetched by `curl`, kept in a folder, known by their SHA-256.
 //!
-//! What is interrupted goes on where it stopped. A download may be part of a file, such as one member of an archive.
+//! What is interrupted goes on where it stopped. A download may be part of a file, such as one
+//! member of an archive.
 
 use std::env;
 use std::fs::{self, File};
@@ -13,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// What to fetch.
+/// A file to fetch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Download {
@@ -47,7 +48,8 @@ pub(crate) struct Downloads {
 }
 
 impl Downloads {
-    /// Opens the folder: `$XDG_CACHE_HOME/voltsim/downloads` unless one is given. Waits while another process has it.
+    /// Opens the folder: `$XDG_CACHE_HOME/voltsim/downloads` unless one is given. Waits while
+    /// another process has it.
     pub(crate) fn open(folder: Option<&Path>) -> Result<Self, Failure> {
         let folder = match folder {
             Some(folder) => folder.to_owned(),
@@ -210,7 +212,8 @@ mod tests {
         download: Download,
     }
 
-    /// A file to be fetched, through curl's `file:` protocol, and the ten bytes in its middle that are wanted.
+    /// A file to be fetched, through curl's `file:` protocol, and the ten bytes in its middle that
+    /// are wanted.
     fn server() -> Server {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("file");

@@ -1,6 +1,7 @@
 //! Making environments for `voltsim setup`.
 //!
-//! To add one: a file here with a [`Recipe`], its pinned downloads as TOML beside it, and its name in [`RECIPES`].
+//! To add one: a file here with a [`Recipe`], its pinned downloads as TOML beside it, and its name
+//! in [`RECIPES`].
 
 mod debian_13;
 pub(crate) mod download;
@@ -18,11 +19,11 @@ use download::{Download, Downloads};
 
 /// How an environment is made.
 pub(crate) struct Recipe {
-    /// What users call it.
+    /// Name for users.
     pub(crate) name: &'static str,
     /// Counts the changes that environments made earlier lack.
     pub(crate) version: u32,
-    /// What is in it, in a line.
+    /// Contents, in a line.
     pub(crate) contents: &'static str,
     /// Bytes that its folder takes.
     pub(crate) bytes: u64,
@@ -35,7 +36,7 @@ pub(crate) struct Recipe {
 /// All recipes.
 pub(crate) const RECIPES: [&Recipe; 2] = [&pytorch_1_5::RECIPE, &debian_13::RECIPE];
 
-/// What a recipe works with.
+/// Resources of a recipe.
 pub(crate) struct Site<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) downloads: &'a Downloads,
@@ -43,7 +44,7 @@ pub(crate) struct Site<'a> {
     pub(crate) python: Option<&'a Path>,
 }
 
-/// What a recipe has put into the folder, by paths relative to it.
+/// Paths of a recipe's results, relative to the folder.
 pub(crate) struct Contents {
     pub(crate) device: PathBuf,
     pub(crate) preload: Vec<PathBuf>,
@@ -52,11 +53,11 @@ pub(crate) struct Contents {
 /// There while a folder is being made.
 const BEGUN: &str = "voltsim-setup-begun";
 
-/// What became of a folder.
+/// Outcome of a set-up.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Made,
-    /// It was that of an earlier version of the recipe.
+    /// An environment of an earlier version of the recipe was renewed.
     Renewed,
     WasThere,
 }

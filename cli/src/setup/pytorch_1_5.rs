@@ -1,7 +1,8 @@
 //! PyTorch 1.5.1 of PyPI with cuBLAS 10.2 and cuDNN 7.6.5.
 //!
-//! The last PyTorch on PyPI with PTX for every kernel of its own. cuBLAS and cuDNN choose kernels that have PTX when the
-//! device is newer than all machine code of theirs, so the device says that its compute capability is 8.0.
+//! The last PyTorch on PyPI with PTX for every kernel of its own. cuBLAS and cuDNN choose kernels
+//! that have PTX when the device is newer than all machine code of theirs, so the device says that
+//! its compute capability is 8.0.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -42,13 +43,14 @@ compute_capability_major = { value = 3, unit = \"version\", source = \"PTX for e
 compute_capability_minor = { value = 0, unit = \"version\", source = \"PTX for every algorithm\" }
 ";
 
-/// What is fetched.
+/// Downloads of the recipe.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parts {
     /// Packages of Python.
     wheels: Vec<Download>,
-    /// Libraries out of packages of which nothing else is needed, as the archive has them: deflated.
+    /// Libraries out of packages of which nothing else is needed, as the archive has them:
+    /// deflated.
     libraries: BTreeMap<String, Download>,
 }
 

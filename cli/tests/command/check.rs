@@ -21,9 +21,9 @@ fn a_program_without_mistakes_is_what_it_is_without_checks() {
 
 #[test]
 fn the_status_is_86_if_a_mistake_was_found_and_the_program_did_not_mind() {
-    let found = "echo memory >> \"$VOLTSIM_CHECK_STATUS\"";
-    assert_eq!(checked(found).0, 86);
-    assert_eq!(checked(&format!("sh -c '{found}'; true")).0, 86, "found by a child");
+    let found = format!("echo memory >> {}", super::handed_over("check_status"));
+    assert_eq!(checked(&found).0, 86);
+    assert_eq!(checked(&format!("({found}); true")).0, 86, "found by a child");
     assert_eq!(checked(&format!("{found}; exit 3")).0, 3);
     assert_eq!(checked("echo out").0, 0);
 }

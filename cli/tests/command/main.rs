@@ -9,6 +9,7 @@ mod check;
 mod checkpoint;
 mod checksums;
 mod compare;
+mod completions;
 mod convert;
 mod correlate;
 mod coverage;
@@ -103,6 +104,11 @@ impl Workplace {
             stderr: String::from_utf8(result.stderr).unwrap(),
         }
     }
+}
+
+/// A word of a shell's script: the text of an option that the command has handed over.
+fn handed_over(option: &str) -> String {
+    format!("\"$(printf %s \"$VOLTSIM_RUN\" | tr ';' '\\n' | sed -n 's/^{option}=//p')\"")
 }
 
 /// PTX text with one kernel of this name and body.

@@ -47,17 +47,58 @@ fn what_a_kernel_asks_for_takes_its_time_behind_it() {
 }
 
 #[test]
-fn an_option_of_the_model_without_the_model_is_refused_with_the_remedy() {
+fn option_of_the_model_in_functional_mode_is_refused() {
     for option in [
-        ["--gpu", "v100"],
         ["--only", "launch=1"],
         ["--set", "l1.sets=4"],
         ["--statistics", "s.json"],
         ["--warm-up", "launches=1"],
     ] {
-        let said = refused(&option);
+        let said = refused(&[&["--mode", "functional"], &option[..]].concat());
         assert!(said.contains(option[0]) && said.contains("--mode detailed"), "{said}");
     }
+}
+
+/// The options that the program is handed when the command has these.
+fn handed(options: &[&str]) -> String {
+    super::launches::libraries();
+    let place = Workplace::new();
+    let outcome = place.voltsim(&[&["run"], options, &["--", "sh", "-c", "echo $VOLTSIM_RUN"]].concat());
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    outcome.stdout
+}
+
+#[test]
+fn option_of_the_model_implies_detailed_mode() {
+    for option in ["--gpu=tiny", "--only=launch=1", "--set=l1.latency=30", "--until-stable"] {
+        let options = handed(&[option]);
+        assert!(options.contains(";mode=detailed;gpu="), "{option}: {options}");
+    }
+    for options in [&[][..], &["--device", "v100"], &["--mode", "functional", "--gpu", "tiny"]] {
+        assert!(!handed(options).contains("mode=detailed"), "{options:?}");
+    }
+    assert!(handed(&["--mode", "functional", "--gpu", "tiny"]).contains(";mode=functional;gpu=tiny;"));
+}
+
+#[test]
+fn gpu_without_timing_is_refused_with_its_device() {
+    for options in [&["--gpu", "h100"][..], &["--mode", "detailed", "--gpu", "h100"]] {
+        let said = refused(options);
+        assert!(said.contains("h100") && said.contains("--device h100"), "{said}");
+    }
+}
+
+#[test]
+fn option_takes_the_place_of_its_variable() {
+    super::launches::libraries();
+    let place = Workplace::new();
+    let script = "echo $VOLTSIM_THREADS, $VOLTSIM_WATCHDOG, $VOLTSIM_RUN";
+    let arguments = ["run", "--threads", "2", "--", "sh", "-c", script];
+    let set = [("VOLTSIM_THREADS", "4".into()), ("VOLTSIM_WATCHDOG", "9".into())];
+    let set = [&set[..], &[("VOLTSIM_RUN", "1;strict=1".into())]].concat();
+    let outcome = place.run_with(std::path::Path::new(env!("CARGO_BIN_EXE_voltsim")), &arguments, &set);
+    assert!(outcome.stdout.starts_with(", 9, 1;threads=2;"), "{}{}", outcome.stdout, outcome.stderr);
+    assert!(!outcome.stdout.contains("strict"), "options of an outer run: {}", outcome.stdout);
 }
 
 #[test]
@@ -106,7 +147,8 @@ fn a_gpu_file_of_ones_own_is_found_from_another_folder() {
     place.write("mine.toml", "base = \"tiny\"\n");
     std::fs::create_dir(place.path("folder")).unwrap();
     let arguments = ["run", "--mode", "detailed", "--gpu", "mine.toml", "--", "sh", "-c"];
-    let outcome = place.voltsim(&[&arguments[..], &["cd folder && cat \"$VOLTSIM_GPU\""]].concat());
+    let script = format!("cd folder && cat {}", super::handed_over("gpu"));
+    let outcome = place.voltsim(&[&arguments[..], &[script.as_str()]].concat());
     assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "base = \"tiny\"\n"), "{}", outcome.stderr);
 }
 

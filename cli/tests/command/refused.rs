@@ -9,7 +9,8 @@ fn run(options: &[&str], script: &str) -> Outcome {
 
 /// A script's line that does what the libraries do for a refused launch.
 fn refusal(state: &str, process: u32, kernel: &str) -> String {
-    format!("printf '{state}\\t{process}\\t{kernel}\\t/lib/liba.so\\n' >> \"$VOLTSIM_REFUSED_STATUS\"")
+    let file = super::handed_over("refused_status");
+    format!("printf '{state}\\t{process}\\t{kernel}\\t/lib/liba.so\\n' >> {file}")
 }
 
 #[test]
@@ -41,7 +42,8 @@ fn every_command_that_starts_a_program_has_status_88() {
 
 #[test]
 fn strict_is_told_to_the_libraries() {
-    assert_eq!(run(&["run", "--strict"], "exit $((VOLTSIM_STRICT + 4))").status, 5);
+    let script = format!("exit $(({} + 4))", super::handed_over("strict").trim_matches('"'));
+    assert_eq!(run(&["run", "--strict"], &script).status, 5);
 }
 
 #[test]

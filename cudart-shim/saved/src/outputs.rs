@@ -11,13 +11,6 @@ use std::path::Path;
 /// Exit status of a run that succeeded although an output could not be written.
 pub const STATUS: u8 = 89;
 
-/// Environment variable with the folder's path.
-pub const VARIABLE: &str = "VOLTSIM_OUTPUT_STATUS";
-
-/// Variables that name outputs written at process exit.
-pub const AT_EXIT: [&str; 5] =
-    ["VOLTSIM_CHECKSUMS", "VOLTSIM_COVERAGE", "VOLTSIM_IMAGE", "VOLTSIM_STATISTICS", "VOLTSIM_SUMMARY"];
-
 /// Outcome of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

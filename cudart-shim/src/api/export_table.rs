@@ -106,8 +106,7 @@ fn tell_unreplaced_runtime() {
     static TOLD: Once = Once::new();
     // `voltsim run` has replaced all it can; libraries with an unreplaceable runtime work without
     // it.
-    let preloaded = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-    if preloaded.to_string_lossy().contains("libvoltsim_") {
+    if run_options::system::is_preloaded("libvoltsim_") {
         return;
     }
     TOLD.call_once(|| {

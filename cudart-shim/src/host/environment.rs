@@ -1,29 +1,30 @@
-//! Environment variables of the libraries. Empty ones count as unset.
+//! Options of this run and variables of CUDA, read once. Only this file reads the environment.
 
-use std::env;
-use std::ffi::OsString;
+use run_options::system::CudaVariables;
+use run_options::{Reading, RunOptions};
+use std::sync::LazyLock;
 
-/// Value of a variable.
-pub(crate) fn variable(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
-}
-
-/// Value of a variable as text.
-pub(crate) fn text(name: &str) -> Option<String> {
-    variable(name).map(|value| value.to_string_lossy().into_owned())
-}
-
-/// True if the variable is set to a value other than 0.
-pub(crate) fn flag(name: &str) -> bool {
-    variable(name).is_some_and(|value| value != "0")
-}
-
-/// Value of a numeric variable; a malformed value is reported and ignored.
-pub(crate) fn number(name: &str) -> Option<u64> {
-    let text = text(name)?;
-    let number = text.parse().ok();
-    if number.is_none() {
-        eprintln!("voltsim: {name}: `{text}` is not a number");
+static READING: LazyLock<Reading> = LazyLock::new(|| {
+    let reading = Reading::of_environment();
+    for mistake in &reading.mistakes {
+        eprintln!("voltsim: {mistake}");
     }
-    number
+    reading
+});
+
+static CUDA: LazyLock<CudaVariables> = LazyLock::new(CudaVariables::of_environment);
+
+/// The options of this run.
+pub(crate) fn options() -> &'static RunOptions {
+    &READING.options
+}
+
+/// True if a reported mistake in the options keeps devices from starting.
+pub(crate) fn is_refused() -> bool {
+    READING.is_refused
+}
+
+/// CUDA's own variables.
+pub(crate) fn cuda() -> &'static CudaVariables {
+    &CUDA
 }

@@ -1,12 +1,13 @@
-//! Log of API calls, written to the file in `VOLTSIM_LOG` or to `stderr`.
+//! Log of API calls, written to the file of the option `log` or to standard error.
 //!
 //! One line per call: thread, name, arguments, result. Never written to standard output.
 
+use crate::host::environment::options;
 use crate::host::output_files::Lines;
+use run_options::values::LogTarget;
 use rustc_hash::FxHashSet;
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
-use std::path::Path;
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
@@ -24,10 +25,9 @@ static STUBS: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
 pub(crate) type Arguments<'a> = &'a [(&'static str, &'a dyn fmt::Debug)];
 
 fn sink() -> Option<&'static Sink> {
-    SINK.get_or_init(|| match std::env::var_os("VOLTSIM_LOG")? {
-        target if target.is_empty() => None,
-        target if target == "stderr" => Some(Sink::Stderr),
-        path => Lines::open("VOLTSIM_LOG", Path::new(&path)).map(Sink::File),
+    SINK.get_or_init(|| match options().log.as_ref()? {
+        LogTarget::Stderr => Some(Sink::Stderr),
+        LogTarget::File(path) => Lines::open("VOLTSIM_LOG", path).map(Sink::File),
     })
     .as_ref()
 }

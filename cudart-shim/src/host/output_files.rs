@@ -1,10 +1,10 @@
 //! Output files named by the user: statistics, summary, log and others.
 //!
 //! A file appears complete or not at all, except for those that grow by lines. Failures are
-//! reported on standard error and, for the exit status of `voltsim run`, in the folder
-//! `VOLTSIM_OUTPUT_STATUS`.
+//! reported on standard error and, for the exit status of `voltsim run`, in the folder of the
+//! option `output_status`.
 
-use crate::host::environment;
+use crate::host::environment::options;
 use saved_run::outputs::{self, Outcome};
 use std::fmt::Display;
 use std::fs::File;
@@ -33,16 +33,16 @@ fn tell_failed(setting: &str, path: &Path, error: &dyn Display) {
 
 /// Records the outcome of an output.
 pub(crate) fn note(outcome: Outcome, path: &Path) {
-    if let Some(folder) = environment::variable(outputs::VARIABLE) {
+    if let Some(folder) = &options().output_status {
         // A missing folder means that nobody waits for the record.
-        let _ = outputs::tell(Path::new(&folder), outcome, path);
+        let _ = outputs::tell(folder, outcome, path);
     }
 }
 
 /// True if a process of this run has written the output; without records, if the file is not empty.
 pub(crate) fn is_written(path: &Path) -> bool {
-    match environment::variable(outputs::VARIABLE) {
-        Some(folder) => outputs::has(Path::new(&folder), Outcome::Written, path),
+    match &options().output_status {
+        Some(folder) => outputs::has(folder, Outcome::Written, path),
         None => path.metadata().is_ok_and(|file| file.len() > 0),
     }
 }

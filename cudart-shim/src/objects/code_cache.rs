@@ -1,8 +1,10 @@
-//! On-disk cache of decoded functions, in the directory `VOLTSIM_CACHE` (`off`: no cache).
+//! On-disk cache of decoded functions, in the folder of the option `cache`.
 
+use crate::host::environment::options;
 use crate::host::log;
 use ptx_frontend::cache::FunctionCache;
-use std::ffi::OsString;
+use run_options::system;
+use run_options::values::CacheFolder;
 use std::path::PathBuf;
 use std::sync::{Arc, Once, OnceLock};
 
@@ -14,7 +16,8 @@ pub(crate) fn code_cache() -> Option<Arc<FunctionCache>> {
     static CACHE: OnceLock<Option<Arc<FunctionCache>>> = OnceLock::new();
     CACHE
         .get_or_init(|| {
-            folder(|name| std::env::var_os(name)).map(|at| Arc::new(FunctionCache::new(at, CAPACITY)))
+            folder(options().cache.as_ref(), system::cache_folder)
+                .map(|at| Arc::new(FunctionCache::new(at, CAPACITY)))
         })
         .clone()
 }
@@ -27,17 +30,12 @@ pub(crate) fn log_problem() {
     }
 }
 
-/// `VOLTSIM_CACHE`, else `voltsim/functions` in the user's cache folder.
-fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    match set("VOLTSIM_CACHE") {
-        Some(off) if off == "off" => None,
-        Some(folder) => Some(folder.into()),
-        None => {
-            let user = set("XDG_CACHE_HOME").map(PathBuf::from);
-            let user = user.or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
-            user.filter(|user| user.is_absolute()).map(|user| user.join("voltsim/functions"))
-        }
+/// The folder that is wanted, or `voltsim/functions` in the user's folder for caches.
+fn folder(wanted: Option<&CacheFolder>, user: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
+    match wanted {
+        Some(CacheFolder::Off) => None,
+        Some(CacheFolder::Folder(folder)) => Some(folder.clone()),
+        None => user().map(|user| user.join("voltsim/functions")),
     }
 }
 
@@ -45,24 +43,17 @@ fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn folder_with(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        folder(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+    #[test]
+    fn cache_lies_in_the_named_folder_or_the_users() {
+        let user = || Some(PathBuf::from("/h/.cache"));
+        let named = CacheFolder::Folder("/c".into());
+        assert_eq!(folder(Some(&named), user), Some("/c".into()));
+        assert_eq!(folder(None, user), Some("/h/.cache/voltsim/functions".into()));
     }
 
     #[test]
-    fn cache_directory_is_the_variable_or_the_users_cache() {
-        assert_eq!(folder_with(&[("VOLTSIM_CACHE", "/c"), ("HOME", "/h")]), Some("/c".into()));
-        assert_eq!(folder_with(&[("HOME", "/h")]), Some("/h/.cache/voltsim/functions".into()));
-        assert_eq!(
-            folder_with(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
-            Some("/x/voltsim/functions".into())
-        );
-    }
-
-    #[test]
-    fn no_directory_means_no_cache() {
-        assert_eq!(folder_with(&[("VOLTSIM_CACHE", "off"), ("HOME", "/h")]), None);
-        assert_eq!(folder_with(&[]), None);
-        assert_eq!(folder_with(&[("HOME", "relative")]), None);
+    fn nothing_is_cached_without_a_folder() {
+        assert_eq!(folder(Some(&CacheFolder::Off), || Some(PathBuf::from("/h/.cache"))), None);
+        assert_eq!(folder(None, || None), None);
     }
 }

@@ -10,7 +10,7 @@ mod auto;
 pub(crate) use auto::fitting;
 
 use crate::host::caller::calling_file;
-use crate::host::environment;
+use crate::host::environment::options;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -97,17 +97,17 @@ struct Choice {
     /// Name or file.
     name: String,
     /// Changes of the GPU's values, which hold where the GPU is the device.
-    changes: String,
+    changes: Vec<String>,
 }
 
 impl Choice {
     fn of_environment() -> Self {
-        if let Some(device) = environment::text("VOLTSIM_DEVICE") {
+        if let Some(device) = options().device.clone() {
             let name = if device == auto::NAME { auto::chosen().to_owned() } else { device };
-            return Choice { name, changes: String::new() };
+            return Choice { name, changes: Vec::new() };
         }
-        let name = environment::text("VOLTSIM_GPU").unwrap_or_else(|| gpu::DEFAULT.to_owned());
-        Choice { name, changes: environment::text("VOLTSIM_SET").unwrap_or_default() }
+        let name = options().gpu.clone().unwrap_or_else(|| gpu::DEFAULT.to_owned());
+        Choice { name, changes: options().set.clone().unwrap_or_default().0 }
     }
 }
 
@@ -117,7 +117,7 @@ impl Profile {
         static CHOSEN: LazyLock<Result<Profile, ProfileError>> = LazyLock::new(|| {
             let Choice { name, changes } = Choice::of_environment();
             let mut document = gpu::named(&name)?;
-            changes.lines().try_for_each(|text| gpu::change(&mut document, text))?;
+            changes.iter().try_for_each(|text| gpu::change(&mut document, text))?;
             Profile::of(&document)
         });
         CHOSEN.clone()
@@ -125,7 +125,7 @@ impl Profile {
 
     /// The variable that chooses.
     pub(crate) fn variable() -> &'static str {
-        match environment::variable("VOLTSIM_DEVICE") {
+        match options().device {
             Some(_) => "VOLTSIM_DEVICE",
             None => "VOLTSIM_GPU, VOLTSIM_SET",
         }

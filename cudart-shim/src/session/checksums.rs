@@ -3,7 +3,7 @@
 //! since concurrent work would change memory meanwhile. The first write error is reported, and the
 //! program continues.
 
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
 use crate::session::checkpoint;
@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sums, Unreadable};
 use saved_run::outputs::Outcome;
 use std::io;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
@@ -44,17 +45,8 @@ enum ChecksumsError {
 
 fn wanted() -> Option<&'static Wanted> {
     static WANTED: LazyLock<Option<Wanted>> = LazyLock::new(|| {
-        let file = PathBuf::from(environment::variable("VOLTSIM_CHECKSUMS")?);
-        let every = match environment::text("VOLTSIM_CHECKSUMS_EVERY") {
-            None => Some(1),
-            Some(every) => every.parse().ok().filter(|every| *every > 0),
-        };
-        let Some(every) = every else {
-            eprintln!(
-                "voltsim: VOLTSIM_CHECKSUMS_EVERY: must be a number of launches of at least 1; no checksums are written"
-            );
-            return None;
-        };
+        let file = options().checksums.clone()?;
+        let every = options().checksums_every.map_or(1, NonZero::get);
         Some(Wanted { file, every, progress: Mutex::default() })
     });
     WANTED.as_ref()

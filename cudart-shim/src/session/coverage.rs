@@ -1,11 +1,10 @@
 //! Coverage of instruction forms, written at exit to the file `VOLTSIM_COVERAGE` for `voltsim
 //! coverage`.
 
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::output_files;
 use crate::session::ending::End;
 use functional::coverage::Coverage;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -20,8 +19,8 @@ pub(crate) fn coverage() -> Option<Arc<Coverage>> {
     COVERAGE.get_or_init(|| file().map(|_| Arc::default())).clone()
 }
 
-fn file() -> Option<OsString> {
-    environment::variable("VOLTSIM_COVERAGE")
+fn file() -> Option<&'static Path> {
+    options().coverage.as_deref()
 }
 
 /// Tells whether coverage is requested.

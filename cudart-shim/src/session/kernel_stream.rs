@@ -5,7 +5,7 @@
 //! default two). The plan file describes the groups. Both files appear under their names at exit.
 //! The first failure is reported and ends writing; the program continues.
 
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
 use crate::profile::Profile;
@@ -63,12 +63,10 @@ fn stream() -> Option<&'static Stream> {
 }
 
 fn read() -> Option<Stream> {
-    let file = PathBuf::from(environment::variable("VOLTSIM_IMAGE")?);
-    let only = environment::text("VOLTSIM_IMAGE_ONLY").unwrap_or_default();
-    let wrong = |error| eprintln!("voltsim: VOLTSIM_IMAGE_ONLY: {error}; no stream is written");
-    let selection = only.parse().map_err(wrong).ok()?;
-    let planner = environment::variable("VOLTSIM_PLAN").map(|file| Planner {
-        file: PathBuf::from(file),
+    let file = options().image.clone()?;
+    let selection = options().image_only.as_ref().map(|only| only.value.0.clone()).unwrap_or_default();
+    let planner = options().plan.clone().map(|file| Planner {
+        file,
         work: Arc::default(),
         plan: Mutex::new(Planned { groups: Groups::new(representatives()), running: None }),
     });
@@ -77,8 +75,7 @@ fn read() -> Option<Stream> {
 
 /// Number of representatives per group.
 fn representatives() -> usize {
-    let wanted = environment::number("VOLTSIM_PLAN_REPRESENTATIVES");
-    wanted.and_then(|count| count.try_into().ok()).unwrap_or(REPRESENTATIVES)
+    options().plan_representatives.map_or(REPRESENTATIVES, |count| count.get() as usize)
 }
 
 /// Tells whether a stream is written.

@@ -3,7 +3,7 @@
 use crate::abi::Dim3;
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::objects::module::Kernel;
 use crate::profile::Attribute;
@@ -28,9 +28,8 @@ use functional::texture::Table;
 use functional::timed::TimedError;
 use ptx_frontend::analyse::ParametersRead;
 use std::ffi::{CStr, c_void};
-use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock};
 use stream_engine::{Context, StreamId};
 
 /// Launch configuration.
@@ -166,19 +165,11 @@ impl Ticket {
     }
 }
 
-/// Number of the `count`-th launch. `VOLTSIM_LAUNCH_NUMBERS` (`2..3,17`) overrides it in replays,
-/// so that launches keep the numbers of the original run.
+/// Number of the `count`-th launch. The option `launch_numbers` overrides it in replays, so that
+/// launches keep the numbers of the original run.
 fn numbered(count: u64) -> u64 {
-    static NUMBERS: LazyLock<Vec<RangeInclusive<u64>>> = LazyLock::new(|| {
-        let text = environment::text("VOLTSIM_LAUNCH_NUMBERS").unwrap_or_default();
-        let run = |run: &str| {
-            let (first, last) = run.split_once("..").unwrap_or((run, run));
-            Some(first.parse().ok()?..=last.parse().ok()?)
-        };
-        text.split(',').filter_map(run).collect()
-    });
     let mut left = count - 1;
-    for run in NUMBERS.iter() {
+    for run in options().launch_numbers.iter().flat_map(|numbers| &numbers.0) {
         let length = (run.end() + 1).saturating_sub(*run.start());
         if left < length {
             return run.start() + left;

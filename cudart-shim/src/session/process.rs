@@ -114,25 +114,20 @@ impl Process {
     }
 }
 
-/// The number in `VOLTSIM_DEVICES`, else one.
+/// Number of devices in the options; one by default.
 fn wanted_devices() -> usize {
-    let wanted = environment::number("VOLTSIM_DEVICES").unwrap_or(1);
-    let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
-    if u64::try_from(count) != Ok(wanted) {
-        eprintln!("voltsim: VOLTSIM_DEVICES={wanted}: must be 1 to {MAX_DEVICES}; using {count}");
-    }
-    count
+    environment::options().devices.map_or(1, |devices| devices.get() as usize)
 }
 
 /// The devices in `CUDA_VISIBLE_DEVICES`, or all. `CUDA_DEVICE_ORDER` has no effect, since all
 /// devices are equal.
 fn visible_devices(all: usize) -> Vec<usize> {
     let everything = || (0..all).collect();
-    let Some(value) = std::env::var_os("CUDA_VISIBLE_DEVICES") else { return everything() };
+    let Some(value) = &environment::cuda().visible_devices else { return everything() };
     // An invalid profile is reported when a device starts.
     let Ok(profile) = Profile::from_environment() else { return everything() };
     let uuids: Vec<_> = (0..all).map(|number| profile.clone().numbered(number).uuid_text()).collect();
-    visible_devices::visible(&value.to_string_lossy(), &uuids)
+    visible_devices::visible(value, &uuids)
 }
 
 static PROCESS: OnceLock<Process> = OnceLock::new();

@@ -8,7 +8,7 @@
 //! records nothing.
 
 use crate::abi::error::Error;
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::output_files;
 use crate::session::simulator::{DeviceFault, Simulator};
 use crate::session::unmatched_selections;
@@ -17,6 +17,7 @@ use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::timed::turns::{self, Order, TurnsError};
 use functional::timed::{self, Identity};
 use launch_capture::{Marks, Selection};
+use run_options::values::RecordFormat;
 use saved_run::outputs::Outcome;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -49,19 +50,11 @@ fn settings() -> Option<&'static Settings> {
 }
 
 fn read() -> Option<Settings> {
-    let folder = PathBuf::from(environment::variable("VOLTSIM_RECORD")?);
-    let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
-    let wrong = |error: &dyn std::fmt::Display| eprintln!("voltsim: {error}; records no launch");
-    let only = only.parse::<Selection>().and_then(Selection::of_whole_launches);
-    let only = only.map_err(|error| wrong(&format_args!("VOLTSIM_ONLY: {error}"))).ok()?;
-    let accelsim = match environment::text("VOLTSIM_RECORD_FORMAT").as_deref() {
-        None | Some("recording") => false,
-        Some("accelsim") => true,
-        Some(other) => {
-            wrong(&format_args!("VOLTSIM_RECORD_FORMAT={other}: must be recording or accelsim"));
-            return None;
-        }
-    };
+    let folder = options().record.clone()?;
+    let only = options().only.as_ref().map(|only| only.value.clone()).unwrap_or_default();
+    let wrong = |error| eprintln!("voltsim: VOLTSIM_ONLY: {error}; records no launch");
+    let only = only.of_whole_launches().map_err(wrong).ok()?;
+    let accelsim = options().record_format == Some(RecordFormat::Accelsim);
     Some(Settings { folder, only, accelsim })
 }
 

@@ -4,9 +4,9 @@
 //! JSON lines if its name ends in `.jsonl`. `VOLTSIM_CHECK_STATUS` names a file that receives a
 //! line per error, from which `voltsim run` derives its exit status.
 
-use crate::host::environment::variable;
+use crate::host::environment::options;
 use crate::host::output_files::Lines;
-use functional::check::{Checker, Checks, Finding, Severity};
+use functional::check::{Checker, Finding, Severity};
 use functional::fault::Spot;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -37,23 +37,17 @@ pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
 }
 
 fn start() -> Option<Arc<Checker>> {
-    let names = variable("VOLTSIM_CHECK")?;
-    match names.to_string_lossy().parse::<Checks>() {
-        Ok(checks) => Some(Arc::new(Checker::new(checks, Box::new(report)))),
-        Err(error) => {
-            eprintln!("voltsim: VOLTSIM_CHECK: {error}; checks are off");
-            None
-        }
-    }
+    let checks = options().check.clone()?;
+    Some(Arc::new(Checker::new(checks, Box::new(report))))
 }
 
 /// Reports a finding.
 fn report(finding: &Finding) {
     tell(&finding.to_string(), || json_of(finding));
     if finding.severity == Severity::Error
-        && let Some(path) = variable("VOLTSIM_CHECK_STATUS")
+        && let Some(path) = &options().check_status
     {
-        append("VOLTSIM_CHECK_STATUS", Path::new(&path), finding.check.name());
+        append("VOLTSIM_CHECK_STATUS", path, finding.check.name());
     }
 }
 
@@ -72,11 +66,10 @@ pub(crate) fn summarise() {
 }
 
 fn tell(text: &str, json: impl FnOnce() -> Value) {
-    let Some(path) = variable("VOLTSIM_CHECK_REPORT") else {
+    let Some(path) = &options().check_report else {
         eprintln!("{text}");
         return;
     };
-    let path = Path::new(&path);
     let lines = path.extension().is_some_and(|extension| extension == "jsonl");
     let text = if lines { json().to_string() } else { text.to_owned() };
     static REPORT: OnceLock<Option<Lines>> = OnceLock::new();

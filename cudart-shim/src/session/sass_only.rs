@@ -11,7 +11,7 @@
 
 use crate::abi::error::Error;
 use crate::host::caller::calling_file;
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::host::mapped::file_at;
 use crate::objects::module::Kernel;
@@ -22,7 +22,6 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Reported kernels, error strings and open refusals.
@@ -126,7 +125,7 @@ pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
     if !is_refusal(error) {
         return;
     }
-    if environment::flag("VOLTSIM_STRICT") {
+    if options().strict == Some(true) {
         let place = holder.map_or_else(String::new, |holder| format!(" of {holder}"));
         eprintln!(
             "voltsim: kernel {kernel}{place} was refused; ending the run because of --strict (VOLTSIM_STRICT)"
@@ -207,16 +206,16 @@ fn program_file() -> Option<String> {
 
 /// Appends a line to the status file, if any, in a single write.
 fn append(refusal: &Refusal, state: State) {
-    let Some(path) = environment::variable("VOLTSIM_REFUSED_STATUS") else { return };
+    let Some(path) = &options().refused_status else { return };
     let holder = refusal.holder.clone().unwrap_or_default();
     let entry = Entry { process: std::process::id(), state, kernel: refusal.kernel.clone(), holder };
-    let file = File::options().append(true).open(Path::new(&path));
+    let file = File::options().append(true).open(path);
     let written = file.and_then(|mut file| file.write_all(format!("{entry}\n").as_bytes()));
     // The command may end before a detached child process.
     if let Err(error) = written
         && error.kind() != ErrorKind::NotFound
     {
-        eprintln!("voltsim: VOLTSIM_REFUSED_STATUS: cannot write {}: {error}", Path::new(&path).display());
+        eprintln!("voltsim: VOLTSIM_REFUSED_STATUS: cannot write {}: {error}", path.display());
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Simulator {
 }
 
 /// Most devices.
-pub(crate) const MAX_DEVICES: usize = 16;
+pub(crate) const MAX_DEVICES: usize = run_options::values::MAX_DEVICES as usize;
 
 /// Bit position of the device number in object numbers, and thus in handles.
 pub(crate) const DEVICE_SHIFT: u32 = 36;
@@ -155,17 +155,19 @@ pub(crate) fn start_without_signals(start: &mut dyn FnMut()) {
 
 /// Tells whether untimed CTAs execute in a fixed order.
 pub(crate) fn is_deterministic() -> bool {
-    environment::number("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0)
+    environment::options().deterministic == Some(true)
 }
 
 fn settings() -> Settings {
+    let options = environment::options();
     Settings {
-        threads: environment::number("VOLTSIM_THREADS").and_then(|count| count.try_into().ok()).unwrap_or(0),
+        threads: options.threads.map_or(0, |count| count as usize),
         deterministic: is_deterministic(),
-        watchdog: environment::number("VOLTSIM_WATCHDOG")
-            .filter(|seconds| *seconds > 0)
-            .map(Duration::from_secs),
-        fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
+        watchdog: options
+            .watchdog
+            .filter(|seconds| seconds.0 > 0)
+            .map(|seconds| Duration::from_secs(seconds.0.into())),
+        fmad: options.fmad != Some(false),
         timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
         // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
@@ -188,7 +190,7 @@ fn print(text: &[u8]) {
 /// Configuration of the device's streams.
 fn streams_of(modelled: bool) -> Config {
     // CUDA programming guide, "CUDA Environment Variables": launches are synchronous.
-    let blocking = environment::flag("CUDA_LAUNCH_BLOCKING");
+    let blocking = environment::cuda().launch_blocking;
     if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() || checksums::is_wanted() {
         Config { start: Start::OneAtATime, ..Config::default() }
     } else if modelled {
@@ -219,6 +221,12 @@ fn device_spec(profile: &Profile) -> DeviceSpec {
 
 impl Simulator {
     fn start(ordinal: usize) -> Result<Self> {
+        if environment::is_refused() {
+            return Err(Error::InitializationError);
+        }
+        if let Some(level) = environment::options().host_level {
+            functional::host::limit(level);
+        }
         let number = process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
         let profile =
             Profile::from_environment().map(|profile| profile.numbered(number)).map_err(|error| {

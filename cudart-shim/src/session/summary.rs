@@ -1,7 +1,7 @@
 //! Run summary, written at exit as JSON to the file `VOLTSIM_SUMMARY`.
 
 use crate::api::entry;
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
 use crate::session::ending::{self, End};
@@ -13,7 +13,6 @@ use saved_run::KernelCounts;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -173,8 +172,8 @@ fn report_unfinished(simulator: &Simulator) {
     );
 }
 
-fn wanted() -> Option<OsString> {
-    environment::variable("VOLTSIM_SUMMARY")
+fn wanted() -> Option<&'static Path> {
+    options().summary.as_deref()
 }
 
 /// Tells whether the file is requested.
@@ -185,7 +184,6 @@ pub(crate) fn is_wanted() -> bool {
 /// Writes the file. A process without API calls keeps an existing file.
 pub(crate) fn write(end: End) {
     let Some(path) = wanted() else { return };
-    let path = Path::new(&path);
     if entry::calls() == 0 && output_files::is_written(path) {
         return;
     }

@@ -1,9 +1,10 @@
 //! Warning at exit about launch selections (`--only` and similar) that matched no launch, whose
 //! results are therefore missing.
 
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::session::process::process;
 use crate::session::{capture, kernel_stream, model, recording, summary};
+use run_options::Key;
 use std::sync::atomic::{AtomicBool, Ordering};
 use warp_stream::kernel_name::signature;
 
@@ -12,37 +13,24 @@ const NAMED: usize = 5;
 
 /// A selection and its match flag.
 pub(crate) struct Chosen {
-    /// Environment variable.
-    setting: &'static str,
+    /// Option of the selection.
+    key: Key,
     /// Tells whether the restricted output is enabled.
     is_wanted: fn() -> bool,
-    /// Command line option.
-    option: &'static str,
     /// Verb for selected launches.
     done: &'static str,
     any: AtomicBool,
 }
 
-pub(crate) static TIMED: Chosen =
-    Chosen::new("VOLTSIM_ONLY", || model::gpu_name().is_some(), "--only", "timed");
-pub(crate) static RECORDED: Chosen = Chosen::new("VOLTSIM_ONLY", recording::is_wanted, "--only", "recorded");
-pub(crate) static CAPTURED: Chosen =
-    Chosen::new("VOLTSIM_CAPTURE_ONLY", capture::is_wanted, "--only", "captured");
-pub(crate) static WRITTEN: Chosen = Chosen::new(
-    "VOLTSIM_IMAGE_ONLY",
-    kernel_stream::is_wanted,
-    "--image-only",
-    "written to the kernel stream",
-);
+pub(crate) static TIMED: Chosen = Chosen::new(Key::only, || model::gpu_name().is_some(), "timed");
+pub(crate) static RECORDED: Chosen = Chosen::new(Key::only, recording::is_wanted, "recorded");
+pub(crate) static CAPTURED: Chosen = Chosen::new(Key::capture_only, capture::is_wanted, "captured");
+pub(crate) static WRITTEN: Chosen =
+    Chosen::new(Key::image_only, kernel_stream::is_wanted, "written to the kernel stream");
 
 impl Chosen {
-    const fn new(
-        setting: &'static str,
-        is_wanted: fn() -> bool,
-        option: &'static str,
-        done: &'static str,
-    ) -> Chosen {
-        Chosen { setting, is_wanted, option, done, any: AtomicBool::new(false) }
+    const fn new(key: Key, is_wanted: fn() -> bool, done: &'static str) -> Chosen {
+        Chosen { key, is_wanted, done, any: AtomicBool::new(false) }
     }
 
     /// Records whether a launch is selected, and returns that.
@@ -53,15 +41,17 @@ impl Chosen {
         chosen
     }
 
-    /// The warning, if the selection is enabled and matched no launch.
+    /// The selection, if it is enabled and matched no launch.
     fn unmatched(&self) -> Option<String> {
         let unmatched = (self.is_wanted)() && !self.any.load(Ordering::Relaxed);
-        environment::text(self.setting).filter(|_| unmatched)
+        let selection = options().text(self.key).filter(|_| unmatched)?;
+        Some(selection.to_string_lossy().into_owned())
     }
 
     fn tell(&self, launches: u64, kernels: &str) {
         let Some(selection) = self.unmatched() else { return };
-        let Chosen { setting, option, done, .. } = self;
+        let (declaration, done) = (self.key.declaration(), self.done);
+        let (option, setting) = (declaration.flag(), declaration.variable);
         eprintln!(
             "voltsim: {option} {selection} ({setting}) matches none of the {launches} launches: nothing is {done}; the program \
              launches {kernels}\n  remedy: use * as a wildcard in kernel names: kernel=*NAME*"

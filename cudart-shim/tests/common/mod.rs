@@ -68,8 +68,9 @@ fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("LD_LIBRARY_PATH", libraries());
-    for setting in ["DEVICE", "LOG", "SUMMARY", "THREADS", "DETERMINISTIC", "WATCHDOG"] {
-        command.env_remove(format!("VOLTSIM_{setting}"));
+    command.env_remove(run_options::VARIABLE);
+    for declaration in run_options::DECLARATIONS {
+        command.env_remove(declaration.variable);
     }
     command.env("VOLTSIM_CACHE", "off");
     command

@@ -91,6 +91,11 @@ fn pages_of_api_calls_are_current() {
 }
 
 #[test]
+fn page_of_options_is_current() {
+    Page(run_options::reference::page()).hold("options.md");
+}
+
+#[test]
 fn page_of_error_codes_is_current() {
     errors::page().hold("errors.md");
 }

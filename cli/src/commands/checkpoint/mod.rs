@@ -1,4 +1,5 @@
-//! `voltsim checkpoint`: looks at checkpoints, kernel streams and checksums without running anything.
+//! `voltsim checkpoint`: looks at checkpoints, kernel streams and checksums without running
+//! anything.
 
 mod checksums;
 mod convert;
@@ -26,40 +27,49 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Task {
-    /// Say what a checkpoint, kernel stream or file of checksums is of, and what it holds
+    /// Describe the contents and origin of a checkpoint, kernel stream or file of checksums
     Info {
-        /// What `voltsim run --checkpoint`, `--image` or `--checksums` has written
+        /// File written by `voltsim run --checkpoint`, `--image` or `--checksums`
         file: PathBuf,
     },
     /// Check every byte of checkpoints, kernel streams and files of checksums
     Verify {
-        /// What `voltsim run --checkpoint`, `--image` or `--checksums` has written
+        /// File written by `voltsim run --checkpoint`, `--image` or `--checksums`
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Make a checkpoint of another build, or of an older version, one that this build resumes
+    /// Convert a checkpoint of another build or an older version for this build
     ///
-    /// Every byte is checked. Sections of older versions are brought forward, others carried over; the old file stays. The program,
-    /// libraries, device and GPU have to be those that it was made with, as before. Refused by name: sections of newer versions and of
-    /// too old ones, launches that have begun in another build, and states of another version of the timing model, unless
-    /// --cold leaves them out. A file of a series gets all its pages; of the folder of a series all files are converted, to a new folder.
-    /// A checkpoint that is of this build already is copied.
+    /// Every byte is checked. Sections of older versions are converted, and the others are copied.
+    /// The old file stays. Program, libraries, device and GPU must be those of the saved run.
+    ///
+    /// The command refuses sections of newer or unsupported versions, and launches that have begun
+    /// in another build. The command also refuses states of another version of the timing model,
+    /// unless --cold leaves them out.
+    ///
+    /// The new file of a series holds all its pages. A folder of a series is converted to a new
+    /// folder. A checkpoint of this build is copied.
     Convert {
-        /// What `voltsim run --checkpoint` has written, or the folder of `voltsim run --checkpoint-every`
+        /// File of `voltsim run --checkpoint`, or folder of `voltsim run --checkpoint-every`
         #[arg(value_name = "OLD")]
         file: PathBuf,
-        /// The new file, which is replaced when it is whole, or the new folder, which must not exist, or be empty
+        /// New file, which replaces a file of that name when it is whole, or new or empty folder
         #[arg(short, long, value_name = "NEW")]
         output: PathBuf,
-        /// Leave out the state of the timing model, which is caches and statistics so far, if it is of another version
+        /// Leave out a state of the timing model (caches, statistics) that has another version
         #[arg(long)]
         cold: bool,
     },
-    /// Compare two checkpoints (circumstances, steps, allocations, memory), or find the first launch at which two kernel streams differ, or the memory before it, or the first launch after which the checksums of two runs do. The exit status is 1 when they differ
+    /// Find the first difference of two checkpoints, kernel streams or files of checksums
+    ///
+    /// Checkpoints are compared by circumstances, steps, allocations and memory. Of kernel streams,
+    /// the command finds the first launch that differs, or the memory before it. Of checksums, the
+    /// command finds the first launch after which they differ. The exit status is 1 when they
+    /// differ.
     Diff {
-        /// One
+        /// First file
         first: PathBuf,
-        /// The other
+        /// Second file
         second: PathBuf,
     },
 }

@@ -1,4 +1,5 @@
-//! `voltsim compare`: runs launches in two ways and names the first launch, instruction and value that differ.
+//! `voltsim compare`: runs launches in two ways and names the first launch, instruction and value
+//! that differ.
 
 mod search;
 mod side;
@@ -10,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use launch_capture::{Capture, Results};
+use run_options::values::WholeLaunchesText;
 use warp_stream::kernel_name::signature;
 
-use super::capture::check_selection;
 use crate::difference::{self, Tolerance};
 use crate::failure::Failure;
 use crate::quantity;
@@ -21,10 +22,13 @@ use side::Side;
 
 /// Run launches in two ways, and name the first instruction whose result differs
 ///
-/// Each captured launch is run as it is; where the results differ, its kernel is instrumented and run again until the
-/// first register that gets different values is known: thread, PTX line, both values. With a program after `--`, the
-/// program's launches are captured in both ways first, and the first one whose results differ is searched. The exit
-/// status is 0 when all is equal, 1 when something differs.
+/// Each captured launch runs in both ways. Where the results differ, the command instruments the
+/// kernel and runs it again. The report names the first register with different values: thread, PTX
+/// line, both values.
+///
+/// With a program after `--`, the command captures the program's launches in both ways, and
+/// searches the first one whose results differ. The exit status is 0 when all is equal, and 1 when
+/// something differs.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folders of captured launches, in the order to be compared
@@ -55,7 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     ptx_b: Option<PathBuf>,
 
-    /// Floating-point values that differ by no more units in the last place are equal: f16=N,bf16=N,f32=N,f64=N
+    /// Floating-point values that differ by no more units in the last place are equal:
+    /// f16=N,bf16=N,f32=N,f64=N
     #[arg(long, value_name = "TOLERANCE", default_value = "f32=0")]
     ulps: Tolerance,
 
@@ -63,13 +68,14 @@ pub(crate) struct Args {
     #[arg(long)]
     instrumented: bool,
 
-    /// Room for the log of an instrumented kernel: MiB, or a size with a unit (1G); more room means fewer runs
+    /// Room for the log of an instrumented kernel: MiB, or a size with a unit (1G); more room means
+    /// fewer runs
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = quantity::mebibytes)]
     log_size: u64,
 
     /// Which launches of the program, as in `voltsim capture`
     #[arg(long, value_name = "SELECTION", requires = "program")]
-    only: Option<String>,
+    only: Option<WholeLaunchesText>,
 
     /// A program and its arguments
     #[arg(last = true, value_name = "PROGRAM")]
@@ -153,12 +159,9 @@ impl Comparison<'_> {
             return Err(Failure::new("a program runs with our library and its own PTX")
                 .remedy("Capture its launches first, then compare the folders"));
         }
-        if let Some(only) = &self.args.only {
-            check_selection("--only", only)?;
-        }
         let scratch = scratch()?;
         let (folder_a, folder_b) = (scratch.path().join("a"), scratch.path().join("b"));
-        let only = self.args.only.as_deref();
+        let only = self.args.only.as_ref().map(WholeLaunchesText::text);
         let status_a = a.capture(only, &self.args.program, &folder_a)?;
         let status_b = b.capture(only, &self.args.program, &folder_b)?;
         let (launches_a, launches_b) = (captures(&folder_a)?, captures(&folder_b)?);

@@ -1,4 +1,5 @@
-//! Finds the first instruction that writes different values to a register in the two ways of running a launch.
+//! Finds the first instruction that writes different values to a register in the two ways of
+//! running a launch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +22,7 @@ const ENTRY: u64 = 16;
 const LEAST_WRITES: u64 = 32;
 const MOST_WRITES: u64 = 1 << 16;
 
-/// What the search has found.
+/// Result of the search.
 pub(super) enum Finding {
     /// A register gets different values.
     Value(Box<ValueFinding>),
@@ -87,8 +88,9 @@ impl<'a> Search<'a> {
 
     /// Runs both ways, window after window, until the first difference is known.
     ///
-    /// A thread whose first difference is a value read from memory may suffer from what another thread has written; so
-    /// the search goes on until some thread's first difference is of another kind, or all has been seen.
+    /// A thread whose first difference is a value read from memory may suffer from what another
+    /// thread has written; so the search goes on until some thread's first difference is of another
+    /// kind, or all has been seen.
     pub(super) fn run(&self) -> Result<Finding, Failure> {
         let threads = self.capture.launch().threads();
         let capacity = (self.room / ENTRY / threads.max(1)).clamp(LEAST_WRITES, MOST_WRITES);
@@ -214,7 +216,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Are two values of this type equal, as far as the tolerance goes? Untyped bits may be floats on their way.
+/// Are two values of this type equal, as far as the tolerance goes? Untyped bits may be floats on
+/// their way.
 fn accepts(tolerance: &Tolerance, ty: ScalarType, a: u64, b: u64) -> bool {
     let (format, bits) = match ty {
         ScalarType::F16 | ScalarType::B16 => (Format::F16, 16),

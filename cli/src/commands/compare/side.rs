@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use launch_capture::{Capture, Results};
+use run_options::Key;
 use saved_run::refusals;
 
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::instrumented;
-use crate::program;
+use crate::paths::absolute;
 
 /// Settings, library and PTX of one way.
 pub(super) struct Side {
@@ -43,7 +44,7 @@ impl Side {
             Some(path) => Some(fs::read_to_string(path).map_err(|error| Failure::in_file(path, error))?),
             None => None,
         };
-        Ok(Side { name, settings, library: library.map(program::absolute).transpose()?, text })
+        Ok(Side { name, settings, library: library.map(absolute).transpose()?, text })
     }
 
     /// Has it a library of its own, or PTX?
@@ -108,12 +109,14 @@ impl Side {
         Ok(status.code())
     }
 
-    /// This command with the settings in its environment; CTAs in a fixed order unless they say otherwise.
+    /// This command with the settings in its environment; CTAs in a fixed order unless they say
+    /// otherwise.
     fn voltsim(&self) -> Result<Command, Failure> {
         let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
         let mut command = Command::new(own);
-        if env::var_os("VOLTSIM_DETERMINISTIC").is_none() {
-            command.env("VOLTSIM_DETERMINISTIC", "1");
+        let deterministic = Key::deterministic.declaration().variable;
+        if env::var_os(deterministic).is_none() {
+            command.env(deterministic, "1");
         }
         command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         Ok(command)

@@ -1,5 +1,5 @@
-//! The device code of a file: what would be chosen for the device, what is only there as machine code, and which
-//! instructions of it are not there.
+//! The device code of a file: what would be chosen for the device, what is only there as machine
+//! code, and which instructions of it are not there.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -42,7 +42,8 @@ pub(super) struct DeviceCode {
     defined_elsewhere: HashSet<String>,
 }
 
-/// How much PTX is looked at instruction by instruction. A decoded instruction takes some 40 times the memory of its text.
+/// How much PTX is looked at instruction by instruction. A decoded instruction takes some 40 times
+/// the memory of its text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Budget {
     pub(super) kernels: usize,
@@ -88,8 +89,9 @@ pub(super) struct Affected {
 }
 
 impl DeviceCode {
-    /// Reads all containers of a file for a device of compute capability `device` (ten times), and tells `found` of each
-    /// module at once. The instructions of modules beyond `budget` are not looked at.
+    /// Reads all containers of a file for a device of compute capability `device` (ten times), and
+    /// tells `found` of each module at once. The instructions of modules beyond `budget` are not
+    /// looked at.
     pub(super) fn of<'a>(
         sections: impl IntoIterator<Item = (Section, Containers<'a>)>,
         device: u32,
@@ -112,7 +114,8 @@ impl DeviceCode {
             }
             code.check_kernels(modules);
         }
-        // Linked machine code and the PTX it came from may stand in different containers (nvcc -rdc=true).
+        // Linked machine code and the PTX it came from may stand in different containers (nvcc
+        // -rdc=true).
         let mut sass_only = std::mem::take(&mut code.sass_only);
         let with_ptx: HashSet<&String> = code.ptx.iter().flat_map(|module| &module.kernels).collect();
         sass_only.retain(|name, _| !with_ptx.contains(name));
@@ -225,7 +228,8 @@ impl DeviceCode {
         Some(Arc::new(module))
     }
 
-    /// Prepares each kernel of `modules`, loaded as one, as its launch would, and notes what the engine refuses.
+    /// Prepares each kernel of `modules`, loaded as one, as its launch would, and notes what the
+    /// engine refuses.
     fn check_kernels(&mut self, modules: Vec<Arc<Module>>) {
         let Some(first) = modules.first() else { return };
         let name = first.name().to_owned();
@@ -316,7 +320,8 @@ mod tests {
     use super::builder::{EntryBuilder, container, host_elf};
     use super::*;
 
-    /// A library of relocatable code: a kernel that calls `count` functions, each in a container of its own.
+    /// A library of relocatable code: a kernel that calls `count` functions, each in a container of
+    /// its own.
     fn library(folder: &Path, count: usize) -> PathBuf {
         let head = ".version 7.0\n.target sm_70\n.address_size 64\n";
         let declared: String = (0..count).map(|n| format!(".extern .func f{n}();\n")).collect();
@@ -354,7 +359,8 @@ mod tests {
         assert_eq!(code.not_looked_at, 0, "functions alone have no kernel");
         let whole = code_of(&path, Budget::ALL, &mut |_| {});
         assert_eq!(whole.bytes_not_looked_at, 0);
-        // Functions of containers beyond the budget are defined, and what the kernel calls after them is not looked at.
+        // Functions of containers beyond the budget are defined, and what the kernel calls after
+        // them is not looked at.
         assert!(code.unsupported.is_empty(), "{:?}", code.unsupported);
         assert_eq!(whole.unsupported.keys().collect::<Vec<_>>(), ["`gone` is not defined"]);
     }

@@ -1,7 +1,8 @@
 //! `voltsim doctor`: says before a program runs what will be missing.
 //!
-//! It follows the libraries the program loads and, in each file, looks at the device code and the CUDA functions it
-//! imports. What a program opens or looks up while it runs (`dlopen`, `dlsym`) is not seen.
+//! It follows the libraries the program loads and, in each file, looks at the device code and the
+//! CUDA functions it imports. What a program opens or looks up while it runs (`dlopen`, `dlsym`) is
+//! not seen.
 
 mod calls;
 mod code;
@@ -28,13 +29,15 @@ use code::{Affected, Budget, DeviceCode, PtxModule};
 use libraries::{Found, Library, Search};
 use text::Listing;
 
-/// Say what a program needs and what of it is not there, before running it
+/// List what a program needs and what is missing, before it runs
 ///
-/// In an environment of `voltsim setup`, its libraries are looked at as well. Exit status: 0 when everything is there, 1 when
-/// something is missing, 2 when the file cannot be read.
+/// In an environment of `voltsim setup`, the command checks the environment's libraries too. The
+/// exit status is 0 when everything is there, 1 when something is missing, and 2 when the file
+/// cannot be read.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Executable, shared library, object file, fat binary, cubin or PTX text; or a program with its arguments
+    /// Executable, shared library, object file, fat binary, cubin or PTX text; or a program with
+    /// its arguments
     #[arg(required = true, value_name = "FILE")]
     program: Vec<PathBuf>,
 
@@ -42,11 +45,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 
-    /// Compute capability of the device, ten times; that of the environment's device, or 70
+    /// Compute capability of the device, ten times (75); the default is the environment's, or 70
     #[arg(long, value_name = "NN")]
     sm: Option<u32>,
 
-    /// Name every kernel and everything that is missing, and look at the instructions of all kernels of large files
+    /// Name every kernel and everything that is missing, and check all kernels of large files
     #[arg(long)]
     all: bool,
 
@@ -58,10 +61,11 @@ pub(crate) struct Args {
 /// Compute capability of a Volta, ten times.
 const DEFAULT_CAPABILITY: u32 = 70;
 
-/// Code of a file whose instructions are looked at unless all are wanted: some seconds' work, and less than a gigabyte.
+/// Code of a file whose instructions are looked at unless all are wanted: some seconds' work, and
+/// less than a gigabyte.
 const LOOKED_AT: Budget = Budget { kernels: 1000, bytes: 16 << 20 };
 
-/// What is to be found out.
+/// Questions of a report.
 struct Question {
     /// Compute capability of the device, ten times.
     device: u32,
@@ -70,7 +74,7 @@ struct Question {
     table: ApiTable,
 }
 
-/// What was found.
+/// Findings of a report.
 #[derive(Serialize)]
 struct Report {
     /// Compute capability of the device, ten times.
@@ -95,7 +99,7 @@ struct FileReport {
 #[derive(Serialize)]
 struct Problem {
     what: String,
-    /// What it consists of, one each; empty when `what` says it all.
+    /// Parts of the problem, one each; empty when `what` says everything.
     details: Vec<String>,
     remedy: String,
 }
@@ -122,7 +126,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         search.add_file(library);
     }
     while let Some(path) = search.next_file() {
-        // A library that cannot be read is a problem of the program, not the end of the examination.
+        // A library that cannot be read is a problem of the program, not the end of the
+        // examination.
         if let Err(error) = examine(&path, &question, &mut report, &mut search, &mut listing) {
             report.problems.push(Problem::new(error, "install the library again"));
         }
@@ -159,7 +164,8 @@ fn subject(args: &Args) -> Result<(PathBuf, Option<Environment>), Failure> {
     Ok((file, environment))
 }
 
-/// Adds a file to the report if it has to do with CUDA or is the first, and its libraries to the search.
+/// Adds a file to the report if it has to do with CUDA or is the first, and its libraries to the
+/// search.
 fn examine(
     path: &Path,
     question: &Question,
@@ -231,7 +237,8 @@ fn library_problems(libraries: &[Library]) -> impl Iterator<Item = Problem> {
 }
 
 impl FileReport {
-    /// In an environment, libraries choose kernels that have PTX, and what runtime they have inside works with our driver.
+    /// In an environment, libraries choose kernels that have PTX, and what runtime they have inside
+    /// works with our driver.
     fn problems(&self, in_environment: bool) -> Vec<Problem> {
         let file = self.file.display();
         let mut problems = Vec::new();

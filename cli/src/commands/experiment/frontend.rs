@@ -1,5 +1,5 @@
-//! Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim, each alone and all: Huerta et al., Figs.
-//! 6 and 7.
+//! Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim, each alone
+//! and all: Huerta et al., Figs. 6 and 7.
 
 use std::io::Write;
 
@@ -12,7 +12,8 @@ const FRONT_END: &str = "front_end.organisation=shared";
 const RESULT_BUS: &str = "result_bus.write_back=slot";
 const MEMORY_PIPELINE: &str = "memory_pipeline.organisation=per-sm";
 
-/// Neither the paper's front end nor Accel-Sim's asks for lines ahead, and either asks for one at a time (table 1).
+/// Neither the paper's front end nor Accel-Sim's asks for lines ahead, and either asks for one at a
+/// time (table 1).
 const ON_DEMAND: [&str; 2] = ["front_end.prefetch=0", "front_end.l0_requests=1"];
 
 /// Accel-Sim's units, then with one of the paper's each, then the paper's.

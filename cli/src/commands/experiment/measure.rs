@@ -6,12 +6,16 @@ use std::fs;
 use std::process::Command;
 
 use clap::ValueEnum;
+use run_options::values::{Changes, Mode};
+use run_options::{Key, RunOptions};
 use serde::Deserialize;
 
 use super::workload::Workload;
 use crate::failure::Failure;
+use crate::given::hand_over;
 
-/// A GPU that is measured: a GPU file that comes with the program, and values that are changed in it.
+/// A GPU that is measured: a GPU file that comes with the program, and values that are changed in
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Configuration {
     pub(super) gpu: &'static str,
@@ -19,7 +23,7 @@ pub(super) struct Configuration {
     pub(super) changes: &'static [&'static str],
 }
 
-/// What one launch has come to.
+/// Result of one launch.
 #[derive(Deserialize, Debug)]
 pub(super) struct Launch {
     pub(super) kernel: String,
@@ -69,9 +73,15 @@ impl Configuration {
         let mut command = Command::new(own);
         // The experiment's name is there for the command line's sake; the workload decides.
         command.args(["experiment", "coalescer", "--here", &name, "--elements", &elements.to_string()]);
-        command.env("VOLTSIM_MODE", "detailed").env("VOLTSIM_GPU", self.gpu);
-        command.env("VOLTSIM_SET", self.changes.join("\n")).env("VOLTSIM_STATISTICS", &file);
-        command.env_remove("VOLTSIM_ONLY");
+        let options = RunOptions {
+            mode: Some(Mode::Detailed),
+            gpu: Some(self.gpu.to_owned()),
+            set: Some(Changes(self.changes.iter().map(|change| (*change).to_owned()).collect())),
+            statistics: Some(file.clone()),
+            ..RunOptions::default()
+        };
+        hand_over(&options, &mut command);
+        command.env_remove(Key::only.declaration().variable);
         let output = command
             .output()
             .map_err(|error| Failure::new(format_args!("cannot start a process of its own: {error}")))?;

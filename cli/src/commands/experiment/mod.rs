@@ -1,8 +1,10 @@
-//! `voltsim experiment`: experiments of papers on the timing model, each with the paper's values beside ours.
+//! `voltsim experiment`: experiments of papers on the timing model, each with the paper's values
+//! beside ours.
 //!
-//! An experiment measures a [`Workload`](workload::Workload) (kernels of ours, in `kernels.ptx`) on GPUs that differ in what is
-//! studied. The command starts itself once for each of them, with the model's settings in the environment, and reads the
-//! statistics that the run leaves behind (`measure.rs`).
+//! An experiment measures a [`Workload`](workload::Workload) (kernels of ours, in `kernels.ptx`) on
+//! GPUs that differ in what is studied. The command starts itself once for each of them, with the
+//! model's settings in the environment, and reads the statistics that the run leaves behind
+//! (`measure.rs`).
 
 mod coalescer;
 mod frfcfs;
@@ -21,13 +23,14 @@ use workload::Workload;
 
 /// Repeat an experiment of a paper on the timing model
 ///
-/// Prints what the model gives in each configuration beside what the paper says.
+/// The report shows the result of each configuration beside the paper's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Which experiment
     experiment: Experiment,
 
-    /// Elements of the kernels' arrays, a power of two: fewer take less time, but three arrays of 2^19 fit no L2
+    /// Elements of the kernels' arrays, a power of two: fewer take less time, but three arrays of
+    /// 2^19 fit no L2
     #[arg(long, value_name = "N", default_value_t = workload::ELEMENTS, value_parser = elements)]
     elements: u32,
 
@@ -43,21 +46,23 @@ fn elements(text: &str) -> Result<u32, String> {
     right.then_some(number).ok_or_else(|| format!("a power of two from {few} to {} is needed", 1 << 28))
 }
 
-/// The papers are Khairy et al., "Exploring Modern GPU Memory System Design Challenges through Accurate Modeling", and Huerta et
-/// al., "Analyzing and Improving Hardware Modeling of Accel-Sim".
+/// The papers are Khairy et al., "Exploring Modern GPU Memory System Design Challenges through
+/// Accurate Modeling", and Huerta et al., "Analyzing and Improving Hardware Modeling of Accel-Sim".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Experiment {
     /// Sectors of a warp's accesses against the stride of its lanes (Khairy et al., Fig. 4)
     Coalescer,
-    /// What L2 does with reads after writes of part of a sector (Khairy et al., Fig. 5)
+    /// Reads of L2 after writes of part of a sector (Khairy et al., Fig. 5)
     L2WritePolicy,
     /// FR-FCFS against FCFS in the old and the new memory model (Khairy et al., Fig. 13)
     Frfcfs,
     /// Reservation failures of L1 in the old and the new model (Khairy et al., Fig. 14)
     L1Contention,
-    /// Bandwidth of STREAM on all SMs, and on 4 and 2 of each GPC, with L1 and without (Khairy et al., Fig. 15)
+    /// Bandwidth of STREAM on all SMs, and on 4 and 2 of each GPC, with L1 and without (Khairy et
+    /// al., Fig. 15)
     Stream,
-    /// Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim (Huerta et al., Figs. 6 and 7)
+    /// Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim (Huerta
+    /// et al., Figs. 6 and 7)
     Frontend,
 }
 

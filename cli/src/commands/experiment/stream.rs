@@ -12,10 +12,12 @@ const PEAK: f64 = 652.8e9;
 /// Bytes of an element of each of three arrays.
 const BYTES: f64 = 12.0;
 
-/// How many SMs, the change that leaves so many, and what the paper measures on the card, in percent of the peak.
+/// How many SMs, the change that leaves so many, and what the paper measures on the card, in
+/// percent of the peak.
 ///
-/// The paper says "4 and 2 cores". Two SMs would have to move 185 B a core cycle each for its 68 %, more than the 128 B of an SM's L1,
-/// so these are taken for 4 and 2 SMs of each of GV100's six GPCs.
+/// The paper says "4 and 2 cores". Two SMs would have to move 185 B a core cycle each for its 68 %,
+/// more than the 128 B of an SM's L1, so these are taken for 4 and 2 SMs of each of GV100's six
+/// GPCs.
 const SMS: [(&str, &[&str], &str); 3] =
     [("80", &[], "82"), ("24", &["chip.sms=24"], "75"), ("12", &["chip.sms=12"], "68")];
 

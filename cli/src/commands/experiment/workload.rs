@@ -8,7 +8,8 @@ use crate::libraries;
 /// The kernels' text.
 const KERNELS: &str = include_str!("kernels.ptx");
 
-/// Elements of an array if nothing is said: three arrays are more than twice what any L2 that is studied holds.
+/// Elements of an array if nothing is said: three arrays are more than twice what any L2 that is
+/// studied holds.
 pub(super) const ELEMENTS: u32 = 1 << 20;
 
 /// Elements that an array has at least: factors and product of `multiply`.
@@ -22,11 +23,13 @@ pub(super) const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 pub(super) enum Workload {
     /// A warp that loads and stores words at each of [`STRIDES`].
     Strided,
-    /// The steps of Khairy et al., Fig. 5: writes of C[i] and C[i+1], reads of C[i], C[i] and C[i+1].
+    /// The steps of Khairy et al., Fig. 5: writes of C[i] and C[i+1], reads of C[i], C[i] and
+    /// C[i+1].
     WriteAndRead,
     /// Kernels that memory bounds, each in its own way.
     Memory,
-    /// STREAM's triad, once to have the L2 as it always is, then with its loads through L1, then past it.
+    /// STREAM's triad, once to have the L2 as it always is, then with its loads through L1, then
+    /// past it.
     Stream,
     /// Kernels that the SM bounds, and some that memory does.
     Core,
@@ -91,7 +94,8 @@ impl Workload {
             Workload::Memory => launcher.each(&MEMORY),
             Workload::Core => launcher.each(&CORE),
             Workload::Stream => ["triad", "triad", "triad_past_l1"].into_iter().try_for_each(|kernel| {
-                // As many CTAs as all SMs hold: each thread has several elements, on however many SMs.
+                // As many CTAs as all SMs hold: each thread has several elements, on however many
+                // SMs.
                 launcher.launch(kernel, (640, BLOCK), &[b, c, a, Parameter::Number(launcher.elements)])
             }),
         }

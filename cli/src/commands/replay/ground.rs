@@ -5,7 +5,7 @@ use std::ops::Range;
 use cuda_driver::{BLOCK, Driver, DriverError};
 use launch_capture::{Accessible, Buffer, Capture};
 
-/// What an allocation keeps of its old address: alignment up to this many bytes.
+/// Alignment that an allocation keeps of its old address, at most, in bytes.
 const ALIGNMENT: u64 = 256;
 
 /// Memory that launches use one after the other.
@@ -13,9 +13,9 @@ const ALIGNMENT: u64 = 256;
 pub(super) struct Ground {
     /// What lies where it lay when the launches were captured, in whole blocks.
     claimed: Stretches,
-    /// What of it launches can reach, in whole blocks.
+    /// Blocks of it that launches can reach.
     reached: Stretches,
-    /// What was allocated elsewhere.
+    /// Allocations elsewhere.
     loose: Vec<u64>,
 }
 
@@ -46,8 +46,9 @@ impl Stretches {
 }
 
 impl Ground {
-    /// Takes the addresses that the buffers of all launches had, as far as the driver gives them, and those of other memory that was
-    /// allocated then, as far as it is known. Where buffers lie decides which partitions of the memory they use.
+    /// Takes the addresses that the buffers of all launches had, as far as the driver gives them,
+    /// and those of other memory that was allocated then, as far as it is known. Where buffers lie
+    /// decides which partitions of the memory they use.
     pub(super) fn claim<'a>(
         driver: &Driver,
         launches: impl IntoIterator<Item = (&'a Capture, Option<&'a Accessible>)>,
@@ -71,17 +72,17 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Whether several launches use it.
+    /// True if several launches use it.
     pub(super) fn is_used_again(&self) -> bool {
         !self.claimed.0.is_empty()
     }
 
-    /// Whether these addresses lie where they lay.
+    /// True if these addresses lie where they lay.
     pub(super) fn has(&self, start: u64, end: u64) -> bool {
         self.claimed.hold(start, end)
     }
 
-    /// Whether these addresses lie where they lay, and launches can reach them.
+    /// True if these addresses lie where they lay and launches can reach them.
     pub(super) fn reaches(&self, start: u64, end: u64) -> bool {
         self.has(start, end) && self.reached.hold(start, end)
     }

@@ -14,11 +14,13 @@ use std::process::{Command, ExitCode};
 
 use cuda_driver::{Driver, DriverError};
 use launch_capture::{Capture, Results, ResultsWriter, Selection, is_stream};
+use run_options::{Reading, RunOptions};
 use saved_run::refusals;
 use warp_stream::kernel_name::signature;
 
 use crate::difference::{self, Tolerance};
 use crate::failure::{EXIT_STATUS, Failure};
+use crate::given::hand_over;
 use crate::{libraries, program};
 use ground::Ground;
 use ready::Ready;
@@ -26,9 +28,10 @@ pub(crate) use stream::Replay;
 
 /// Run one captured launch alone
 ///
-/// The buffers are allocated anew, the pointers to them changed, and the kernel is launched through the driver API of a
-/// library: ours, or a real libcuda. The exit status is 0 when the launch ends with the results that were captured, or
-/// succeeds if none were; 88 when the kernel is refused; else 1.
+/// The command allocates the buffers anew, adjusts the pointers to them, and launches the kernel
+/// through the driver API of Voltsim or of a real libcuda. The exit status is 0 when the launch
+/// ends with the captured results, or succeeds if no results were captured. A refused kernel gives
+/// 88, and everything else 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of one launch
@@ -38,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, hide = true, default_value = "")]
     launches: Selection,
 
-    /// The driver; ours by default
+    /// Driver library; Voltsim's by default
     #[arg(long, value_name = "libcuda.so.1")]
     library: Option<PathBuf>,
 
@@ -46,7 +49,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "RESULTS")]
     output: Option<PathBuf>,
 
-    /// Do it in this process, whose environment is prepared
+    /// Run in this process, whose environment is prepared
     #[arg(long, hide = true)]
     here: bool,
 }
@@ -106,9 +109,12 @@ fn again(capture: &Capture) -> Failure {
     };
     let mut command = Command::new(&own);
     command.args(env::args_os().skip(1)).arg("--here");
-    if env::var_os("VOLTSIM_DEVICE").is_none() {
-        command.env("VOLTSIM_DEVICE", &capture.launch().device);
-    }
+    let device = || capture.launch().device.clone();
+    let options = RunOptions {
+        device: Reading::of_variables().options.device.is_none().then(device),
+        ..RunOptions::default()
+    };
+    hand_over(&options, &mut command);
     program::replace(command)
 }
 
@@ -125,7 +131,8 @@ fn open(library: Option<&Path>) -> Result<Driver, Failure> {
     })
 }
 
-/// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.
+/// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory
+/// to `folder`.
 fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<Results, Failure> {
     let driver = open(library)?;
     let failed = |error: DriverError| refused(capture, error);

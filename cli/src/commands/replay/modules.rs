@@ -18,7 +18,8 @@ pub(super) struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    /// Those of launches, by entry, which have no module yet. What any of them can reach of a module's variables has its place.
+    /// Those of launches, by entry, which have no module yet. What any of them can reach of a
+    /// module's variables has its place.
     pub(super) fn of(
         stream: &'a KernelStream,
         launches: impl IntoIterator<Item = (usize, &'a Capture)>,
@@ -29,7 +30,8 @@ impl<'a> Modules<'a> {
             let places = modules.variables.entry(texts(stream, entry)).or_default();
             for buffer in &capture.launch().buffers {
                 let (start, end) = (buffer.address.0, buffer.address.0.saturating_add(buffer.size));
-                // Where functions are is learnt from what is loaded, which must not lie where a variable of another module does.
+                // Where functions are is learnt from what is loaded, which must not lie where a
+                // variable of another module does.
                 if let Some(name) = &buffer.variable
                     && buffer.functions.is_empty()
                     && ground.has(start, end)

@@ -83,7 +83,8 @@ impl Objects {
         driver.destroy(&self.textures, &self.surfaces, &arrays)
     }
 
-    /// Changes the contents of buffer `buffer` to what surfaces have left in the arrays that lay there.
+    /// Changes the contents of buffer `buffer` to what surfaces have left in the arrays that lay
+    /// there.
     pub(super) fn update(
         &self,
         driver: &Driver,

@@ -1,4 +1,5 @@
-//! Where the buffers of a captured launch lie in this run, and what becomes of the pointers to them.
+//! Where the buffers of a captured launch lie in this run, and what becomes of the pointers to
+//! them.
 
 use std::collections::HashMap;
 
@@ -16,13 +17,13 @@ pub(super) struct Placement {
     functions: HashMap<u64, u64>,
     /// Handles of textures and surfaces: old and new.
     pub(super) objects: HashMap<u64, u64>,
-    /// What cannot be as it was.
+    /// Warning of a part that cannot be as it was.
     pub(super) warnings: Vec<String>,
 }
 
 impl Placement {
-    /// Finds room for the buffers. Those that lay side by side do so again, so that an address between two stays what it
-    /// was: the end of one and the start of the other.
+    /// Finds room for the buffers. Those that lay side by side do so again, so that an address
+    /// between two stays what it was: the end of one and the start of the other.
     pub(super) fn new(
         driver: &Driver,
         module: Module,
@@ -100,8 +101,8 @@ impl Placement {
         replace(bytes, objects, |handle| self.objects.get(&handle).copied());
     }
 
-    /// Learns from a variable of the module, as it was and as it is loaded, where device functions are now, and keeps
-    /// their addresses as they are loaded.
+    /// Learns from a variable of the module, as it was and as it is loaded, where device functions
+    /// are now, and keeps their addresses as they are loaded.
     pub(super) fn learn_functions(&mut self, bytes: &mut [u8], loaded: &[u8], functions: &Words) {
         for offset in functions.offsets() {
             if let (Some(before), Some(now)) = (word_at(bytes, offset), word_at(loaded, offset)) {

@@ -19,7 +19,7 @@ const PIECE: usize = 64 << 10;
 pub(super) struct Ready<'a> {
     driver: &'a Driver,
     capture: &'a Capture,
-    /// What was allocated, if that is known.
+    /// Allocated memory, if that is known.
     accessible: Option<&'a Accessible>,
     function: Function,
     pub(super) placement: Placement,
@@ -51,8 +51,9 @@ impl<'a> Ready<'a> {
         Ok(ready)
     }
 
-    /// Writes the buffers as they were, with new addresses in them. The module's variables come first: they tell where
-    /// device functions are. Memory that launches before have used is written where it differs.
+    /// Writes the buffers as they were, with new addresses in them. The module's variables come
+    /// first: they tell where device functions are. Memory that launches before have used is
+    /// written where it differs.
     fn fill(&mut self, used: bool) -> Result<(), Failure> {
         let capture = self.capture;
         let failed = |error: DriverError| refused(capture, error);
@@ -83,7 +84,8 @@ impl<'a> Ready<'a> {
         Ok(())
     }
 
-    /// What came before it, where its buffers lie now. Those that lie elsewhere have nothing of what once lay there.
+    /// What came before it, where its buffers lie now. Those that lie elsewhere have nothing of
+    /// what once lay there.
     pub(super) fn past_here(&self, mut past: Past) -> Past {
         self.move_pages(&mut past.pages);
         self.move_traces(&mut past.traces);

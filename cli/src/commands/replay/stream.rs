@@ -3,11 +3,13 @@
 use std::env;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use cuda_driver::{Driver, DriverError};
 use launch_capture::{Accessible, Capture, Entry, KernelStream, Marks, Selection};
+use run_options::values::LaunchNumbers;
+use run_options::{Reading, RunOptions};
 use saved_run::refusals;
 use warp_stream::kernel_name::signature;
 
@@ -16,7 +18,9 @@ use super::modules::Modules;
 use super::ready::Ready;
 use super::{Args, is_refusal, open};
 use crate::failure::{EXIT_STATUS, Failure};
-use crate::program::{self, absolute};
+use crate::given::with_variables;
+use crate::paths::absolute;
+use crate::program::{self, Prepared};
 
 /// A run of launches of a stream, as a process.
 pub(crate) struct Replay {
@@ -31,22 +35,22 @@ impl Replay {
         Ok(Replay { stream: KernelStream::open(file)?, launches: String::new() })
     }
 
-    /// The command.
-    pub(crate) fn command(&self, options: &program::Options) -> Result<Command, Failure> {
+    /// The process, ready to start.
+    pub(crate) fn prepare(&self, options: RunOptions, profile: Option<&str>) -> Result<Prepared, Failure> {
         let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
         let selection = format!("--launches={}", self.launches);
         let file = absolute(self.stream.path())?.into_os_string();
         let arguments = [own.into_os_string(), "replay".into(), "--here".into(), selection.into(), file];
-        let mut command = program::command(&arguments, options)?;
-        if options.device().is_none() && env::var_os("VOLTSIM_DEVICE").is_none() {
-            command.env("VOLTSIM_DEVICE", &self.stream.about().device);
+        let mut options = options;
+        if with_variables(&options).device.is_none() {
+            options.device = Some(self.stream.about().device.clone());
         }
-        command.env("VOLTSIM_LAUNCH_NUMBERS", self.numbers()?);
-        Ok(command)
+        options.launch_numbers = Some(self.numbers()?);
+        program::prepare(&arguments, options, profile)
     }
 
-    /// The numbers of the chosen launches: `2..3,17`.
-    fn numbers(&self) -> Result<String, Failure> {
+    /// The numbers of the chosen launches.
+    fn numbers(&self) -> Result<LaunchNumbers, Failure> {
         let chosen = self.launches.parse().and_then(Selection::of_saved_launches);
         let chosen = chosen.map_err(|error| Failure::new(format_args!("--launches: {error}")))?;
         let mut runs: Vec<(u64, u64)> = Vec::new();
@@ -60,8 +64,7 @@ impl Replay {
                 _ => runs.push((*number, *number)),
             }
         }
-        let runs = runs.iter().map(|(first, last)| format!("{first}..{last}"));
-        Ok(runs.collect::<Vec<_>>().join(","))
+        Ok(LaunchNumbers(runs.into_iter().map(|(first, last)| first..=last).collect()))
     }
 }
 
@@ -69,11 +72,11 @@ impl Replay {
 struct Chosen<'a> {
     entry: usize,
     capture: Capture,
-    /// What was allocated, if that is known.
+    /// Allocated memory, if that is known.
     accessible: Option<Accessible>,
     /// Copies between it and the launch before.
     copies: &'a [Entry],
-    /// Whether the launch before was run too.
+    /// True if the launch before was run too.
     follows: bool,
 }
 
@@ -170,7 +173,7 @@ impl Run<'_> {
 
     /// Tells that a launch was refused. That ends the run where the user wants it or the driver makes no other launch.
     fn pass_over(&mut self, chosen: &Chosen<'_>, failure: Failure) -> Result<bool, Failure> {
-        let is_strict = env::var_os("VOLTSIM_STRICT").is_some_and(|strict| strict != "0");
+        let is_strict = Reading::of_environment().options.strict == Some(true);
         if is_strict || self.driver.synchronize().is_err() {
             return Err(failure);
         }
@@ -181,8 +184,9 @@ impl Run<'_> {
     }
 }
 
-/// Copies, and fills, once more what was copied and filled before a launch, for the time that it takes and what it leaves in caches;
-/// the memory is as it has to be already. What takes memory that the launch cannot reach is left out.
+/// Copies, and fills, once more what was copied and filled before a launch, for the time that it
+/// takes and what it leaves in caches; the memory is as it has to be already. What takes memory
+/// that the launch cannot reach is left out.
 fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverError> {
     match entry {
         Entry::Copy { to_device, address, bytes }

@@ -1,7 +1,8 @@
-//! Which launches are timed next: those of which most is learnt for what it costs to time them, until the estimate is likely to be as
-//! near as wanted.
+//! Which launches are timed next: those of which most is learnt for what it costs to time them,
+//! until the estimate is likely to be as near as wanted.
 //!
-//! Costs go where the cycles are and where launches differ, as in a sample that is allocated by size, spread and cost (Neyman).
+//! Costs go where the cycles are and where launches differ, as in a sample that is allocated by
+//! size, spread and cost (Neyman).
 
 use super::family::{Estimated, Family};
 use super::strangers::Strangers;
@@ -12,16 +13,17 @@ const FIRST_ROUND: f64 = 1.0 / 64.0;
 /// How near an estimate is to be, and what that may take. Parts of the whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
-    /// Its bound.
+    /// Bound of the time.
     pub(super) within: f64,
     /// Of what it costs to time all launches, so much may be spent.
     pub(super) budget: f64,
 }
 
-/// The jobs that are done next, by number; none if what was done is enough, or all that may be done. Of a family they have one: with it
-/// more is known of the others.
+/// The jobs that are done next, by number; none if what was done is enough, or all that may be
+/// done. Of a family they have one: with it more is known of the others.
 ///
-/// They cost no more than all that was done before, or [`FIRST_ROUND`] (one of them may): what they tell may make others needless.
+/// They cost no more than all that was done before, or [`FIRST_ROUND`] (one of them may): what they
+/// tell may make others needless.
 pub(super) fn next(families: &[Family], aim: Aim) -> Vec<usize> {
     let portions = || families.iter().flat_map(|family| &family.portions);
     let whole: f64 = portions().map(|portion| portion.cost() * portion.launches).sum();

@@ -16,13 +16,13 @@ use super::strangers::Strangers;
 use crate::failure::Failure;
 use crate::outputs;
 
-/// What a program takes on the GPUs of a plan.
+/// Times of a program on the GPUs of a plan.
 #[derive(Serialize)]
 pub(super) struct Estimate {
     configurations: Vec<Total>,
 }
 
-/// What it takes on one of them.
+/// Time of a program on one GPU.
 #[derive(Serialize)]
 struct Total {
     configuration: String,
@@ -34,8 +34,9 @@ struct Total {
     device_copies: u64,
     /// Of all fills, one after the other.
     fills: u64,
-    /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for
-    /// them, and these other ones than were extrapolated, or than they take where refreshes come at other times.
+    /// How far that may be off, as a part of it: by how much launches may take other times than
+    /// those that stand for them, and these other ones than were extrapolated, or than they take
+    /// where refreshes come at other times.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
@@ -57,7 +58,8 @@ struct Part {
     timed: Vec<Timed>,
 }
 
-/// Cycles of copies or fills: of one of their mean size, as often as there are such, as its time is its bytes' and what each waits.
+/// Cycles of copies or fills: of one of their mean size, as often as there are such, as its time is
+/// its bytes' and what each waits.
 fn of_copies(
     copies: &Copies,
     gpu: Option<&Arc<GpuSpec>>,
@@ -81,8 +83,9 @@ fn transfer(gpu: &mut Gpu, bytes: u64, is_copy: bool) -> Result<(), LaunchError>
 }
 
 impl Part {
-    /// Cycles by which its launches may be off as those that were timed began when refreshes were due at other times than in the
-    /// program: one that comes in between, or does not, is half of a refresh for each.
+    /// Cycles by which its launches may be off as those that were timed began when refreshes were
+    /// due at other times than in the program: one that comes in between, or does not, is half of a
+    /// refresh for each.
     fn phase(&self, refresh: u64) -> f64 {
         match self.timed.len() {
             0 => 0.0,
@@ -98,8 +101,8 @@ impl Part {
     }
 }
 
-/// Adds to each group's bound how far off it may be by when refreshes come; gives how far all of them together may be. Groups know
-/// nothing of each other's refreshes, so these do not add up.
+/// Adds to each group's bound how far off it may be by when refreshes come; gives how far all of
+/// them together may be. Groups know nothing of each other's refreshes, so these do not add up.
 fn bound_of_all(groups: &mut [Part], refresh: u64) -> f64 {
     let (mut bound, mut squares) = (0.0, 0.0);
     for part in groups {

@@ -1,9 +1,11 @@
-//! What launches of one kernel tell of each other: from the times of some to those of all, and how far that may be off.
+//! What launches of one kernel tell of each other: from the times of some to those of all, and how
+//! far that may be off.
 //!
-//! Launches of a kernel with the same CTA are a family. Of each the plan knows what it does, and from that a rough time follows
-//! ([`Work`]). How far the kernel is from that is seen where it was timed; a launch that was not is as far from it as those that are
-//! most alike ([`Scale`]). How much of the rough difference of two launches is a difference of their times, is what leaving one out of those that
-//! were timed tells, as the others then estimate it.
+//! Launches of a kernel with the same CTA are a family. Of each the plan knows what it does, and
+//! from that a rough time follows ([`Work`]). How far the kernel is from that is seen where it was
+//! timed; a launch that was not is as far from it as those that are most alike ([`Scale`]). How
+//! much of the rough difference of two launches is a difference of their times, is what leaving one
+//! out of those that were timed tells, as the others then estimate it.
 
 use launch_capture::{Group, Plan};
 
@@ -12,13 +14,16 @@ use super::scale::Scale;
 use super::strangers::Strangers;
 use super::work::Work;
 
-/// Launches beyond the largest one that was timed are not vouched for by smaller ones: by this factor.
+/// Launches beyond the largest one that was timed are not vouched for by smaller ones: by this
+/// factor.
 const BEYOND: f64 = 1.3;
 
-/// Cycles of a GPU that mostly waits are simulated in the time of a warp instruction (60 M a second; 1 to 2 M instructions).
+/// Cycles of a GPU that mostly waits are simulated in the time of a warp instruction (60 M a
+/// second; 1 to 2 M instructions).
 const CYCLES_OF_AN_INSTRUCTION: f64 = 32.0;
 
-/// How much leaving out counts that nothing was learnt from: as one launch that lies so far from the others, as a part of its work.
+/// How much leaving out counts that nothing was learnt from: as one launch that lies so far from
+/// the others, as a part of its work.
 const PRIOR: f64 = 0.2;
 
 /// Added to how far launches lie from each other, as a part of their work: alike ones count alike.
@@ -106,7 +111,8 @@ impl Portion {
         self.rate().map_or(0.0, |mean| (most - least) / mean.max(f64::MIN_POSITIVE))
     }
 
-    /// How far a launch of another portion, or of this one, may be from one of this in cycles, going by the work.
+    /// How far a launch of another portion, or of this one, may be from one of this in cycles,
+    /// going by the work.
     pub(super) fn distance(&self, other: &Portion) -> f64 {
         self.work.distance(&other.work) + self.spread * self.work.cycles()
     }
@@ -170,7 +176,8 @@ impl Family {
         if expected > 0.0 { cycles / expected } else { 1.0 }
     }
 
-    /// Cycles of each portion, of a family of which nothing was timed by what is known of strangers.
+    /// Cycles of each portion, of a family of which nothing was timed by what is known of
+    /// strangers.
     pub(super) fn estimate(&self, strangers: Strangers) -> Vec<Estimated> {
         if self.is_unknown() {
             let roughly = |portion: &Portion| strangers.ratio * portion.cycles() * portion.launches;
@@ -196,7 +203,8 @@ impl Family {
         self.portions.iter().enumerate().map(of).collect()
     }
 
-    /// What was timed, without one of them, by its number: portions with the mean cycles of a launch.
+    /// What was timed, without one of them, by its number: portions with the mean cycles of a
+    /// launch.
     fn timed(&self, without: Option<usize>) -> impl Iterator<Item = (&Portion, f64)> {
         let portions = self.portions.iter().enumerate().filter(move |(number, _)| Some(*number) != without);
         portions.filter_map(|(_, portion)| Some((portion, portion.mean()?)))

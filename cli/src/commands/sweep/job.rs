@@ -1,15 +1,16 @@
 //! Jobs: a launch of a kernel stream timed for a GPU, in a process of its own.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use launch_capture::{Configuration, KernelStream, Plan, Representative, UntilStable};
+use run_options::values::{Changes, Mode};
+use run_options::{DECLARATIONS, Key, Reading, RunOptions};
 use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,7 +21,7 @@ use super::beside;
 use super::family::Family;
 use crate::commands::replay::Replay;
 use crate::failure::Failure;
-use crate::{libraries, program};
+use crate::libraries;
 
 /// A launch that is timed for a GPU.
 pub(super) struct Job {
@@ -41,14 +42,14 @@ pub(super) struct Jobs {
     pub(super) specs: Vec<Arc<GpuSpec>>,
 }
 
-/// What a job has found out.
+/// Result of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(super) struct Timed {
     /// The launch.
     pub(super) launch: u64,
     /// Cycles of the core's clock.
     pub(super) cycles: u64,
-    /// Those of them that were simulated.
+    /// Simulated cycles among them.
     pub(super) simulated_cycles: u64,
     /// Cycles by which it may be off, if not all were simulated.
     pub(super) unsure_cycles: u64,
@@ -64,12 +65,13 @@ struct Statistics {
 }
 
 impl Jobs {
-    /// Those of a plan; results go to `folder`.
+    /// Jobs of a plan; results go to `folder`.
     pub(super) fn of(plan: &Plan, file: &Path, folder: &Path) -> Result<Jobs, Failure> {
         let path = beside(file, &plan.stream);
         let stream = KernelStream::open(&path)?;
         let engine = digest_of_engine()?;
-        let device = env::var_os("VOLTSIM_DEVICE").unwrap_or_else(|| stream.about().device.clone().into());
+        let device = Reading::of_variables().options.device.unwrap_or_else(|| stream.about().device.clone());
+        let device = OsString::from(device);
         let (mut all, mut specs) = (Vec::new(), Vec::new());
         for (number, configuration) in plan.configurations.iter().enumerate() {
             let changes = configuration.set.iter().map(String::as_str);
@@ -115,7 +117,7 @@ impl Jobs {
         own.map(|(number, job)| Ok((number, job, result((number, job))?))).collect()
     }
 
-    /// What is known of a plan's launches from the jobs of a configuration that were chosen.
+    /// Kernels of a plan's launches, with the results of the chosen jobs of a configuration.
     pub(super) fn families(
         &self,
         plan: &Plan,
@@ -127,13 +129,9 @@ impl Jobs {
     }
 }
 
-/// Settings of the environment that a job's command does not set itself. A result must not depend on what is not in its name.
-fn settings_beside(command: &Command) -> Vec<OsString> {
-    let known = ["VOLTSIM_CACHE", "VOLTSIM_DEVICE", "VOLTSIM_THREADS"];
-    let set: Vec<&OsStr> = command.get_envs().map(|(name, _)| name).chain(known.map(OsStr::new)).collect();
-    let names = env::vars_os().map(|(name, _)| name);
-    names.filter(|name| name.as_encoded_bytes().starts_with(b"VOLTSIM_") && !set.contains(&&**name)).collect()
-}
+/// Variables that a job takes from this process. A result must not depend on a setting that is not
+/// in its name.
+const TAKEN: [Key; 3] = [Key::cache, Key::device, Key::threads];
 
 /// How the names of folders of jobs begin that this machine works on.
 fn unfinished_here() -> String {
@@ -153,7 +151,7 @@ pub(super) fn clear(folder: &Path) {
     }
 }
 
-/// What tells this simulator from other builds of it.
+/// Digest of the core, which tells this build from others.
 fn digest_of_engine() -> Result<[u8; 32], Failure> {
     let core = libraries::core()?;
     let bytes = fs::read(&core).map_err(|error| Failure::in_file(&core, error))?;
@@ -172,7 +170,7 @@ impl Job {
         self.result.exists()
     }
 
-    /// What it has said.
+    /// File with the job's messages.
     pub(super) fn log(&self) -> PathBuf {
         self.result.with_extension("log")
     }
@@ -190,25 +188,22 @@ impl Job {
         let errors = log.try_clone().map_err(|error| Failure::in_file(&self.log(), error))?;
         let mut replay = Replay::new(&self.stream)?;
         replay.launches = format!("launch={}", self.launch.launch);
-        let mut command = replay.command(&program::Options::default())?;
-        for name in settings_beside(&command) {
-            command.env_remove(name);
-        }
-        command
-            .env("VOLTSIM_MODE", "detailed")
-            .env("VOLTSIM_GPU", &self.gpu.gpu)
-            .env("VOLTSIM_SET", self.gpu.set.join("\n"))
-            .env("VOLTSIM_STATISTICS", &statistics)
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(errors);
-        if let Some(stable) = &self.until_stable {
-            command.env("VOLTSIM_UNTIL_STABLE", stable.to_string());
-        }
-        if env::var_os("VOLTSIM_THREADS").is_none() {
+        let set = Changes(self.gpu.set.clone());
+        let options = RunOptions {
+            mode: Some(Mode::Detailed),
+            gpu: Some(self.gpu.gpu.clone()),
+            set: Some(set).filter(|set| !set.0.is_empty()),
+            statistics: Some(statistics.clone()),
+            until_stable: self.until_stable,
             // Jobs run beside each other.
-            command.env("VOLTSIM_THREADS", "1");
+            threads: Reading::of_variables().options.threads.or(Some(1)),
+            ..RunOptions::default()
+        };
+        let mut command = replay.prepare(options, None)?.into_command();
+        for declaration in DECLARATIONS.iter().filter(|declaration| !TAKEN.contains(&declaration.key)) {
+            command.env_remove(declaration.variable);
         }
+        command.stdin(Stdio::null()).stdout(log).stderr(errors);
         let status =
             command.status().map_err(|error| Failure::new(format_args!("starting a job: {error}")))?;
         if !status.success() {
@@ -216,12 +211,12 @@ impl Job {
         }
         self.timed_in(&statistics)?;
         fs::rename(&statistics, &self.result).map_err(|error| Failure::in_file(&self.result, error))?;
-        // What a job with a result has said is of no use.
+        // Messages of a job with a result are of no use.
         let _ = fs::remove_file(self.log());
         Ok(())
     }
 
-    /// Its result.
+    /// Result of the job.
     pub(super) fn timed(&self) -> Result<Timed, Failure> {
         self.timed_in(&self.result)
     }
@@ -233,7 +228,7 @@ impl Job {
         };
         let text = fs::read(file).map_err(|error| wrong(&error))?;
         let statistics: Statistics = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
-        // What a kernel launches has the number of its launch.
+        // Launches from a kernel have the number of the kernel's launch.
         let parts = statistics.launches.into_iter().filter(|timed| timed.launch == self.launch.launch);
         let whole = parts.reduce(|one, other| Timed {
             launch: one.launch,

@@ -1,4 +1,5 @@
-//! `voltsim sweep`: times the launches of a plan under several GPUs, and says what that means for the whole program.
+//! `voltsim sweep`: times the launches of a plan under several GPUs, and says what that means for
+//! the whole program.
 
 mod choice;
 mod estimate;
@@ -23,8 +24,9 @@ use launch_capture::Plan;
 use voltsim_checkpoint::atomic_file;
 
 use crate::failure::Failure;
-use crate::model::ChosenGpu;
-use crate::program::absolute;
+use crate::given::{Given, taking};
+use crate::model;
+use crate::paths::absolute;
 use choice::Aim;
 use estimate::Estimate;
 use job::{Job, Jobs};
@@ -34,21 +36,21 @@ const TRIES: usize = 2;
 
 /// Time the launches of a plan, and estimate the whole program
 ///
-/// Each launch under each GPU is a job, a process of its own. The result of a job is a file in the folder of results, whose
-/// name tells what was timed, with what; a job whose file is there is not done again. So a sweep that was ended goes on when
-/// it is started again, also on several machines with a common folder. The exit status is 1 when jobs have failed.
+/// A job is one launch on one GPU, in a process of its own. The result of a job is a file in the
+/// folder of results. A job whose result is there is not repeated, so an interrupted sweep
+/// continues when it is started again. Several machines may share the folder. The exit status is 1
+/// when jobs have failed.
 ///
-/// Not all launches of the plan are timed: one of each kernel first, then those of which most is learnt of the others for what they
-/// cost, until the estimate is likely to be as near as --within says.
+/// The sweep first times one launch of each kernel. Then the sweep times the launches that reduce
+/// the estimate's bound most for their cost, until the bound is no more than --within.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What voltsim plan has written
+    /// File of `voltsim plan`
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
 
-    /// GPU instead of those that the plan names
     #[command(flatten)]
-    gpu: ChosenGpu,
+    given: Given<taking::Sweep>,
 
     /// Folder for the results; the plan's name with .results by default
     #[arg(short, long, value_name = "DIR")]
@@ -58,11 +60,12 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "COUNT")]
     jobs: Option<NonZero<usize>>,
 
-    /// How near the estimate is to be: launches are timed until its bound is no more than this
+    /// Wanted bound of the estimate: launches are timed until the bound is no more than this
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     within: f64,
 
-    /// The part of all launches' cost that may be spent, though the estimate be further off; one launch of each kernel is timed
+    /// Most that may be spent, as a part of the cost of all launches; one launch of each kernel is
+    /// timed in any case
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = percent)]
     budget: f64,
 
@@ -70,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["within", "budget"])]
     all: bool,
 
-    /// Hand the jobs to Slurm as an array (sbatch), and wait for them; -j is how many run at a time
+    /// Hand the jobs to Slurm as an array (sbatch), and wait for them; -j limits jobs at a time
     #[arg(long)]
     slurm: bool,
 
@@ -90,7 +93,7 @@ pub(crate) struct Args {
 /// Does the jobs that have no result, and tells what they say about the program.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let mut plan = Plan::read(&args.plan)?;
-    if let Some(configuration) = args.gpu.configuration()? {
+    if let Some(configuration) = model::configuration(&args.given.options)? {
         plan.configurations = vec![configuration];
     }
     if plan.configurations.is_empty() {
@@ -144,8 +147,8 @@ fn percent(text: &str) -> Result<f64, String> {
     part.map(|number| number / 100.0).ok_or_else(|| "write a number of per cent, such as 5%".to_owned())
 }
 
-/// The jobs that are to be done beside those that were chosen before, by number. They follow from the plan and from the results of
-/// those alone.
+/// The jobs that are to be done beside those that were chosen before, by number. They follow from
+/// the plan and from the results of those alone.
 fn choose(args: &Args, plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Result<Vec<usize>, Failure> {
     if args.all {
         return Ok((0..jobs.all.len()).filter(|number| !chosen.contains(number)).collect());

@@ -1,12 +1,15 @@
-//! By how much launches of a kernel take more or less than is expected of them, as far as those tell that were timed.
+//! By how much launches of a kernel take more or less than is expected of them, as far as those
+//! tell that were timed.
 //!
-//! What comes one after the other and what is shared out are off for different reasons: short launches tell of the first, and nothing
-//! of the second. Each has a factor, which is 1 until something is known of it: least squares with a prior for both. All launches tell
-//! of what comes one after the other, so that what is expected there soon counts for nothing.
+//! What comes one after the other and what is shared out are off for different reasons: short
+//! launches tell of the first, and nothing of the second. Each has a factor, which is 1 until
+//! something is known of it: least squares with a prior for both. All launches tell of what comes
+//! one after the other, so that what is expected there soon counts for nothing.
 
 use super::work::Work;
 
-/// How far the factor of what comes one after the other is from 1, as a standard deviation, if nothing is known.
+/// How far the factor of what comes one after the other is from 1, as a standard deviation, if
+/// nothing is known.
 const LATENCY_DEVIATION: f64 = 3.0;
 
 /// How far that of what is shared out is.
@@ -25,8 +28,9 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// From launches that were timed: what is expected, the cycles, and how far each is from the one in question, as a part of its
-    /// work, which counts as the standard deviation of what it tells.
+    /// From launches that were timed: what is expected, the cycles, and how far each is from the
+    /// one in question, as a part of its work, which counts as the standard deviation of what it
+    /// tells.
     pub(super) fn of(timed: impl Iterator<Item = (Work, f64, f64)>) -> Scale {
         let [latency, throughput] =
             [LATENCY_DEVIATION, THROUGHPUT_DEVIATION].map(|deviation| deviation.powi(-2));

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use super::Args;
 use crate::failure::Failure;
-use crate::program::absolute;
+use crate::model;
+use crate::paths::absolute;
 
 /// Submits jobs, by their numbers, and waits for the end of all of them.
 pub(super) fn run(args: &Args, folder: &Path, numbers: impl Iterator<Item = usize>) -> Result<(), Failure> {
@@ -19,7 +20,7 @@ pub(super) fn run(args: &Args, folder: &Path, numbers: impl Iterator<Item = usiz
     }
     let plan = absolute(&args.plan)?;
     let mut task = format!("{} sweep {} -o {}", quoted(&own), quoted(&plan), quoted(folder));
-    for option in args.gpu.options() {
+    for option in model::words(&args.given.options) {
         let _ = write!(task, " {}", quoted(Path::new(&option)));
     }
     let _ = write!(task, " --job \"$SLURM_ARRAY_TASK_ID\"");
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Args, folder: &Path, numbers: impl Iterator<Item = usiz
         _ => Failure::new(format_args!("sbatch: {error}")),
     })?;
     if !status.success() {
-        // It passes on the status of the array's worst task; which ones failed is seen by their results.
+        // sbatch ends with the status of the array's worst task. Results show which tasks failed.
         eprintln!("voltsim: sbatch has ended with {status}");
     }
     Ok(())

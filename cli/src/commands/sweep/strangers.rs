@@ -1,10 +1,12 @@
-//! What kernels that were timed tell of kernels that were not: how far from its rough time ([`Portion::cycles`]) a kernel may be.
+//! What kernels that were timed tell of kernels that were not: how far from its rough time
+//! ([`Portion::cycles`]) a kernel may be.
 //!
 //! [`Portion::cycles`]: super::family::Portion::cycles
 
 use super::family::Family;
 
-/// How far off a kernel is taken to be if no other was timed, as a part of its time; counts as one kernel beside those that were.
+/// How far off a kernel is taken to be if no other was timed, as a part of its time; counts as one
+/// kernel beside those that were.
 const PRIOR: f64 = 1.0;
 
 /// Of how many kernels one is further off than is reckoned with.
@@ -24,7 +26,8 @@ pub(super) struct Strangers {
 }
 
 impl Strangers {
-    /// From the families of which launches were timed: each, estimated by all others, tells how far off that is.
+    /// From the families of which launches were timed: each, estimated by all others, tells how far
+    /// off that is.
     pub(super) fn new(families: &[Family]) -> Strangers {
         let known = families.iter().filter(|family| !family.is_unknown());
         let ratios: Vec<f64> = known.map(|family| family.ratio().max(f64::MIN_POSITIVE).ln()).collect();
@@ -41,7 +44,8 @@ impl Strangers {
         Strangers { ratio, off, most: most.max(off), cycles }
     }
 
-    /// How far one of them is taken to be off, as a part of its time: the more of them it is, the less others make up for it.
+    /// How far one of them is taken to be off, as a part of its time: the more of them it is, the
+    /// less others make up for it.
     pub(super) fn off_of(&self, family: &Family) -> f64 {
         let part = self.ratio * family.cycles() / self.cycles.max(f64::MIN_POSITIVE);
         self.off + (self.most - self.off) * part.min(1.0)

@@ -1,15 +1,17 @@
 //! What a launch takes, roughly, by what it does.
 //!
-//! Some of it comes one after the other whatever the GPU's size: the launch itself, code that is fetched for the first time, page
-//! walks, the longest path of a warp. The rest is shared out among SMs and memory. A line that all write to is a path too: of the
-//! two the longer one counts. So it is with sectors from L2 and from DRAM, as those from DRAM are in both.
+//! Some of it comes one after the other whatever the GPU's size: the launch itself, code that is
+//! fetched for the first time, page walks, the longest path of a warp. The rest is shared out among
+//! SMs and memory. A line that all write to is a path too: of the two the longer one counts. So it
+//! is with sectors from L2 and from DRAM, as those from DRAM are in both.
 
 use launch_capture::Group;
 
 /// How many things a launch's time goes into.
 const PARTS: usize = 11;
 
-/// Core cycles of a walk through the page tables. Those of a launch's new pages mostly come at the same time.
+/// Core cycles of a walk through the page tables. Those of a launch's new pages mostly come at the
+/// same time.
 const WALK: f64 = 650.0;
 
 /// Core cycles of a launch of which half is not spent on waiting for code that is not there.
@@ -46,8 +48,8 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Of a group's launch that does what is counted, on so many SMs. What is multiplied is what a launch takes on a Volta GPU,
-    /// roughly, by a fit to all launches of our examples.
+    /// Of a group's launch that does what is counted, on so many SMs. What is multiplied is what a
+    /// launch takes on a Volta GPU, roughly, by a fit to all launches of our examples.
     pub(super) fn new(group: &Group, counts: &[u64], counted: &[String], sms: u32) -> Work {
         let count = |name: &str| {
             let position = counted.iter().position(|counted| counted == name);
@@ -73,13 +75,14 @@ impl Work {
             code: 0.0,
             walk: WALK * count("pages_new").min(1.0),
         };
-        // A warp waits for code that it executes itself: of paths that part, others' comes at the same time.
+        // A warp waits for code that it executes itself: of paths that part, others' comes at the
+        // same time.
         let new_code = count("instructions_new").min(longest);
         if new_code == 0.0 {
             return work;
         }
-        // Lines of code come one after the other, and each SM asks one slice of L2 for the same. In a long launch other warps go on
-        // meanwhile.
+        // Lines of code come one after the other, and each SM asks one slice of L2 for the same. In
+        // a long launch other warps go on meanwhile.
         let waiting = LONG / (LONG + work.cycles());
         Work { code: 450.0 + (9.0 + 0.5 * sms) * new_code * waiting, ..work }
     }

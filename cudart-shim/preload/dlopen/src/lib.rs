@@ -24,27 +24,33 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Ends the program when its parent `voltsim run`, the process in `VOLTSIM_SUPERVISOR`, is killed.
+/// Ends the program when its parent, the command in the value of options, is killed.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static DIE_WITH_COMMAND: extern "C" fn() = {
     extern "C" fn at_start() {
         // SAFETY: a C string; the value is read before anything changes the environment.
-        let supervisor = unsafe { libc::getenv(c"VOLTSIM_SUPERVISOR".as_ptr()) };
-        if supervisor.is_null() {
+        let options = unsafe { libc::getenv(c"VOLTSIM_RUN".as_ptr()) };
+        if options.is_null() {
             return;
         }
         // SAFETY: values of the environment are C strings; the other calls have no precondition.
         unsafe {
-            if CStr::from_ptr(supervisor).to_str().ok().and_then(|text| text.parse().ok())
-                == Some(libc::getppid())
-            {
+            if supervisor(CStr::from_ptr(options).to_bytes()) == Some(libc::getppid()) {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             }
         }
     }
     at_start
 };
+
+/// The process in the value of options, which has entries between semicolons. The crate `run-options` writes the value;
+/// this library is loaded into every program and stays small without that crate.
+fn supervisor(options: &[u8]) -> Option<libc::pid_t> {
+    let mut entries = options.split(|byte| *byte == b';');
+    let process = entries.find_map(|entry| entry.strip_prefix(b"supervisor="))?;
+    str::from_utf8(process).ok()?.parse().ok()
+}
 
 type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
@@ -173,4 +179,13 @@ fn symbol(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a live handle and a C string.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) };
     (!address.is_null()).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn supervisor_is_an_entry_of_the_options() {
+        assert_eq!(super::supervisor(b"1;gpu=tiny;supervisor=4711;trace=/t"), Some(4711));
+        assert_eq!(super::supervisor(b"1;log=supervisor"), None);
+    }
 }

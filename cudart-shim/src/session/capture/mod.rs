@@ -10,7 +10,7 @@ mod objects;
 
 use crate::abi::error;
 use crate::api::entry;
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
 use crate::objects::module::LoadedModule;
@@ -52,14 +52,10 @@ const NAME_LENGTH: usize = 60;
 fn settings() -> Option<&'static Settings> {
     static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
     let read = || {
-        let folder = PathBuf::from(environment::variable("VOLTSIM_CAPTURE")?);
-        let only = environment::variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
-        let selection = only.to_string_lossy().parse::<Selection>().and_then(Selection::of_whole_launches);
-        let selection = selection.map_err(|error| {
-            eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; captures no launch");
-        });
-        let results = environment::flag("VOLTSIM_CAPTURE_RESULTS");
-        Some(Settings { folder, selection: selection.ok()?, results })
+        let folder = options().capture.clone()?;
+        let selection = options().capture_only.as_ref().map(|only| only.value.0.clone()).unwrap_or_default();
+        let results = options().capture_results == Some(true);
+        Some(Settings { folder, selection, results })
     };
     SETTINGS.get_or_init(read).as_ref()
 }

@@ -1,22 +1,23 @@
 //! Fingerprint of a run: saved in its checkpoints and compared with the checkpoint it resumes.
 
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::mapped::{file_at, files_at};
 use crate::objects::registry::registry;
 use crate::profile::Profile;
 use crate::session::model;
 use crate::session::simulator::device_count;
 use parking_lot::Mutex;
+use run_options::Key;
 use saved_run::{About, Asked, Digest, Point};
 use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Settings that affect results.
-const SETTINGS: [&str; 1] = ["VOLTSIM_FMAD"];
-/// Timing model settings.
-const MODEL: [&str; 3] = ["VOLTSIM_MODE", "VOLTSIM_GPU", "VOLTSIM_SET"];
+/// Options that affect results.
+const SETTINGS: [Key; 1] = [Key::fmad];
+/// Options of the timing model.
+const MODEL: [Key; 3] = [Key::mode, Key::gpu, Key::set];
 
 /// Digest of this library's file.
 static ENGINE: LazyLock<Digest> =
@@ -26,9 +27,11 @@ static EXECUTABLE: LazyLock<Digest> = LazyLock::new(|| digest_of(Path::new("/pro
 
 /// Fingerprint of this run at a point, given as step and launch.
 pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
-    let settings = |names: &[&str]| -> BTreeMap<String, String> {
-        names.iter().filter_map(|name| Some(((*name).to_owned(), environment::text(name)?))).collect()
+    let setting = |key: &Key| {
+        let text = options().text(*key)?.to_string_lossy().into_owned();
+        Some((key.declaration().variable.to_owned(), text))
     };
+    let settings = |keys: &[Key]| -> BTreeMap<String, String> { keys.iter().filter_map(setting).collect() };
     let program = env::current_exe().unwrap_or_default();
     About {
         voltsim: env!("CARGO_PKG_VERSION").to_owned(),

@@ -39,7 +39,6 @@ use resumer::Resumer;
 use saved_run::{Asked, Outcome, Step, Turns};
 use std::hint::black_box;
 use std::mem::MaybeUninit;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{fmt, fs};
@@ -97,17 +96,20 @@ fn refuse(message: impl fmt::Display) -> Refused {
 
 /// Writes the outcome of the resumption for `voltsim resume`.
 fn note_outcome(outcome: &str) {
-    if let Some(file) = environment::variable("VOLTSIM_RESUME_STATUS") {
+    if let Some(file) = &environment::options().resume_status {
         // Without the file, the command assumes that the run did not reach the point.
-        let _ = fs::write(Path::new(&file), outcome);
+        let _ = fs::write(file, outcome);
     }
 }
 
 impl Checkpoints {
     /// The checkpoint state according to the environment, if any.
     pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
-        let resumer = environment::variable("VOLTSIM_RESUME").map(|file| Resumer::open(Path::new(&file)));
-        let resumer = resumer.transpose()?;
+        if environment::is_refused() {
+            note_outcome("refused\n");
+            return Err(Refused);
+        }
+        let resumer = environment::options().resume.as_deref().map(Resumer::open).transpose()?;
         let saved_turns = resumer.as_ref().map_or_else(|| Ok(Turns::default()), Resumer::turns)?;
         let phase = Phase { resumer, recorder: Recorder::from_environment()?, refused: false };
         Ok(phase.is_active().then(|| Checkpoints {

@@ -3,7 +3,7 @@
 use super::host_writes::Shadow;
 use super::step_result::Before;
 use super::{Launched, Refused, fingerprint, refuse, step_key, turns_so_far};
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
 use crate::session::ending::{self, End};
@@ -21,6 +21,7 @@ use saved_run::{
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use voltsim_checkpoint::codec::CodecError;
 
@@ -74,20 +75,17 @@ impl Recorder {
     /// The recorder according to `VOLTSIM_CHECKPOINT` or `VOLTSIM_CHECKPOINT_EVERY`, and
     /// `VOLTSIM_CHECKPOINT_FILE`.
     pub(super) fn from_environment() -> Result<Option<Recorder>, Refused> {
-        let point = environment::text("VOLTSIM_CHECKPOINT");
-        let every = environment::text("VOLTSIM_CHECKPOINT_EVERY");
+        let (point, every) = (options().checkpoint, options().checkpoint_every);
         if point.is_none() && every.is_none() {
             return Ok(None);
         }
-        let Some(file) = environment::variable("VOLTSIM_CHECKPOINT_FILE").map(PathBuf::from) else {
+        let Some(file) = options().checkpoint_file.clone() else {
             return Err(refuse("VOLTSIM_CHECKPOINT_FILE: must name a file"));
         };
-        let plan = match point {
-            Some(point) => Plan::Once { point: checked_point(&point)?, file },
-            None => {
-                let launches = every.and_then(|every| every.parse().ok()).filter(|launches| *launches > 0);
-                let message = "VOLTSIM_CHECKPOINT_EVERY: must be a number of launches of at least 1";
-                let launches = launches.ok_or_else(|| refuse(message))?;
+        let plan = match (point, every) {
+            (Some(point), _) => Plan::Once { point: checked_point(point)?, file },
+            (None, every) => {
+                let launches = every.map_or(1, NonZero::get);
                 Plan::Every { launches, folder: file, series: BTreeMap::new() }
             }
         };
@@ -180,7 +178,7 @@ impl Recorder {
                 return None;
             }
         }
-        if environment::flag("VOLTSIM_CHECKPOINT_STOP") {
+        if options().checkpoint_stop == Some(true) {
             eprintln!("voltsim: {} is complete; ending the program", file.display());
             ending::write_outputs(End::Exit);
             end_program();
@@ -277,9 +275,8 @@ fn tell_unwritten(file: &Path, error: &dyn Display) {
     eprintln!("voltsim: cannot write checkpoint {}: {error}", file.display());
 }
 
-/// Parses and checks a point.
-fn checked_point(text: &str) -> Result<Point, Refused> {
-    let point: Point = text.parse().map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT: {error}")))?;
+/// Checks a point.
+fn checked_point(point: Point) -> Result<Point, Refused> {
     let refused = |what: &str, remedy: &str| {
         Err(refuse(format_args!("VOLTSIM_CHECKPOINT: {point}: {what}\n  remedy: {remedy}")))
     };

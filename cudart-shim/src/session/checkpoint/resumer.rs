@@ -3,7 +3,7 @@
 use super::place::{Moved, other_registration};
 use super::{Refused, refuse};
 use super::{fingerprint, step_result};
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log;
 use crate::profile::Profile;
 use crate::session::launch::Way;
@@ -63,8 +63,8 @@ impl Resumer {
         };
         let (saved, about, devices, requests, steps) =
             open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
-        let any_arguments = environment::flag("VOLTSIM_RESUME_ANY_ARGUMENTS");
-        let any_program = environment::flag("VOLTSIM_RESUME_ANY_PROGRAM");
+        let any_arguments = options().resume_any_arguments == Some(true);
+        let any_program = options().resume_any_program == Some(true);
         let (file, ahead) = (file.to_owned(), BTreeMap::new());
         Ok(Resumer {
             file,
@@ -97,7 +97,7 @@ impl Resumer {
             if model::gpu_name().is_none() {
                 return Err(self.inside_timed("this run is in mode functional"));
             }
-            if environment::flag("VOLTSIM_RESUME_COLD") {
+            if options().resume_cold == Some(true) {
                 return Err(self.inside_timed("the launch in flight needs the caches, which --cold drops"));
             }
         }
@@ -198,7 +198,7 @@ impl Resumer {
             // All libraries are loaded by now.
             self.admit_program(self.about.check_libraries(&self.own(&simulator.profile)))?;
         }
-        let cold = environment::flag("VOLTSIM_RESUME_COLD");
+        let cold = options().resume_cold == Some(true);
         let states = std::mem::take(&mut self.devices);
         let moved = Moved::since(&states);
         for simulator in started() {

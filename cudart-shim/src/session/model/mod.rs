@@ -18,7 +18,7 @@ mod partial;
 mod progress;
 
 use crate::abi::error::Error;
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::output_files;
 use crate::session::checkpoint;
 use crate::session::ending::{self, End};
@@ -32,13 +32,14 @@ use concurrent::{Met, Waiting};
 use functional::memory::Memory;
 use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
-use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
+use launch_capture::{Marks, Selection, UntilStable, WarmUp};
 pub(crate) use nested::child_fault;
 use parking_lot::Mutex;
 use progress::Display;
+use run_options::values::Mode;
 use saved_run::ModelState;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -65,16 +66,8 @@ struct Settings {
 /// Errors in the model's settings.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ModelError {
-    #[error("VOLTSIM_MODE={0}: must be functional or detailed")]
-    Mode(String),
     #[error("VOLTSIM_GPU, VOLTSIM_SET: {0}")]
     Gpu(String),
-    #[error("VOLTSIM_ONLY: {0}")]
-    Selection(#[from] BadSelection),
-    #[error("VOLTSIM_WARM_UP: {0}")]
-    WarmUp(#[from] BadWarmUp),
-    #[error("VOLTSIM_UNTIL_STABLE: {0}")]
-    UntilStable(#[from] BadUntilStable),
     #[error("VOLTSIM_STATISTICS: {0}")]
     Statistics(#[from] UnknownEnding),
 }
@@ -86,24 +79,19 @@ fn settings() -> Result<Option<&'static Settings>, ModelError> {
 }
 
 fn read() -> Result<Option<Settings>, ModelError> {
-    match environment::text("VOLTSIM_MODE").as_deref() {
-        None | Some("functional") => return Ok(None),
-        Some("detailed") => {}
-        Some(other) => return Err(ModelError::Mode(other.to_owned())),
+    let options = options();
+    if options.mode != Some(Mode::Detailed) {
+        return Ok(None);
     }
-    let gpu = environment::text("VOLTSIM_GPU").unwrap_or_else(|| gpu::DEFAULT.to_owned());
+    let gpu = options.gpu.clone().unwrap_or_else(|| gpu::DEFAULT.to_owned());
     let gpu = gpu::spelt(&gpu).map_or(gpu, str::to_owned);
-    let changes = environment::text("VOLTSIM_SET").unwrap_or_default();
-    let spec = GpuSpec::changed(&gpu, changes.lines()).map_err(|error| ModelError::Gpu(error.to_string()))?;
+    let changes = options.set.iter().flat_map(|changes| &changes.0).map(String::as_str);
+    let spec = GpuSpec::changed(&gpu, changes).map_err(|error| ModelError::Gpu(error.to_string()))?;
     statistics_file().map(|file| Format::of_file(&file)).transpose()?;
-    let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
-    let only = only.parse::<Selection>()?;
-    let warm_up =
-        environment::text("VOLTSIM_WARM_UP").map(|text| text.parse()).transpose()?.unwrap_or_default();
-    let until_stable = environment::text("VOLTSIM_UNTIL_STABLE");
-    let until_stable = until_stable.map(|text| text.parse::<UntilStable>()).transpose()?;
+    let only = options.only.as_ref().map(|only| only.value.clone()).unwrap_or_default();
+    let warm_up = options.warm_up.as_ref().map(|warm_up| warm_up.value).unwrap_or_default();
     let until_stable =
-        until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation });
+        options.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation });
     Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable }))
 }
 
@@ -382,8 +370,8 @@ pub(crate) fn write_statistics(end: End) {
 }
 
 /// The statistics file, if set.
-fn statistics_file() -> Option<PathBuf> {
-    environment::variable("VOLTSIM_STATISTICS").map(PathBuf::from)
+fn statistics_file() -> Option<&'static Path> {
+    options().statistics.as_deref()
 }
 
 /// A new report of a device. It keeps single launches only if an output needs them.

@@ -12,7 +12,7 @@
 
 mod simulated;
 
-use crate::host::environment;
+use crate::host::environment::options;
 use crate::host::log::{Arguments, argument, exported_name};
 use crate::host::output_files::Lines;
 use parking_lot::Mutex;
@@ -53,8 +53,7 @@ const START: &str = "trace_start";
 
 fn sink() -> Option<&'static Sink> {
     let open = || {
-        let path = environment::variable("VOLTSIM_TRACE")?;
-        let path = Path::new(&path);
+        let path = options().trace.as_deref()?;
         let lines = Lines::open("VOLTSIM_TRACE", path)?;
         let start = start_in(&lines, path);
         Some(Sink { lines, start })

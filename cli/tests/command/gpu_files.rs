@@ -141,7 +141,7 @@ fn the_old_layout_is_read_with_one_notice() {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
     assert_eq!(
         outcome.stderr,
-        "voltsim: mine.toml, line 3: `l1` at top level is the layout of earlier releases; write [timing.l1]. \
+        "voltsim: mine.toml, line 2: `l1` at top level is the layout of earlier releases; write [timing.l1]. \
          The next release refuses the old layout.\n"
     );
 }

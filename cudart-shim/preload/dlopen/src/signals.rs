@@ -65,11 +65,11 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const Action, old: *mut 
     }
     // SAFETY: the caller's pointers, or one to a local structure.
     let result = unsafe { __sigaction(signal, passed, old) };
-    // SAFETY: by contract null or a structure, which the successful call filled.
-    if result == 0
-        && let Some(old) = unsafe { old.as_mut() }
-    {
-        old.sa_sigaction = to_program(signal, old.sa_sigaction);
+    if result == 0 {
+        // SAFETY: by contract null or a structure, which the successful call filled.
+        if let Some(old) = unsafe { old.as_mut() } {
+            old.sa_sigaction = to_program(signal, old.sa_sigaction);
+        }
     }
     result
 }

@@ -212,9 +212,9 @@ pub(crate) fn preload(command: &mut Command, library: &str) -> Result<(), Failur
     Ok(())
 }
 
-/// Libraries that must be loaded first, as the search path alone does not suffice: for libraries
-/// that the program opens by path, for programs with folders of their own (`DT_RPATH` comes before
-/// `LD_LIBRARY_PATH`), and for programs that contain the runtime.
+/// Libraries that must be loaded first, where the search path alone does not suffice. The program
+/// may open libraries by path, or contain the runtime. The program may name folders of its own, as
+/// `DT_RPATH` comes before `LD_LIBRARY_PATH`.
 fn preloads(program: &Path) -> Result<Vec<String>, Failure> {
     let always = vec![library_folder::DLOPEN.to_owned()];
     let Ok(file) = ImageFile::open(program) else { return Ok(always) };

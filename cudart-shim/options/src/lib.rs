@@ -1,7 +1,7 @@
 //! The options of a run, each declared once.
 //!
-//! [`RunOptions`] is the typed description of a run. The declarations in `declarations/mod.rs` give its
-//! fields, and with them everything else that concerns an option:
+//! [`RunOptions`] is the typed description of a run. The declarations in `declarations/mod.rs` give
+//! its fields, and with them everything else that concerns an option:
 //!
 //! | what | where |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | options that need or exclude each other | [`rules`] |
 //! | the page `docs/reference/options.md` | [`reference::page`] |
 //!
-//! To add an option: one entry in `declarations/mod.rs`. The compiler and the test of the page lead to
-//! the rest.
+//! To add an option: one entry in `declarations/mod.rs`. The compiler and the test of the page lead
+//! to the rest.
 
 mod declarations;
 mod encoding;

@@ -81,7 +81,7 @@ fn environment_selects_the_device() {
 fn library_reads_the_value_of_the_command() {
     let program = program("device_name");
     let value = [("VOLTSIM_RUN", Path::new("1;device=v100;supervisor=1"))];
-    assert_eq!(text(&run(&program, &value).stdout), "Tesla V100-SXM2-16GB\n");
+    assert_eq!(text(&run(&program, &value).stdout), "Tesla V100-PCIE-16GB\n");
     let inside = [value[0], ("VOLTSIM_DEVICE", Path::new("titan-v"))];
     assert_eq!(text(&run(&program, &inside).stdout), "NVIDIA TITAN V\n");
 }

@@ -185,7 +185,7 @@ fn the_state_of_an_older_timing_model_is_left_out_by_cold_alone_and_time_goes_on
     let statistics = || serde_json::from_str::<serde_json::Value>(&place.read("run.json")).unwrap();
     let undisturbed = statistics();
     of_another_build(place, Versions::Common(8));
-    refused(place, &["old.vck", "-o", "new.vck"], &["old.vck", "timing model", "version 8", "--cold"]);
+    refused(place, &["old.vck", "-o", "new.vck"], &["old.vck", "timing-model", "version 8", "--cold"]);
     let said = converted(place, &["old.vck", "-o", "new.vck", "--cold"]);
     assert!(said.contains("left out") && said.contains("version 8"), "{said}");
     let resumed = place.voltsim(&[&["resume", "new.vck"], &TIMED[..], &PROGRAM].concat());

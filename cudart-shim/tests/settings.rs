@@ -257,6 +257,7 @@ fn use_of_unmapped_registered_memory_is_a_fault() {
         ("write", "0 700\n", true),
         ("nothing", "0 0 5\n", true),
         ("unregister", "0 0 5\n", false),
+        ("running kernel", "own handler\n0 700\n", true),
     ] {
         let output = run(&program, &[("HOW", Path::new(how))]);
         let told = text(&output.stderr);

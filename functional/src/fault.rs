@@ -18,6 +18,14 @@ pub enum FaultKind {
         /// Faulting lane.
         lane: u32,
     },
+    /// Access to registered memory that the program unmapped during the launch.
+    #[error(
+        "illegal address: registered host memory at {address:#x} has been unmapped while the kernel runs"
+    )]
+    Unmapped {
+        /// Start of the lost memory.
+        address: u64,
+    },
     /// Address that is no multiple of the access width.
     #[error("misaligned address {address:#x} for {width} bytes")]
     MisalignedAddress {
@@ -112,7 +120,10 @@ impl FaultKind {
             | FaultKind::Assert { lane, .. }
             | FaultKind::StackOverflow { lane, .. }
             | FaultKind::InvalidTarget { lane, .. } => Some(*lane),
-            FaultKind::Deadlock(_) | FaultKind::Timeout { .. } | FaultKind::Unsupported(_) => None,
+            FaultKind::Deadlock(_)
+            | FaultKind::Timeout { .. }
+            | FaultKind::Unsupported(_)
+            | FaultKind::Unmapped { .. } => None,
         }
     }
 }

@@ -532,7 +532,7 @@ pub(crate) fn product(size: [u32; 3]) -> u64 {
 /// The sticky error code of a fault.
 fn fault_code(kind: &FaultKind) -> Error {
     match kind {
-        FaultKind::IllegalAddress { .. } => Error::IllegalAddress,
+        FaultKind::IllegalAddress { .. } | FaultKind::Unmapped { .. } => Error::IllegalAddress,
         FaultKind::MisalignedAddress { .. } => Error::MisalignedAddress,
         FaultKind::Trap { .. } | FaultKind::UnknownHandle { .. } | FaultKind::OutsideSurface { .. } => {
             Error::LaunchFailure

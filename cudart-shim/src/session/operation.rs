@@ -136,6 +136,10 @@ impl Operation {
                 self.execute(simulator, context, launch, resumption)
             })
         });
+        if outcome.is_err() {
+            // The program may have unmapped memory under the kernel.
+            end_unmapped();
+        }
         if let (Self::Kernel(launch), Some(launched), Ok(())) = (self, launched, &outcome) {
             checksums::after(launched.number, &launch.kernel.name.to_string_lossy());
         }

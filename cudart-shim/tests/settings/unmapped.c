@@ -1,11 +1,27 @@
 /* Registers memory, unmaps it, and lets the device use it as HOW says. Prints the codes of the use and of the call behind it. */
 #define _GNU_SOURCE
 #include "../c/cuda_api.h"
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define STORE                                                                                                 \
     ".version 7.0\n.target sm_70\n.address_size 64\n"                                                         \
     ".visible .entry store(.param .u64 at) { .reg .b64 %a; ld.param.u64 %a, [at]; st.global.u64 [%a], %a; ret; }\n"
+
+/* Polls a word until it is not 0. */
+#define POLL                                                                                                  \
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry store(.param .u64 at) { .reg .b64 %a;\n"  \
+    ".reg .b32 %r; .reg .pred %p; ld.param.u64 %a, [at]; L: ld.volatile.global.u32 %r, [%a];\n"               \
+    "setp.eq.u32 %p, %r, 0; @%p bra L; ret; }\n"
+
+static sigjmp_buf back;
+
+static void go_back(int signal)
+{
+    siglongjmp(back, signal);
+}
 
 extern int cudaMemsetAsync(void *, int, size_t, cudaStream_t);
 extern int cuStreamWriteValue32(void *, CUdeviceptr, unsigned, unsigned);
@@ -20,14 +36,27 @@ int main(void)
     void *device, *arguments[] = {&gone}, *module, *function;
     cudaStream_t stream;
 
+    int is_running = !strcmp(how, "running kernel");
+    if (is_running)
+        signal(SIGSEGV, go_back);
     OK(cudaMalloc(&device, size));
     OK(cudaStreamCreate(&stream));
     OK(cudaHostRegister(gone, size, 0));
-    OK(cuModuleLoadData(&module, STORE));
+    OK(cuModuleLoadData(&module, is_running ? POLL : STORE));
     OK(cuModuleGetFunction(&function, module, "store"));
-    munmap(gone, size);
     int code = 0;
-    if (!strcmp(how, "kernel"))
+    if (is_running) {
+        code = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
+        usleep(200000);
+    }
+    munmap(gone, size);
+    if (is_running) {
+        /* The program's own access stays its own fault: behind the registered memory nothing is mapped. */
+        if (!sigsetjmp(back, 1))
+            code = gone[size];
+        else
+            puts("own handler");
+    } else if (!strcmp(how, "kernel"))
         code = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
     else if (!strcmp(how, "copy"))
         code = cudaMemcpyAsync(device, gone, size, cudaMemcpyHostToDevice, stream);

@@ -28,6 +28,7 @@ use crate::children::Children;
 use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
+use crate::memory::lost_pages::Losses;
 use crate::parameters::ParameterReads;
 use crate::texture::Table;
 pub(crate) use before::Before;
@@ -89,6 +90,8 @@ pub struct Grid<'a> {
     pub started: Instant,
     /// Watchdog deadline of the launch.
     pub(crate) deadline: Option<Instant>,
+    /// Registered memory that was lost before the launch.
+    losses: Losses,
     /// Jumps of a warp between two looks at the deadline.
     pub(crate) ration: u32,
     /// Sanitizer state of the launch, if kernels are checked.
@@ -156,6 +159,7 @@ impl<'a> Grid<'a> {
             has_one_worker: owner.has_one_worker(),
             started,
             deadline,
+            losses: Losses::now(),
             ration: if deadline.is_some() { jumps } else { u32::MAX },
             checks: owner.checker().and_then(|checker| checker.launch_state()),
             children,
@@ -250,7 +254,24 @@ impl<'a> Grid<'a> {
 
     /// Fault of a launch beyond its deadline.
     pub(crate) fn overdue(&self) -> Option<FaultKind> {
-        overdue(self.owner, self.deadline)
+        self.lost_memory().or_else(|| overdue(self.owner, self.deadline))
+    }
+
+    /// The fault of a launch under which the program has unmapped registered memory.
+    pub(crate) fn lost_memory(&self) -> Option<FaultKind> {
+        self.losses.since().map(|address| FaultKind::Unmapped { address })
+    }
+
+    /// A fault of no CTA in particular.
+    pub(crate) fn fault(&self, kind: FaultKind) -> Box<Fault> {
+        Box::new(Fault {
+            kernel: self.program.kernel().name.clone(),
+            cta: [0; 3],
+            thread: None,
+            spot: self.program.spot_at(self.program.kernel().entry),
+            waiting: Vec::new(),
+            kind,
+        })
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -6,6 +6,7 @@
 mod allocator;
 mod arena;
 mod claimed;
+pub(crate) mod lost_pages;
 mod mapping;
 mod multicast;
 mod pages;

@@ -1,9 +1,9 @@
 //! Host memory of the program, registered for kernels (`cudaHostRegister`). The program may unmap such
-//! memory without a call.
+//! memory without a call; [`lost_pages`] handles accesses of a kernel that runs meanwhile.
 
 use super::allocator::{Allocation, AllocationKind};
 use super::arena::PAGE;
-use super::{Memory, MemoryError};
+use super::{Memory, MemoryError, lost_pages};
 
 /// True if every page of a range is mapped, with any access rights.
 fn is_mapped(address: u64, size: u64) -> bool {
@@ -28,6 +28,7 @@ impl Memory {
         }
         state.set_live(address, size, 0, AllocationKind::Registered);
         state.registered.insert(address, size);
+        lost_pages::watch(address..end);
         state.unmapped.retain(|start, size| *start >= end || *start + *size <= address);
         Ok(())
     }
@@ -36,12 +37,14 @@ impl Memory {
     pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
         let mut state = self.state.write();
         if state.unmapped.remove(&address).is_some() {
+            lost_pages::forget(address);
             return Ok(());
         }
         match state.live.get(&address) {
             Some(allocation) if allocation.kind == AllocationKind::Registered => {
                 state.live.remove(&address);
                 state.registered.remove(&address);
+                lost_pages::forget(address);
                 Ok(())
             }
             _ => Err(MemoryError::NotAllocated(address)),
@@ -52,8 +55,10 @@ impl Memory {
     pub fn end_unmapped(&self) -> Vec<Allocation> {
         let gone: Vec<u64> = {
             let state = self.state.read();
-            let mapped = |(address, size): &(&u64, &u64)| !is_mapped(**address, **size);
-            state.registered.iter().filter(mapped).map(|(address, _)| *address).collect()
+            let is_gone = |(address, size): &(&u64, &u64)| {
+                !is_mapped(**address, **size) || lost_pages::has_lost(**address..**address + **size)
+            };
+            state.registered.iter().filter(is_gone).map(|(address, _)| *address).collect()
         };
         if gone.is_empty() {
             return Vec::new();

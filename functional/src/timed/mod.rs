@@ -130,6 +130,7 @@ fn drive_prepared<T, E>(
         LiveKernel::new(kernel(&prepared.grid, machine, identity), (&prepared, machine), left, begun);
     let driven = drive(&source);
     let (fault, is_suspended) = source.end();
+    let fault = fault.or_else(|| prepared.grid.lost_memory().map(|kind| prepared.grid.fault(kind)));
     if fault.is_none() && (driven.is_err() || is_suspended) {
         prepared.abandon();
     } else {

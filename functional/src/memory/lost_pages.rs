@@ -1,0 +1,262 @@
+//! Registered memory that the program unmaps while a kernel accesses it.
+//!
+//! The engine checks an access and then makes it; between the two the program may unmap the memory. The access raises
+//! SIGSEGV. The handler here maps empty memory at the place, so that the access ends, and counts that; the launch then ends with a
+//! fault. Each other SIGSEGV goes to the action that was set before: an access by code of another file, an address that is not
+//! registered, or memory that is mapped and protected.
+//!
+//! State is global because signals have no receiver, and atomic because a handler may take no lock. The empty memory stays mapped:
+//! the program may have mapped over it since.
+
+use super::arena::PAGE;
+use parking_lot::Mutex;
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// Registered ranges in a block.
+const BLOCK: usize = 64;
+/// Places that can be lost before SIGSEGV is passed on.
+const MOST_LOST: usize = 1024;
+/// Bytes that are mapped at once where all of them are lost.
+const CHUNK: u64 = 2 << 20;
+
+/// A registered range; it is none while its end is 0.
+struct Watched {
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+/// Ranges, and the block with more of them. Blocks are never freed, as a handler may look through them.
+struct Block {
+    ranges: [Watched; BLOCK],
+    next: AtomicPtr<Block>,
+}
+
+impl Block {
+    const fn new() -> Block {
+        let ranges = [const { Watched { start: AtomicU64::new(0), end: AtomicU64::new(0) } }; BLOCK];
+        Block { ranges, next: AtomicPtr::new(ptr::null_mut()) }
+    }
+}
+
+/// A place where the program has unmapped memory under a kernel.
+struct Lost {
+    start: AtomicU64,
+    bytes: AtomicU64,
+}
+
+static RANGES: Block = Block::new();
+static LOST: [Lost; MOST_LOST] =
+    [const { Lost { start: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; MOST_LOST];
+/// Places of [`LOST`] that are taken.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Bounds of the code that accesses simulated memory.
+static CODE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// Action that was set before.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
+
+/// All blocks of ranges.
+fn blocks() -> impl Iterator<Item = &'static Block> {
+    std::iter::successors(Some(&RANGES), |block| {
+        // SAFETY: null, or a block that `watch` has leaked.
+        unsafe { block.next.load(Ordering::Acquire).as_ref() }
+    })
+}
+
+/// One thread at a time changes the ranges.
+static CHANGES: Mutex<()> = Mutex::new(());
+
+/// Kernels may access this range from now on.
+pub(super) fn watch(range: Range<u64>) {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(install);
+    let _changes = CHANGES.lock();
+    let free =
+        blocks().flat_map(|block| &block.ranges).find(|watched| watched.end.load(Ordering::Relaxed) == 0);
+    let set = |watched: &Watched| {
+        watched.start.store(range.start, Ordering::Release);
+        watched.end.store(range.end, Ordering::Release);
+    };
+    match free {
+        Some(watched) => set(watched),
+        None => {
+            let block: &'static Block = Box::leak(Box::new(Block::new()));
+            block.ranges.first().into_iter().for_each(set);
+            if let Some(last) = blocks().last() {
+                last.next.store(ptr::from_ref(block).cast_mut(), Ordering::Release);
+            }
+        }
+    }
+}
+
+/// The range that starts here is no longer registered.
+pub(super) fn forget(start: u64) {
+    let _changes = CHANGES.lock();
+    let mut all = blocks().flat_map(|block| &block.ranges);
+    let found = all.find(|watched| {
+        watched.start.load(Ordering::Relaxed) == start && watched.end.load(Ordering::Relaxed) != 0
+    });
+    if let Some(watched) = found {
+        watched.end.store(0, Ordering::Release);
+    }
+}
+
+/// Was memory of this range lost?
+pub(super) fn has_lost(range: Range<u64>) -> bool {
+    lost(0).any(|(start, bytes)| start < range.end && range.start < start + bytes)
+}
+
+/// Places that were lost, from the one of this number on: start and bytes.
+fn lost(from: usize) -> impl Iterator<Item = (u64, u64)> {
+    let count = COUNT.load(Ordering::Acquire);
+    let places = LOST.get(from..count.min(MOST_LOST)).unwrap_or_default();
+    places.iter().map(|lost| (lost.start.load(Ordering::Acquire), lost.bytes.load(Ordering::Acquire)))
+}
+
+/// What was lost when a launch began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Losses(usize);
+
+impl Losses {
+    /// Nothing is lost to the launch yet.
+    pub(crate) fn now() -> Losses {
+        Losses(COUNT.load(Ordering::Acquire))
+    }
+
+    /// Where memory was lost since then.
+    #[inline]
+    pub(crate) fn since(self) -> Option<u64> {
+        if COUNT.load(Ordering::Relaxed) == self.0 {
+            return None;
+        }
+        Some(lost(self.0).next().map_or(0, |(start, _)| start))
+    }
+}
+
+/// Finds the bounds of the code, and sets the handler.
+fn install() {
+    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+        let own = handle as *const () as u64;
+        // SAFETY: the loader gives whole structures.
+        let (base, headers) = unsafe {
+            let info = &*info;
+            (info.dlpi_addr, std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()))
+        };
+        let code = headers.iter().filter(|part| part.p_type == libc::PT_LOAD);
+        let bounds = code.map(|part| (base + part.p_vaddr, base + part.p_vaddr + part.p_memsz));
+        match bounds.into_iter().find(|(start, end)| (*start..*end).contains(&own)) {
+            Some((start, end)) => {
+                CODE[0].store(start, Ordering::Release);
+                CODE[1].store(end, Ordering::Release);
+                1
+            }
+            None => 0,
+        }
+    }
+    // SAFETY: the callback keeps no pointer. All of the structures may be 0, and the handler calls only what a handler may.
+    unsafe {
+        libc::dl_iterate_phdr(Some(find), ptr::null_mut());
+        let mut before: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(libc::SIGSEGV, ptr::null(), &mut before) != 0 {
+            return;
+        }
+        let has_handler = before.sa_sigaction != libc::SIG_DFL && before.sa_sigaction != libc::SIG_IGN;
+        let mut action = before;
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = if has_handler { before.sa_flags & !libc::SA_RESETHAND } else { libc::SA_ONSTACK };
+        action.sa_flags |= libc::SA_SIGINFO;
+        BEFORE.store(Box::leak(Box::new(before)), Ordering::Release);
+        libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut());
+    }
+}
+
+unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    /// The address is not mapped.
+    const SEGV_MAPERR: c_int = 1;
+    // SAFETY: the system gives whole structures; errno is what it was afterwards.
+    unsafe {
+        let errno = *libc::__errno_location();
+        let is_mended = (*info).si_code == SEGV_MAPERR
+            && is_own(&*context.cast::<libc::ucontext_t>())
+            && mend((*info).si_addr() as u64);
+        *libc::__errno_location() = errno;
+        if !is_mended {
+            pass_on(signal, info, context);
+        }
+    }
+}
+
+/// Does the interrupted code belong to this file?
+fn is_own(context: &libc::ucontext_t) -> bool {
+    let at = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
+    (CODE[0].load(Ordering::Acquire)..CODE[1].load(Ordering::Acquire)).contains(&at)
+}
+
+/// Maps empty memory at an address of registered memory; false where that cannot be done.
+fn mend(address: u64) -> bool {
+    let bounds =
+        |watched: &Watched| watched.start.load(Ordering::Acquire)..watched.end.load(Ordering::Acquire);
+    let mut all = blocks().flat_map(|block| &block.ranges).map(bounds);
+    let Some(range) = all.find(|range| range.contains(&address)) else { return false };
+    let number = COUNT.load(Ordering::Acquire);
+    let page = address / PAGE * PAGE;
+    let chunk = address / CHUNK * CHUNK;
+    let first = chunk.max(range.start / PAGE * PAGE);
+    let last = (chunk + CHUNK).min(range.end.next_multiple_of(PAGE));
+    if number >= MOST_LOST {
+        return false;
+    }
+    for (start, bytes) in [(first, last - first), (page, PAGE)] {
+        if map(start, bytes) {
+            let number = COUNT.fetch_add(1, Ordering::AcqRel);
+            if let Some(lost) = LOST.get(number) {
+                lost.start.store(start, Ordering::Release);
+                lost.bytes.store(bytes, Ordering::Release);
+            }
+            return true;
+        }
+    }
+    // Another thread has mapped something here since, which the access finds.
+    // SAFETY: the function has no precondition.
+    unsafe { *libc::__errno_location() == libc::EEXIST }
+}
+
+/// Maps empty memory where nothing is mapped.
+fn map(start: u64, bytes: u64) -> bool {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE;
+    // SAFETY: with these flags the call changes no mapping.
+    let at = unsafe { libc::mmap(start as *mut c_void, bytes as usize, access, flags, -1, 0) };
+    at as u64 == start
+}
+
+/// Does what would have been done without this handler.
+unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the action stays, and its handler is of the type that its flags tell. The signal's default action comes with the next
+    // access, or at once where the signal was sent.
+    unsafe {
+        let before = BEFORE.load(Ordering::Acquire).as_ref();
+        match before.map(|before| (before.sa_sigaction, before.sa_flags & libc::SA_SIGINFO != 0)) {
+            None | Some((libc::SIG_DFL | libc::SIG_IGN, _)) => {
+                let mut default: libc::sigaction = std::mem::zeroed();
+                default.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &default, ptr::null_mut());
+                if (*info).si_code <= 0 {
+                    libc::raise(signal);
+                }
+            }
+            Some((handler, true)) => {
+                let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                    std::mem::transmute(handler);
+                handler(signal, info, context);
+            }
+            Some((handler, false)) => {
+                let handler: extern "C" fn(c_int) = std::mem::transmute(handler);
+                handler(signal);
+            }
+        }
+    }
+}

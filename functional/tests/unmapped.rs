@@ -1,0 +1,60 @@
+//! Registered memory that the program unmaps while a kernel runs.
+
+#![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use functional::device::{Device, DeviceSpec, Settings};
+use functional::fault::FaultKind;
+use functional::launch::{LaunchConfig, LaunchError, launch};
+use functional::module::Module;
+
+const SIZE: usize = 1 << 16;
+
+fn map() -> u64 {
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a fresh anonymous mapping.
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), SIZE, access, flags, -1, 0) };
+    assert_ne!(at, libc::MAP_FAILED);
+    at as u64
+}
+
+/// The fault of a kernel that executes `body` with the address of unmapped memory in `%a1`.
+fn fault_of(body: &str) -> FaultKind {
+    let text = format!(
+        ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry test(.param .u64 p) {{
+         .reg .b64 %a<4>; .reg .b32 %r<4>; .reg .pred %p<3>; ld.param.u64 %a1, [p]; {body} ret; }}"
+    );
+    let device = Arc::new(Device::new(DeviceSpec::default(), Settings::default()).unwrap());
+    let module =
+        Module::load(&device, vec![Arc::new(ptx_frontend::Module::parse(text, "test.ptx").unwrap())]);
+    let program = module.unwrap().kernel("test").unwrap();
+    let address = map();
+    device.memory.register_host(address, SIZE as u64).unwrap();
+    // SAFETY: nothing but the kernel uses the mapping of `map`.
+    assert_eq!(unsafe { libc::munmap(address as *mut _, SIZE) }, 0);
+    let (block, parameters) = ([64, 1, 1], address.to_le_bytes().to_vec());
+    let launched = launch(&device, &program, LaunchConfig { block, parameters, ..LaunchConfig::default() });
+    assert_eq!(
+        device.memory.end_unmapped().len(),
+        1,
+        "the registration ends, though something is mapped there"
+    );
+    match launched {
+        Err(LaunchError::Fault(fault)) => fault.kind,
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
+#[test]
+fn access_to_memory_that_is_gone_is_a_fault_of_the_launch() {
+    for body in [
+        "ld.global.u32 %r1, [%a1+4096];",
+        "st.global.u32 [%a1], 5;",
+        "atom.global.add.u32 %r1, [%a1+8], 5;",
+        "mov.u32 %r2, %tid.x; mul.wide.u32 %a2, %r2, 1000; add.u64 %a2, %a2, %a1; ld.global.u8 %r1, [%a2];",
+        "L: ld.volatile.global.u32 %r1, [%a1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
+    ] {
+        assert!(matches!(fault_of(body), FaultKind::Unmapped { .. }), "{body}");
+    }
+}

@@ -54,6 +54,11 @@ fn program_that_reads_the_error_closes_the_refusal() {
 }
 
 #[test]
+fn a_search_for_algorithms_tells_its_caller_of_refusals() {
+    assert!(!is_open(&["cudnnFindAlgorithm"]));
+}
+
+#[test]
 fn strict_ends_the_process_at_the_launch() {
     let output = run(&["launch", "last"], &[("VOLTSIM_STRICT", Path::new("1"))]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -10,7 +10,7 @@
 //! the first refused launch.
 
 use crate::abi::error::Error;
-use crate::host::caller::calling_file;
+use crate::host::caller::{calling_file, is_called_by};
 use crate::host::environment::options;
 use crate::host::log;
 use crate::host::mapped::file_at;
@@ -55,6 +55,10 @@ enum Way {
 pub(crate) const MACHINE_CODE: &str = "a library may have PTX of other kernels, and chooses by the compute capability that \
 it is told: voltsim run --profile pytorch, or --device with a file that tells another one (8.0 for cuBLAS 10.2, 3.0 for \
 cuDNN 7.6, 12.0 for CUDA 12.4); code of your own: compile it with PTX (code=compute_NN)";
+
+/// Prefix of functions that try algorithms and return the outcome of each: cuDNN's searches. The program
+/// reads the error of a refused launch there.
+const TRIALS: &str = "cudnnFind";
 
 /// Set while a refusal is open. Calls check it before they take the lock.
 static OPEN: AtomicBool = AtomicBool::new(false);
@@ -131,6 +135,9 @@ pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
             "voltsim: kernel {kernel}{place} was refused; ending the run because of --strict (VOLTSIM_STRICT)"
         );
         std::process::exit(STATUS.into());
+    }
+    if is_called_by(TRIALS) {
+        return;
     }
     let refusal = Refusal { kernel: kernel.to_owned(), error, holder };
     let mut refusals = process().refused.lock();

@@ -2,7 +2,7 @@
 //! `tests/clients/README.md` tells of each.
 
 mod checkout;
-mod cudarc;
+mod crate_tests;
 mod cupy;
 mod offload;
 mod pass_list;
@@ -46,6 +46,7 @@ enum Suite {
     Curand,
     GccOffload,
     Cudarc,
+    Cubecl,
     Nvrtc,
     CudaBindings,
     CudaCore,
@@ -73,7 +74,8 @@ impl Suite {
             Self::Triton => &pytest::TRITON,
             Self::Curand => &pytest::CURAND,
             Self::GccOffload => return offload::run(workspace, command, part, accept),
-            Self::Cudarc => return cudarc::run(workspace, command, part, accept),
+            Self::Cudarc => return crate_tests::CUDARC.run(workspace, command, part, accept),
+            Self::Cubecl => return crate_tests::CUBECL.run(workspace, command, part, accept),
             Self::Nvrtc => &pytest::NVRTC,
             Self::CudaBindings => &pytest::CUDA_BINDINGS,
             Self::CudaCore => &pytest::CUDA_CORE,

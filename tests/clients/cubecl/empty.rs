@@ -1,0 +1,1 @@
+//! Nothing: the package is there for what it depends on.

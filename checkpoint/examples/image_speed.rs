@@ -11,16 +11,16 @@ use std::time::Instant;
 use memmap2::MmapMut;
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::frame::{File, FileWriter};
-use voltsim_checkpoint::image::{Image, Memory, PAGE, Region, SECTIONS, Series, Sink, save};
+use voltsim_checkpoint::image::{Image, PAGE, ReadMemory, Region, SECTIONS, Series, Sink, save};
 
 const LENGTH: usize = 10 << 30;
 const TOUCHED: usize = 1 << 20;
 const DISTANCE: usize = 10 << 20;
 
-/// Memory whose address 0 is the start of a mapping.
+/// ReadMemory whose address 0 is the start of a mapping.
 struct Mapped(MmapMut);
 
-impl Memory for Mapped {
+impl ReadMemory for Mapped {
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
         let start = address as usize;
         bytes.copy_from_slice(&self.0[start..start + bytes.len()]);

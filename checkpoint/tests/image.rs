@@ -13,7 +13,7 @@ use common::memory::{Kept, Pages, noise, pages, pattern};
 use proptest::prelude::*;
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::frame::{File, FileWriter, Written};
-use voltsim_checkpoint::image::{Image, ImageError, Memory, PAGE, Region, SECTIONS, Saved, Sink, save};
+use voltsim_checkpoint::image::{Image, ImageError, PAGE, ReadMemory, Region, SECTIONS, Saved, Sink, save};
 
 const NAME: &str = "memory";
 
@@ -151,7 +151,7 @@ fn changes_to_open_images_are_errors_or_without_effect() {
 #[test]
 fn untouched_addresses_are_not_read() {
     struct Touched(Range<u64>);
-    impl Memory for Touched {
+    impl ReadMemory for Touched {
         fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
             assert!(self.0.start <= address && address + bytes.len() as u64 <= self.0.end);
             bytes.fill(1);
@@ -192,7 +192,7 @@ fn invalid_regions_are_refused() {
 #[test]
 fn errors_name_unreadable_memory() {
     struct Unreadable;
-    impl Memory for Unreadable {
+    impl ReadMemory for Unreadable {
         fn read(&self, address: u64, _bytes: &mut [u8]) -> io::Result<()> {
             if address >= 4 << 20 { Err(io::Error::other("gone")) } else { Ok(()) }
         }

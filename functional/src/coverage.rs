@@ -10,7 +10,7 @@ use ptx_frontend::ir::{Function, Instruction};
 
 use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Site, Watch, Watcher};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 
 /// A line of the op table with its modifiers and types filled in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ impl Watcher for Coverage {
 }
 
 impl Probe for Executed {
-    fn reached(&self, _: &mut Running<'_>, _: &Site) -> Flow {
+    fn reached(&self, _: &mut WarpContext<'_>, _: &Site) -> Flow {
         self.0.fetch_add(1, Ordering::Relaxed);
         Flow::Next
     }

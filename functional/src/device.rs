@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::Checker;
 use crate::engine::probe::Watcher;
 use crate::memory::{Allocation, AllocationKind, Memory, MemoryError};
-use crate::places::Places;
 use crate::printed::Printed;
+use crate::reserved_addresses::ReservedAddresses;
+use crate::sanitizer::Checker;
 use crate::texture::Textures;
 
 /// Device properties that the engine uses.
@@ -109,7 +109,7 @@ pub struct Device {
     /// Textures, samplers and surfaces.
     pub textures: Textures,
     /// Reserved addresses of future variables and arrays.
-    pub places: Places,
+    pub places: ReservedAddresses,
     /// Settings of the engine.
     pub settings: Settings,
     /// Observers of kernels' execution.
@@ -138,7 +138,7 @@ impl Device {
             spec,
             memory,
             textures: Textures::default(),
-            places: Places::default(),
+            places: ReservedAddresses::default(),
             printed: Printed::new(settings.print),
             settings,
             watchers: Vec::new(),

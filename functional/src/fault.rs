@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ptx_frontend::ir::Place;
+use ptx_frontend::ir::TextPosition;
 use warp_stream::kernel_name::{readable, signature};
 
 /// Cause of a fault.
@@ -136,7 +136,7 @@ pub struct Spot {
     /// Text of the instruction.
     pub instruction: String,
     /// Position in the PTX text.
-    pub place: Place,
+    pub place: TextPosition,
     /// Source file; empty if unknown.
     pub file: String,
     /// Source line from 1; 0 if unknown.
@@ -168,7 +168,7 @@ impl fmt::Display for Spot {
 
 /// Waiting threads of a CTA.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingThreads {
     /// Warp within the CTA.
     pub warp: u32,
     /// Waiting lanes.
@@ -204,7 +204,7 @@ pub struct Fault {
     /// Instruction at fault.
     pub spot: Spot,
     /// Positions of the CTA's live threads, after a deadlock.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<WaitingThreads>,
 }
 
 impl fmt::Display for Fault {

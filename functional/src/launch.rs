@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use warp_stream::kernel_name::signature;
 
-use crate::children::{DeviceRuntime, Launcher};
 use crate::device::Device;
+use crate::dynamic_parallelism::{DeviceRuntime, Launcher};
 use crate::engine::cluster::MAXIMUM_CTAS;
 use crate::engine::cta::Executed;
 use crate::engine::grid::{Grid, Rest};

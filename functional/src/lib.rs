@@ -2,10 +2,9 @@
 //! and a launch runs the ops over the register rows of each warp.
 
 pub mod bind;
-pub mod check;
-pub mod children;
 pub mod coverage;
 pub mod device;
+pub mod dynamic_parallelism;
 pub mod engine;
 pub mod fault;
 pub mod host;
@@ -15,10 +14,11 @@ pub mod module;
 mod number;
 mod ops;
 pub mod parameters;
-pub mod places;
 pub mod printed;
+pub mod reserved_addresses;
+pub mod sanitizer;
 pub mod suspend;
 pub mod tensor;
 pub mod texture;
 pub mod timed;
-pub mod work;
+pub mod workload_profile;

@@ -17,11 +17,11 @@ use ptx_frontend::parse::FunctionKind;
 use crate::bind::{
     BindError, KernelResources, KnownFunctions, ModuleAddresses, SymbolAddress, bind, resources, static_name,
 };
-use crate::check::Origin;
 use crate::device::Device;
 use crate::engine::probe::Watcher;
 use crate::engine::program::Program;
 use crate::memory::{AllocationKind, MemoryError};
+use crate::sanitizer::Origin;
 use crate::texture::sampler_of;
 
 /// Bytes of constant memory of a program (CUDA programming guide, technical specifications).
@@ -79,7 +79,7 @@ pub struct Module {
     variables: HashMap<String, LoadedVariable>,
     managed: Arc<ManagedVariables>,
     shared: HashMap<String, (u64, u32)>,
-    state: Mutex<State>,
+    state: Mutex<ModuleCache>,
     /// Cached sizes of functions.
     known: KnownFunctions,
 }
@@ -111,7 +111,7 @@ impl Drop for ManagedVariables {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ModuleCache {
     /// Allocated function addresses by name.
     functions: HashMap<String, u64>,
     /// Static variables declared in functions, by [`static_name`].
@@ -169,7 +169,7 @@ impl Module {
         sources: Vec<Arc<PtxModule>>,
         placed: PlacedVariables,
     ) -> Result<Module, LoadError> {
-        let state = State { functions: placed.functions, ..State::default() };
+        let state = ModuleCache { functions: placed.functions, ..ModuleCache::default() };
         let mut module = Module {
             device: Arc::clone(device),
             program: LinkedProgram::link(sources)?,

@@ -13,12 +13,12 @@ use ptx_frontend::analyse::ParametersRead;
 use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Memory, Op as Form};
 
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::grid::Grid;
 use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Site, Watch, Watcher};
-use crate::engine::running::Running;
-use crate::ops::place::{AccessSpace, named_space};
+use crate::engine::warp_context::WarpContext;
+use crate::ops::address_operand::{AccessSpace, named_space};
 
 /// Parameter bytes per bit-mask word.
 const BYTES: usize = u64::BITS as usize;
@@ -116,7 +116,7 @@ impl Watcher for ParameterWatcher {
 }
 
 impl Probe for Loads {
-    fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow {
+    fn reached(&self, warp: &mut WarpContext<'_>, site: &Site) -> Flow {
         let grid = warp.grid;
         if grid.parameter_reads.is_some() {
             let (addresses, length) = (site.addresses(warp), grid.parameters.len() as u64);

@@ -11,13 +11,13 @@ pub const USUAL_FIFO: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Printed {
-    state: Mutex<State>,
+    state: Mutex<Buffer>,
     /// Receives text that overflows the buffer.
     print: Option<fn(&[u8])>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Buffer {
     text: Vec<u8>,
     /// Capacity in bytes.
     most: u64,
@@ -26,7 +26,7 @@ struct State {
 impl Printed {
     /// Creates an empty buffer.
     pub(crate) fn new(print: Option<fn(&[u8])>) -> Printed {
-        Printed { state: Mutex::new(State { text: Vec::new(), most: USUAL_FIFO }), print }
+        Printed { state: Mutex::new(Buffer { text: Vec::new(), most: USUAL_FIFO }), print }
     }
 
     /// Appends text.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::ir::{Function, Place};
+use crate::ir::{Function, TextPosition};
 use crate::parse::grammar::SyntaxError;
 use crate::parse::outline::OutlineError;
 use crate::resolve::{At, ResolveError, VariableError};
@@ -45,7 +45,7 @@ pub struct Diagnostic {
     /// Name of the source.
     pub file: String,
     /// Position.
-    pub place: Place,
+    pub place: TextPosition,
     /// Line of text.
     pub text: String,
     /// Problem.
@@ -60,7 +60,7 @@ impl Diagnostic {
         Diagnostic::at_place(source, source.place(at), problem)
     }
 
-    fn at_place(source: &Source, place: Place, problem: Problem) -> Diagnostic {
+    fn at_place(source: &Source, place: TextPosition, problem: Problem) -> Diagnostic {
         let line = source.line(place.line);
         let mut end = line.len().min(LONGEST_LINE);
         while !line.is_char_boundary(end) {
@@ -94,7 +94,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { line, column } = self.place;
+        let TextPosition { line, column } = self.place;
         write!(f, "{}:{line}:{column}: {}", self.file, self.problem)?;
         write!(f, "\n    {}", self.text.replace('\t', " "))?;
         let before = (column as usize).saturating_sub(1);

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::isa::{Modifier, Op, Part, ScalarType, SpecialRegister, Token};
+use crate::isa::{Modifier, Op, ScalarType, SpecialRegister, Token, WordPart};
 
 /// Index into [`Function::registers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -195,7 +195,7 @@ pub enum Operand {
         #[serde(deserialize_with = "nested")]
         of: Box<Operand>,
         /// Part; `None` for the whole word.
-        part: Option<Part>,
+        part: Option<WordPart>,
         /// True if negated.
         minus: bool,
     },
@@ -261,7 +261,7 @@ fn nested<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Re
 
 /// Position in the PTX text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct Place {
+pub struct TextPosition {
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
@@ -292,7 +292,7 @@ pub struct Instruction {
     /// Operands, one per operand of the form's syntax.
     pub operands: Vec<Operand>,
     /// Position in the PTX text.
-    pub place: Place,
+    pub place: TextPosition,
     /// Position in the program's source.
     pub location: SourceLocation,
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ir::Place;
+use crate::ir::TextPosition;
 
 /// Bytes `start..end` of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -69,11 +69,11 @@ impl Source {
     }
 
     /// Line and column (in bytes) of a byte offset. The first call builds the line table.
-    pub fn place(&self, offset: u32) -> Place {
+    pub fn place(&self, offset: u32) -> TextPosition {
         let starts = self.line_starts();
         let line = starts.partition_point(|&start| start <= offset).max(1);
         let start = starts.get(line - 1).copied().unwrap_or(0);
-        Place { line: narrow(line), column: offset.saturating_sub(start).saturating_add(1) }
+        TextPosition { line: narrow(line), column: offset.saturating_sub(start).saturating_add(1) }
     }
 
     /// Text of a line (from 1), without its end.

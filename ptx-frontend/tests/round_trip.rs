@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
 
 use ptx_frontend::analyse::{ControlFlow, dot};
-use ptx_frontend::ir::{Function, Initial, InstructionIndex, Place, SourceLocation, Variable};
+use ptx_frontend::ir::{Function, Initial, InstructionIndex, SourceLocation, TextPosition, Variable};
 use ptx_frontend::{Module, disassemble};
 
 const ASSORTED: &str = include_str!("data/assorted.ptx");
@@ -13,7 +13,7 @@ const CONSTRUCTS: &str = include_str!("data/constructs.ptx");
 fn bare(function: &Function) -> Function {
     let mut bare = function.clone();
     for instruction in &mut bare.instructions {
-        instruction.place = Place::default();
+        instruction.place = TextPosition::default();
         instruction.location = SourceLocation::default();
     }
     bare.inlined_at.clear();

@@ -39,7 +39,16 @@ const ALLOWED: &[Allowed] = &[
     },
     Allowed {
         krate: "functional",
-        modules: &["bind", "check", "children", "device", "engine", "launch", "ops", "parameters"],
+        modules: &[
+            "bind",
+            "device",
+            "dynamic_parallelism",
+            "engine",
+            "launch",
+            "ops",
+            "parameters",
+            "sanitizer",
+        ],
         reason: "the binder writes ops that call the engine, and the engine binds what a kernel calls",
     },
     Allowed {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::chunks::{self, Chunk, Chunks, PageHash};
-use super::map::{Base, Map, Place, Run};
+use super::map::{Base, Map, Run, StoredPosition};
 use super::restore::Image;
 use super::save::{append, describe};
 use super::{ImageError, section};
@@ -46,7 +46,7 @@ pub fn copy(
     describe(writer, name, &copied.hashes, &copied.table, &map)
 }
 
-fn number(place: &Place) -> Number {
+fn number(place: &StoredPosition) -> Number {
     (place.file, place.chunk)
 }
 
@@ -76,7 +76,7 @@ impl Copied {
         first: usize,
     ) -> Result<(), ImageError> {
         let (file, chunk) = number;
-        let Some(stored) = image.stored(&Place { file, chunk, slot: 0 }, &mut self.bytes)? else {
+        let Some(stored) = image.stored(&StoredPosition { file, chunk, slot: 0 }, &mut self.bytes)? else {
             return Ok(());
         };
         let chunk = stored.chunk;
@@ -99,9 +99,12 @@ impl Copied {
                 files.insert(number, bases.len() as u32);
             }
         }
-        let place = |place: &Place| match (files.get(&place.file), self.numbers.get(&number(place))) {
-            (Some(file), _) => Place { file: *file, ..*place },
-            (None, chunk) => Place { file: 0, chunk: chunk.copied().unwrap_or(place.chunk), ..*place },
+        let place = |place: &StoredPosition| match (files.get(&place.file), self.numbers.get(&number(place)))
+        {
+            (Some(file), _) => StoredPosition { file: *file, ..*place },
+            (None, chunk) => {
+                StoredPosition { file: 0, chunk: chunk.copied().unwrap_or(place.chunk), ..*place }
+            }
         };
         let runs = old.runs.iter().map(|run| Run { place: place(&run.place), ..*run }).collect();
         Map { regions: old.regions.clone(), bases, runs }

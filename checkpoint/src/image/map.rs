@@ -27,7 +27,7 @@ pub struct Base {
 
 /// Position of a stored page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct StoredPosition {
     /// File index: 0 is the map's file, and 1 and above are the bases.
     pub file: u32,
     /// Chunk index in the file.
@@ -42,7 +42,7 @@ pub struct Run {
     /// Address of the first page.
     pub address: u64,
     /// Stored position of the first page.
-    pub place: Place,
+    pub place: StoredPosition,
     /// Number of pages.
     pub pages: u32,
 }
@@ -53,8 +53,8 @@ impl Run {
     }
 
     /// Adds the page stored at `place` if it continues the run in memory and in storage.
-    pub fn extend(&mut self, address: u64, place: Place) -> bool {
-        let next = Place { slot: self.place.slot + self.pages, ..self.place };
+    pub fn extend(&mut self, address: u64, place: StoredPosition) -> bool {
+        let next = StoredPosition { slot: self.place.slot + self.pages, ..self.place };
         let extends = place == next && self.end() == Some(address);
         self.pages += u32::from(extends);
         extends
@@ -100,7 +100,7 @@ impl Map {
     }
 
     /// Checks the runs against the regions and the chunks of each file.
-    pub fn check_runs<'a>(&self, chunk: impl Fn(&Place) -> Option<&'a Chunk>) -> Result<(), Reason> {
+    pub fn check_runs<'a>(&self, chunk: impl Fn(&StoredPosition) -> Option<&'a Chunk>) -> Result<(), Reason> {
         let mut regions = self.regions.iter().peekable();
         let mut last = 0;
         for (index, run) in self.runs.iter().enumerate() {

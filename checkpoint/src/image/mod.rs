@@ -28,7 +28,7 @@ use thiserror::Error;
 pub use copy::{bases, copy};
 pub use map::Base;
 pub use restore::{Image, Sink};
-pub use save::{Memory, Region, Saved, save};
+pub use save::{ReadMemory, Region, Saved, save};
 pub use series::Series;
 
 use crate::codec::CodecError;
@@ -59,7 +59,7 @@ pub enum ImageError {
     },
     /// Memory could not be read.
     #[error("cannot read memory at {address:#x}: {error}")]
-    Memory {
+    ReadMemory {
         /// Address.
         address: u64,
         /// Cause.
@@ -144,7 +144,7 @@ impl ImageError {
             Self::Series { .. } | Self::BaseMissing { .. } | Self::BaseReplaced { .. } => {
                 Some("keep all files of a series in one folder, under the names they were written with")
             }
-            Self::Encode(_) | Self::Region { .. } | Self::Memory { .. } | Self::Sink { .. } => None,
+            Self::Encode(_) | Self::Region { .. } | Self::ReadMemory { .. } | Self::Sink { .. } => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use super::chunks::{Chunk, Chunks};
-use super::map::{Base, Map, Place, Run};
+use super::map::{Base, Map, Run, StoredPosition};
 use super::{ChunkReason, ImageError, PAGE, section};
 use crate::compression::Unpacker;
 use crate::frame::{File, FileError};
@@ -54,8 +54,9 @@ impl<'a> Image<'a> {
             bases.push(base);
             chunks.push(frame_chunks);
         }
-        let chunk =
-            |place: &Place| chunks.get(place.file as usize)?.table.get(usize::try_from(place.chunk).ok()?);
+        let chunk = |place: &StoredPosition| {
+            chunks.get(place.file as usize)?.table.get(usize::try_from(place.chunk).ok()?)
+        };
         map.check_runs(chunk)
             .map_err(|reason| ImageError::description(file, section(name, "map"), reason))?;
         Ok(Self { file, bases, map, chunks })
@@ -115,7 +116,7 @@ impl<'a> Image<'a> {
     /// Copies the bytes of a page's chunk to `bytes` and verifies them.
     pub(super) fn stored(
         &self,
-        place: &Place,
+        place: &StoredPosition,
         bytes: &mut Vec<u8>,
     ) -> Result<Option<Stored<'_>>, ImageError> {
         let Some((file, chunk, offset)) = self.chunk(place) else { return Ok(None) };
@@ -128,7 +129,7 @@ impl<'a> Image<'a> {
     }
 
     /// Returns the file and chunk of a page, and the chunk's offset in the file in bytes.
-    fn chunk(&self, place: &Place) -> Option<(&File, &Chunk, u64)> {
+    fn chunk(&self, place: &StoredPosition) -> Option<(&File, &Chunk, u64)> {
         let index = place.file as usize;
         let file = if index == 0 { self.file } else { self.bases.get(index - 1)? };
         let chunks = self.chunks.get(index)?;

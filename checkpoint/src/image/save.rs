@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::{mem, panic, thread};
 
 use super::chunks::{self, CHUNK_PAGES, Chunk, PageHash, page_hash};
-use super::map::{self, Map, Place, Run, check_ranges};
+use super::map::{self, Map, Run, StoredPosition, check_ranges};
 use super::series::Series;
 use super::{ImageError, PAGE, section};
 use crate::codec;
@@ -32,7 +32,7 @@ pub struct Region {
 }
 
 /// Readable memory, used by several threads.
-pub trait Memory: Sync {
+pub trait ReadMemory: Sync {
     /// Copies memory from `address` on to `bytes`: whole pages of a touched range.
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()>;
 }
@@ -60,7 +60,7 @@ pub fn save(
     writer: &mut FileWriter,
     name: &str,
     regions: &[Region],
-    memory: &impl Memory,
+    memory: &impl ReadMemory,
     threads: usize,
 ) -> Result<Saved, ImageError> {
     save_beside(&Series::new(name), writer, name, regions, memory, threads)
@@ -72,7 +72,7 @@ pub fn save_beside(
     writer: &mut FileWriter,
     name: &str,
     regions: &[Region],
-    memory: &impl Memory,
+    memory: &impl ReadMemory,
     threads: usize,
 ) -> Result<Saved, ImageError> {
     check(regions)?;
@@ -165,13 +165,13 @@ struct Pages {
     hashes: Vec<Option<PageHash>>,
 }
 
-fn read(parts: &[Range<u64>], memory: &impl Memory) -> Result<Pages, ImageError> {
+fn read(parts: &[Range<u64>], memory: &impl ReadMemory) -> Result<Pages, ImageError> {
     let length = parts.iter().map(|part| part.end - part.start).sum::<u64>();
     let mut bytes = vec![0; length as usize];
     let mut rest = bytes.as_mut_slice();
     for part in parts {
         let (piece, behind) = rest.split_at_mut((part.end - part.start) as usize);
-        let unreadable = |error| ImageError::Memory { address: part.start, error };
+        let unreadable = |error| ImageError::ReadMemory { address: part.start, error };
         memory.read(part.start, piece).map_err(unreadable)?;
         rest = behind;
     }
@@ -184,7 +184,7 @@ fn read(parts: &[Range<u64>], memory: &impl Memory) -> Result<Pages, ImageError>
 fn gather(
     gatherer: &mut Gatherer<'_>,
     batches: &[Vec<Range<u64>>],
-    memory: &impl Memory,
+    memory: &impl ReadMemory,
     threads: usize,
     take: impl Fn(Packed) -> bool,
 ) -> Result<(), ImageError> {
@@ -211,7 +211,7 @@ fn gather(
 struct Gatherer<'a> {
     series: &'a Series,
     /// Pages of this image.
-    places: HashMap<PageHash, Place>,
+    places: HashMap<PageHash, StoredPosition>,
     runs: Vec<Run>,
     hashes: Vec<PageHash>,
     /// Pages of the incomplete chunk.
@@ -259,10 +259,13 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn store(&mut self, page: &[u8], hash: &PageHash) -> Place {
+    fn store(&mut self, page: &[u8], hash: &PageHash) -> StoredPosition {
         let index = self.hashes.len();
-        let place =
-            Place { file: 0, chunk: (index / CHUNK_PAGES) as u64, slot: (index % CHUNK_PAGES) as u32 };
+        let place = StoredPosition {
+            file: 0,
+            chunk: (index / CHUNK_PAGES) as u64,
+            slot: (index % CHUNK_PAGES) as u32,
+        };
         self.places.insert(*hash, place);
         self.hashes.push(*hash);
         self.saved.stored += 1;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::ImageError;
 use super::chunks::{Chunks, PageHash};
-use super::map::{Base, Map, Place, Run};
+use super::map::{Base, Map, Run, StoredPosition};
 use super::restore::open_base;
-use super::save::{Memory, Region, Saved, save_beside};
+use super::save::{ReadMemory, Region, Saved, save_beside};
 use crate::atomic_file::folder_of;
 use crate::frame::{File, FileError, FileWriter};
 
@@ -21,7 +21,7 @@ pub struct Series {
     folder: Option<PathBuf>,
     bases: Vec<Base>,
     /// Position of each page. File 1 is the first base.
-    places: HashMap<PageHash, Place>,
+    places: HashMap<PageHash, StoredPosition>,
 }
 
 impl Series {
@@ -63,7 +63,7 @@ impl Series {
         &self,
         writer: &mut FileWriter,
         regions: &[Region],
-        memory: &impl Memory,
+        memory: &impl ReadMemory,
         threads: usize,
     ) -> Result<Saved, ImageError> {
         let path = writer.path();
@@ -78,7 +78,7 @@ impl Series {
     }
 
     /// Returns the position of a page in the files of the series.
-    pub(super) fn place(&self, hash: &PageHash) -> Option<Place> {
+    pub(super) fn place(&self, hash: &PageHash) -> Option<StoredPosition> {
         self.places.get(hash).copied()
     }
 
@@ -96,9 +96,9 @@ impl Series {
         let hashes = chunks.hashes.as_chunks().0;
         self.bases.push(base);
         let file = self.bases.len() as u32;
-        let places = (0..)
-            .zip(&chunks.table)
-            .flat_map(|(chunk, entry)| (0..entry.pages).map(move |slot| Place { file, chunk, slot }));
+        let places = (0..).zip(&chunks.table).flat_map(|(chunk, entry)| {
+            (0..entry.pages).map(move |slot| StoredPosition { file, chunk, slot })
+        });
         for (hash, place) in hashes.iter().zip(places) {
             // Prefer the older file, which more files already need.
             self.places.entry(*hash).or_insert(place);

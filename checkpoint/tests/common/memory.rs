@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 
-use voltsim_checkpoint::image::{Memory, PAGE, Region, Sink};
+use voltsim_checkpoint::image::{PAGE, ReadMemory, Region, Sink};
 
 /// Pages by address. Missing pages are zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pages(pub BTreeMap<u64, Vec<u8>>);
 
-impl Memory for Pages {
+impl ReadMemory for Pages {
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
         for (page, address) in bytes.chunks_mut(PAGE).zip((address..).step_by(PAGE)) {
             match self.0.get(&address) {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use api_table::{Function, Library};
-use ptx_frontend::isa::{self, State};
+use ptx_frontend::isa::{self, Support};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -85,15 +85,15 @@ struct Form {
 }
 
 fn forms() -> Vec<Form> {
-    let label = |state: State| match state {
-        State::Done => ("done", ""),
-        State::Missing(reason) => ("missing", reason),
-        State::Refused(reason) => ("refused", reason),
+    let label = |state: Support| match state {
+        Support::Done => ("done", ""),
+        Support::Missing(reason) => ("missing", reason),
+        Support::Refused(reason) => ("refused", reason),
     };
     let tests: HashMap<&str, &str> = TESTS.lines().filter_map(|line| line.split_once('\t')).collect();
     let spellings = isa::table().flat_map(|line| line.spellings.iter().map(move |spelling| (line, spelling)));
     let lines = spellings.map(|(line, spelling)| {
-        let (state, reason) = label(State::Done);
+        let (state, reason) = label(Support::Done);
         let (major, minor) = spelling.requirement.ptx;
         let name = format!("{}.{}", line.group, line.name);
         Form {

@@ -9,7 +9,7 @@ use crate::session::checkpoint;
 use crate::session::context::{self, Need, Subject};
 use crate::session::sass_only;
 use crate::session::trace;
-use functional::check::Origin;
+use functional::sanitizer::Origin;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::fmt;

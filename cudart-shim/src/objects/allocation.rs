@@ -13,8 +13,8 @@ use crate::profile::Attribute;
 use crate::session::operation::Operation;
 use crate::session::process::process;
 use crate::session::simulator::{Simulator, owner_of, started};
-use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
+use functional::sanitizer::Origin;
 use saved_run::Registration;
 use stream_engine::{Scope, StreamId};
 

@@ -8,7 +8,7 @@ use crate::objects::pool;
 use crate::objects::virtual_memory;
 use crate::session::process::process;
 use crate::session::simulator::owner_of;
-use functional::memory::{Allocation, AllocationKind, Found};
+use functional::memory::{AccessibleRange, Allocation, AllocationKind};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -32,11 +32,11 @@ fn reaches(device: usize, owner: usize, found: &Allocation) -> bool {
 }
 
 /// Accessible memory of another device at an address.
-pub(crate) fn find(device: usize, address: u64) -> Option<Found> {
+pub(crate) fn find(device: usize, address: u64) -> Option<AccessibleRange> {
     let (owner, found) = owner_of(address).filter(|(owner, _)| owner.ordinal != device)?;
     let around = || owner.device.memory.accessible_around(address);
     let (start, end) = reaches(device, owner.ordinal, &found).then(around).flatten()?;
-    Some(Found { start, end, is_registered: found.kind == AllocationKind::Registered })
+    Some(AccessibleRange { start, end, is_registered: found.kind == AllocationKind::Registered })
 }
 
 /// Enables access to another device's memory.

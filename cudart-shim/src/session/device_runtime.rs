@@ -7,7 +7,7 @@ use crate::objects::module::{Kernel, LoadedModule};
 use crate::session::simulator::Simulator;
 use crate::session::summary;
 use functional::bind::BindError;
-use functional::children;
+use functional::dynamic_parallelism;
 use functional::engine::program::Program;
 use functional::launch::LaunchStatistics;
 use std::sync::Arc;

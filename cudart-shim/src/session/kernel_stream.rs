@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use crate::session::ending;
 use crate::session::process::process;
 use crate::session::unmatched_selections;
-use functional::work::{self, Work};
+use functional::workload_profile::{self, Work};
 use launch_capture::{
     About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
     Selection, StreamWriter, TOLERANCE,

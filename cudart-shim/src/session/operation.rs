@@ -15,7 +15,7 @@ use crate::session::memory_operation::Batch;
 use crate::session::simulator::{DeviceFault, Simulator};
 use crate::session::streams::HostCall;
 use crate::session::trace;
-use functional::check::Origin;
+use functional::sanitizer::Origin;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};

@@ -6,8 +6,8 @@
 
 use crate::host::environment::options;
 use crate::host::output_files::Lines;
-use functional::check::{Checker, Finding, Severity};
 use functional::fault::Spot;
+use functional::sanitizer::{Checker, Finding, Severity};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;

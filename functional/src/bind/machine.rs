@@ -12,11 +12,11 @@ use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 use super::{BindError, Binder};
 use crate::engine::lane::Bits;
 use crate::engine::machine::{
-    AccessKind, Addresses, CodePlace, Deferral, Machine, Needs, Note, OpAccess, OpPlace, Told,
+    AccessKind, Addresses, CodePlace, Deferral, Machine, ModelInput, Needs, Note, OpAccess, OpPlace,
 };
 use crate::engine::probe::SiteAddress;
+use crate::ops::address_operand::{AccessSpace, AddressOperand, named_space};
 use crate::ops::control;
-use crate::ops::place::{AccessSpace, Place, named_space};
 
 /// Bytes per machine instruction.
 const INSTRUCTION_BYTES: u32 = 16;
@@ -86,7 +86,7 @@ impl MachineBuilder {
         }
         let is_deferred = |position: &u32| {
             let note = self.note_of.get(*position as usize).and_then(|note| self.notes.get(*note as usize));
-            matches!(note, Some(Note { told: Told::Access(_, Some(_)), .. }))
+            matches!(note, Some(Note { told: ModelInput::Access(_, Some(_)), .. }))
         };
         Machine {
             needs_sm_order: self.needs_sm_order || !self.atomics.iter().all(is_deferred),
@@ -119,10 +119,10 @@ impl Noted {
     fn take(&mut self, ops: usize) -> Option<Note> {
         let Noted { access, deferral, other } = std::mem::take(self);
         let note = match (access, deferral) {
-            (Some(Note { told: Told::Access(addresses, _), .. }), Some((op, deferral)))
+            (Some(Note { told: ModelInput::Access(addresses, _), .. }), Some((op, deferral)))
                 if op as usize + 1 == ops =>
             {
-                Some(Note { op, told: Told::Access(addresses, Some(deferral)) })
+                Some(Note { op, told: ModelInput::Access(addresses, Some(deferral)) })
             }
             (access, _) => access,
         };
@@ -136,19 +136,19 @@ impl Binder<'_, '_> {
         self.noted.is_some()
     }
 
-    fn note(&mut self, told: Told) -> Note {
+    fn note(&mut self, told: ModelInput) -> Note {
         Note { op: self.linker.code.len() as u32, told }
     }
 
     /// Notes an access of the current instruction to `place`; its rows are valid from the next op on.
-    pub(crate) fn note_access(&mut self, place: &Place) {
+    pub(crate) fn note_access(&mut self, place: &AddressOperand) {
         let addresses = match *place {
-            Place::Rows { space, row, wide, offset } => {
+            AddressOperand::Rows { space, row, wide, offset } => {
                 Addresses::Row(SiteAddress { space, row, wide, offset })
             }
-            Place::Parameter(at) => Addresses::Parameter(at),
+            AddressOperand::Parameter(at) => Addresses::Parameter(at),
         };
-        let note = self.note(Told::Access(addresses, None));
+        let note = self.note(ModelInput::Access(addresses, None));
         if let Some(noted) = &mut self.noted {
             noted.access = Some(note);
         }
@@ -157,7 +157,7 @@ impl Binder<'_, '_> {
     /// Notes that the next op accesses tile number `tile`, whose addresses were noted before.
     pub(crate) fn note_tile(&mut self, tile: u32) {
         let op = self.linker.code.len() as u32;
-        if let Some(Noted { access: Some(Note { op: at, told: Told::Access(addresses, _) }), .. }) =
+        if let Some(Noted { access: Some(Note { op: at, told: ModelInput::Access(addresses, _) }), .. }) =
             &mut self.noted
             && let Addresses::Row(site) = *addresses
         {
@@ -211,7 +211,7 @@ impl Binder<'_, '_> {
 
     /// Notes that the next op records the texels that it reads.
     pub(crate) fn note_texels(&mut self) {
-        let note = self.note(Told::Texels);
+        let note = self.note(ModelInput::Texels);
         if let Some(noted) = &mut self.noted {
             noted.other = Some(note);
         }
@@ -219,7 +219,7 @@ impl Binder<'_, '_> {
 
     /// Notes that the next op puts lanes to sleep for the nanoseconds in row `row`.
     pub(crate) fn note_sleep(&mut self, row: u32) {
-        let note = self.note(Told::Sleep(row));
+        let note = self.note(ModelInput::Sleep(row));
         if let Some(noted) = &mut self.noted {
             noted.other = Some(note);
         }
@@ -324,7 +324,8 @@ impl Binder<'_, '_> {
     fn forbid_deferral(&mut self, position: u32) {
         if let Some(machine) = &mut self.linker.machine
             && let Some(&note) = machine.note_of.get(position as usize)
-            && let Some(Note { told: Told::Access(_, deferral), .. }) = machine.notes.get_mut(note as usize)
+            && let Some(Note { told: ModelInput::Access(_, deferral), .. }) =
+                machine.notes.get_mut(note as usize)
         {
             *deferral = None;
         }
@@ -396,17 +397,17 @@ impl Binder<'_, '_> {
         let note = self.noted.as_mut().and_then(|noted| noted.take(ops));
         let (Some(mut note), Some(machine)) = (note, &mut self.linker.machine) else { return };
         let known = machine.note_of.get(position as usize).and_then(|&note| machine.notes.get(note as usize));
-        if let Some(Note { told: Told::Access(Addresses::Within(_), _), .. }) = known {
+        if let Some(Note { told: ModelInput::Access(Addresses::Within(_), _), .. }) = known {
             // The note already covers the accesses of the others.
             return;
         }
-        if let Told::Access(Addresses::Row(site), _) = note.told
+        if let ModelInput::Access(Addresses::Row(site), _) = note.told
             && lowered.joined.binary_search(&instruction).is_ok()
         {
-            note.told = Told::Access(Addresses::Within(site), None);
+            note.told = ModelInput::Access(Addresses::Within(site), None);
         }
         let accesses = lowered.instructions.get(number).is_some_and(|i| i.memory.is_some());
-        if accesses || !matches!(note.told, Told::Access(..)) {
+        if accesses || !matches!(note.told, ModelInput::Access(..)) {
             if let Some(slot) = machine.note_of.get_mut(position as usize) {
                 *slot = machine.notes.len() as u32;
             }

@@ -9,9 +9,9 @@ mod dispatch;
 mod indirect;
 mod machine;
 mod operands;
-mod place;
 mod resources;
 mod rows;
+mod variables;
 mod wait_loops;
 mod watch;
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
-use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
+use ptx_frontend::ir::{self, Instruction, InstructionIndex, TextPosition};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
 use ptx_frontend::lower::{Replacements, contract, lower, rewrite_contracted};
 
@@ -32,16 +32,16 @@ use crate::engine::frame::FrameLayout;
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
 use crate::engine::probe::{Probe, Site, Watcher};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
-use crate::engine::running::Running;
 use crate::engine::special;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
 
-pub(crate) use place::FramePlace;
-pub use place::{ModuleAddresses, SymbolAddress, static_name};
 pub use resources::KernelResources;
 pub(crate) use resources::{KnownFunctions, resources};
+pub(crate) use variables::FramePlace;
+pub use variables::{ModuleAddresses, SymbolAddress, static_name};
 
 /// Reason for which a kernel cannot be bound.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +52,7 @@ pub enum BindError {
         /// Function that contains the instruction.
         function: String,
         /// Position in the PTX text.
-        place: Place,
+        place: TextPosition,
         /// Cause.
         reason: String,
     },
@@ -123,7 +123,7 @@ pub(crate) struct Linker<'a> {
     matrices: Matrices,
     textures: Accesses,
     sites: Vec<Site>,
-    shared: place::SharedLayout,
+    shared: variables::SharedLayout,
     needs_parameter_address: bool,
     /// True if an instruction distinguishes constant from global memory.
     needs_constants: bool,
@@ -151,7 +151,7 @@ impl<'a> Linker<'a> {
             matrices: Matrices::default(),
             textures: Accesses::default(),
             sites: Vec::new(),
-            shared: place::SharedLayout::default(),
+            shared: variables::SharedLayout::default(),
             needs_parameter_address: false,
             needs_constants: false,
             needs_stack: false,
@@ -290,7 +290,7 @@ pub(crate) struct Binder<'l, 'a> {
     registers: Vec<u32>,
     layout: FrameLayout,
     specials: Vec<(SpecialRegister, u32)>,
-    places: place::FramePlaces,
+    places: variables::FramePlaces,
     /// Branch targets to patch: (op, half of the immediate, target instruction).
     fixups: Vec<(usize, Half, InstructionIndex)>,
     list_fixups: Vec<(usize, Vec<InstructionIndex>)>,
@@ -342,7 +342,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             }
         }
         let predicate_rows = predicate_words.div_ceil(32) as usize;
-        let places = place::FramePlaces::of(&source, linker)?;
+        let places = variables::FramePlaces::of(&source, linker)?;
         let noted = linker.machine.as_ref().map(|_| machine::Noted::default());
         Ok(Binder {
             linker,
@@ -598,7 +598,7 @@ fn places_of(parameters: &[ir::Parameter], registers: &[u32], source: &ir::Funct
 }
 
 /// Placeholder body of a function that could not be bound.
-fn unbound(w: &mut Running<'_>, _: &Op) -> Flow {
+fn unbound(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     let name = &w.grid.program.function_at(w.pc).name;
     w.fault(FaultKind::Unsupported(format!("call of {name}")))
 }
@@ -614,7 +614,7 @@ fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<Instruct
 }
 
 /// Reconvergence op, which is no instruction of the program.
-fn reconverge(w: &mut Running<'_>, _: &Op) -> Flow {
+fn reconverge(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     w.discount();
     w.reconverge()
 }

@@ -4,7 +4,7 @@ use ptx_frontend::analyse;
 use ptx_frontend::ir::{self, AddressBase, Operand, RegisterId};
 use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
-use super::place::SymbolAddress;
+use super::variables::SymbolAddress;
 use super::{BindError, Binder, Linker, ROW_BYTES};
 use crate::engine::op::{Op, PREDICATE_SINK, PREDICATE_TRUE, PredicateSource};
 use crate::engine::special;
@@ -94,13 +94,13 @@ impl Binder<'_, '_> {
                 match (register.ty().bits() == 64, wide) {
                     (false, true) => {
                         let d = self.scratch(true);
-                        let op = Op { d, a: row, ..self.op(crate::ops::memory::widen()) };
+                        let op = Op { d, a: row, ..self.op(crate::ops::mov::widen()) };
                         self.push(op);
                         Ok(d)
                     }
                     (true, false) => {
                         let d = self.scratch(false);
-                        let op = Op { d, a: row, ..self.op(crate::ops::memory::narrow()) };
+                        let op = Op { d, a: row, ..self.op(crate::ops::mov::narrow()) };
                         self.push(op);
                         Ok(d)
                     }
@@ -185,11 +185,11 @@ impl Binder<'_, '_> {
             AddressBase::Absolute => Ok(self.constant(truncate_address(offset as u64, wide), wide)),
             AddressBase::Variable(_) | AddressBase::Parameter(_) | AddressBase::Return(_) => {
                 match self.frame_place(base)? {
-                    super::place::FramePlace::Fixed(address) => {
+                    super::variables::FramePlace::Fixed(address) => {
                         let value = address.wrapping_add(offset as u64);
                         Ok(self.constant(truncate_address(value, wide), wide))
                     }
-                    super::place::FramePlace::Local(at) => {
+                    super::variables::FramePlace::Local(at) => {
                         let d = self.scratch(wide);
                         let value = u64::from(at).wrapping_add(offset as u64);
                         let run = if wide { control::local_address_64 } else { control::local_address_32 };
@@ -197,7 +197,7 @@ impl Binder<'_, '_> {
                         self.push(op);
                         Ok(d)
                     }
-                    super::place::FramePlace::KernelParameter(at) => {
+                    super::variables::FramePlace::KernelParameter(at) => {
                         self.linker.needs_parameter_address = true;
                         let d = self.scratch(wide);
                         let value = u64::from(at).wrapping_add(offset as u64);

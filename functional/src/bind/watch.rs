@@ -8,7 +8,7 @@ use ptx_frontend::isa::ScalarType;
 use super::{BindError, Binder};
 use crate::engine::op::Op;
 use crate::engine::probe::{self, Probe, Site, SiteAddress, SiteValue, Watch};
-use crate::ops::place::{AccessSpace, Place, place, place_in};
+use crate::ops::address_operand::{AccessSpace, AddressOperand, address_operand, address_operand_in};
 
 impl Binder<'_, '_> {
     /// Appends an op for each probe that watchers request at the current instruction.
@@ -27,10 +27,10 @@ impl Binder<'_, '_> {
         let address = match watch.address.and_then(operand) {
             None => None,
             Some(operand) => match self.watched_place(instruction, operand, watch.space) {
-                Ok(Place::Rows { space, row, wide, offset }) => {
+                Ok(AddressOperand::Rows { space, row, wide, offset }) => {
                     Some(SiteAddress { space, row, wide, offset })
                 }
-                Ok(Place::Parameter(_)) | Err(_) => return,
+                Ok(AddressOperand::Parameter(_)) | Err(_) => return,
             },
         };
         let mut values = Vec::new();
@@ -87,10 +87,10 @@ impl Binder<'_, '_> {
         instruction: &Instruction,
         operand: &Operand,
         space: Option<AccessSpace>,
-    ) -> Result<Place, BindError> {
+    ) -> Result<AddressOperand, BindError> {
         match space {
-            Some(space) => place_in(self, space, operand),
-            None => place(self, instruction, operand),
+            Some(space) => address_operand_in(self, space, operand),
+            None => address_operand(self, instruction, operand),
         }
     }
 

@@ -7,8 +7,8 @@
 use super::isa::{Isa, per_level};
 use super::lane::{Lane, WARP, array_of};
 use super::op::{Flow, Op};
-use super::running::Running;
 use super::shapes::{CHUNK, read_chunk, write_chunk};
+use super::warp_context::WarpContext;
 
 /// d = f(a), f(a, b) or f(a, b, c).
 pub trait Arithmetic: 'static {
@@ -43,7 +43,7 @@ fn lane<T: Lane>(x: &[Chunk<T>; 3], i: usize) -> [T; 3] {
 /// # Safety
 /// The contract of [`super::op::Run`] holds: the op names rows of `O::T`'s width.
 #[inline(always)]
-unsafe fn operands<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize) -> [Chunk<O::T>; 3] {
+unsafe fn operands<O: Arithmetic>(w: &WarpContext<'_>, op: &Op, chunk: usize) -> [Chunk<O::T>; 3] {
     // SAFETY: guaranteed by the caller.
     unsafe {
         let a = read_chunk::<O::T>(w, op.a, chunk);
@@ -60,7 +60,7 @@ unsafe fn operands<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize) -> [Ch
 /// As for [`operands`].
 #[cold]
 #[inline(never)]
-unsafe fn mend<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize, mut d: Chunk<O::D>) -> Chunk<O::D> {
+unsafe fn mend<O: Arithmetic>(w: &WarpContext<'_>, op: &Op, chunk: usize, mut d: Chunk<O::D>) -> Chunk<O::D> {
     // SAFETY: guaranteed by the caller.
     let x = unsafe { operands::<O>(w, op, chunk) };
     for (i, d) in d.iter_mut().enumerate() {
@@ -73,7 +73,7 @@ unsafe fn mend<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize, mut d: Chu
 }
 
 #[inline(always)]
-unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder allocated rows of the types' widths.
         unsafe {

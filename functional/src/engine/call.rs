@@ -1,18 +1,18 @@
 //! Calls: frames of callees, transfer of arguments and results through local memory, and native functions
 //! (`vprintf`, `malloc`, …).
 
-use super::access::lanes_of;
+use super::address_translation::lanes_of;
 use super::frame::Frame;
 use super::op::{Flow, Op};
 use super::passing::{FrameMemory, copy_value};
 use super::program::{BoundFunction, CallSite};
-use super::running::Running;
-use crate::check::stack;
+use super::warp_context::WarpContext;
 use crate::fault::FaultKind;
+use crate::sanitizer::stack;
 
 /// Calls the function of call site `immediate`. An indirect call takes the targets from row `a`, and lanes
 /// may differ.
-pub(crate) fn call(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn call(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let site = &grid.program.call_sites[op.immediate as usize];
     let function = match site.function {
@@ -26,7 +26,7 @@ pub(crate) fn call(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Function that the first lane calls. Lanes with other targets execute this op again.
-fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
+fn indirect_target(w: &mut WarpContext<'_>, op: &Op) -> Result<u32, Flow> {
     // SAFETY: `a` is a 64-bit row.
     let targets = unsafe { w.read_row::<u64>(op.a) };
     let first = w.mask.trailing_zeros() as usize;
@@ -48,7 +48,7 @@ fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
     }
 }
 
-fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Flow {
+fn enter(w: &mut WarpContext<'_>, site: &CallSite, number: u32, function: u32) -> Flow {
     let grid = w.grid;
     let callee = &grid.program.functions[function as usize];
     let local_base = w.frame_end();
@@ -78,7 +78,7 @@ fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Fl
 /// Minimum local memory charged per activation, so that endless recursion faults.
 const FRAME_COST: u32 = 16;
 
-impl Running<'_> {
+impl WarpContext<'_> {
     /// End of the running frame's part of local memory.
     pub(crate) fn frame_end(&self) -> u32 {
         let function = self.divergence.frames.get(self.divergence.frame).function as usize;
@@ -94,7 +94,7 @@ impl BoundFunction {
 }
 
 /// Copies the executing lanes' results to the destinations of their call.
-pub(crate) fn return_values(w: &mut Running<'_>) {
+pub(crate) fn return_values(w: &mut WarpContext<'_>) {
     let grid = w.grid;
     if w.divergence.frame == 0 {
         return;

@@ -2,7 +2,7 @@
 
 use super::lane::WARP;
 use super::op::Op;
-use super::running::Running;
+use super::warp_context::WarpContext;
 
 /// Primitives of a level. Bodies of warp-wide ops are generic over this trait and inlined into a function
 /// compiled for the level, and so are the intrinsics.
@@ -19,7 +19,7 @@ pub trait Isa: 'static {
     ///
     /// # Safety
     /// The host supports the level, and the conditions of `O::run` hold.
-    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result;
+    unsafe fn outlined<O: Outlined>(w: &mut WarpContext<'_>, op: &Op, argument: O::Argument) -> O::Result;
 }
 
 /// A part shared by many ops; see [`Isa::outlined`].
@@ -32,7 +32,7 @@ pub trait Outlined {
     ///
     /// # Safety
     /// As for [`super::op::Run`].
-    unsafe fn run<I: Isa>(w: &mut Running<'_>, op: &Op, argument: Self::Argument) -> Self::Result;
+    unsafe fn run<I: Isa>(w: &mut WarpContext<'_>, op: &Op, argument: Self::Argument) -> Self::Result;
 }
 
 /// Baseline x86-64, or another architecture.
@@ -76,7 +76,7 @@ impl Isa for Baseline {
     }
 
     #[inline(never)]
-    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
+    unsafe fn outlined<O: Outlined>(w: &mut WarpContext<'_>, op: &Op, argument: O::Argument) -> O::Result {
         // SAFETY: guaranteed by the caller.
         unsafe { O::run::<Baseline>(w, op, argument) }
     }
@@ -163,7 +163,7 @@ impl Isa for Avx2 {
 
     #[inline(never)]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
+    unsafe fn outlined<O: Outlined>(w: &mut WarpContext<'_>, op: &Op, argument: O::Argument) -> O::Result {
         // SAFETY: guaranteed by the caller.
         unsafe { O::run::<Avx2>(w, op, argument) }
     }
@@ -197,7 +197,7 @@ impl Isa for Avx512 {
 
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
+    unsafe fn outlined<O: Outlined>(w: &mut WarpContext<'_>, op: &Op, argument: O::Argument) -> O::Result {
         // SAFETY: guaranteed by the caller.
         unsafe { O::run::<Avx512>(w, op, argument) }
     }
@@ -211,21 +211,21 @@ macro_rules! per_level {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident < $($generic:ident : $bound:path),* > = $body:ident) => {
         $(#[$doc])*
         $visibility fn $name<$($generic: $bound),*>() -> $crate::engine::op::Run {
-            use $crate::engine::{isa, op::{Flow, Op}, running::Running};
+            use $crate::engine::{isa, op::{Flow, Op}, warp_context::WarpContext};
 
-            unsafe fn baseline<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
+            unsafe fn baseline<$($generic: $bound),*>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
                 // SAFETY: the caller keeps `Run`'s contract.
                 unsafe { $body::<isa::Baseline $(, $generic)*>(w, op) }
             }
             #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
             #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-            unsafe fn avx2<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
+            unsafe fn avx2<$($generic: $bound),*>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
                 // SAFETY: the caller keeps `Run`'s contract.
                 unsafe { $body::<isa::Avx2 $(, $generic)*>(w, op) }
             }
             #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-            unsafe fn avx512<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
+            unsafe fn avx512<$($generic: $bound),*>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
                 // SAFETY: the caller keeps `Run`'s contract.
                 unsafe { $body::<isa::Avx512 $(, $generic)*>(w, op) }
             }

@@ -99,7 +99,7 @@ impl OpAccess {
 
 /// Information for a timing model about a machine instruction, besides the lanes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Told {
+pub(crate) enum ModelInput {
     /// Addresses of an access, and its deferral.
     Access(Addresses, Option<Deferral>),
     /// Addresses of texels, recorded by the op.
@@ -113,7 +113,7 @@ pub(crate) enum Told {
 pub(crate) struct Note {
     /// The op; earlier ops fill the rows of the note.
     pub(crate) op: u32,
-    pub(crate) told: Told,
+    pub(crate) told: ModelInput,
 }
 
 /// First address of machine code, outside of the device addresses that a host allocates.

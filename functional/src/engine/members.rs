@@ -8,11 +8,11 @@
 
 use ptx_frontend::isa::Op as Form;
 
-use super::access::lanes_of;
+use super::address_translation::lanes_of;
 use super::constants::row_at;
 use super::lane::{Bits, WARP};
 use super::op::{Flow, Op, PredicateSource};
-use super::running::Running;
+use super::warp_context::WarpContext;
 
 /// Selects an operand of an op, such as `|op| op.a`.
 pub(crate) trait Operand: Fn(&Op) -> u32 + Copy {}
@@ -77,7 +77,7 @@ pub(crate) struct Apart {
     pub lanes: u32,
 }
 
-impl Running<'_> {
+impl WarpContext<'_> {
     /// Gathers the members that the executing lanes name in row `members` of their op. An error is the flow
     /// of waiting lanes.
     ///
@@ -142,7 +142,7 @@ impl Running<'_> {
     /// Writes the lanes of all members, each in its own frame.
     ///
     /// # Safety
-    /// As for [`Running::read_members`].
+    /// As for [`WarpContext::read_members`].
     #[inline(always)]
     pub(crate) unsafe fn write_members<B: Bits>(
         &mut self,

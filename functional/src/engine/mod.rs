@@ -1,6 +1,6 @@
 //! Execution engine: frames of register rows, warp-wide ops, divergence, CTAs and grids.
 
-pub mod access;
+pub mod address_translation;
 pub mod arithmetic;
 pub mod barrier;
 pub mod call;
@@ -21,10 +21,10 @@ mod passing;
 mod printf;
 pub mod probe;
 pub mod program;
-pub mod running;
 pub mod shapes;
 pub(crate) mod sparse;
 pub mod special;
 mod spin;
 pub(crate) mod stepping;
 pub mod view;
+pub mod warp_context;

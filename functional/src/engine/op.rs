@@ -1,6 +1,6 @@
 //! Ops: units of execution, bound to one kernel, with operands resolved to frame offsets.
 
-use super::running::Running;
+use super::warp_context::WarpContext;
 
 /// Control flow of a warp after an op.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Flow {
     Next,
     /// Continue at the program counter that the op has set.
     Jump,
-    /// Stop for the reason in [`Running::stop`].
+    /// Stop for the reason in [`WarpContext::stop`].
     Stop,
 }
 
@@ -19,7 +19,7 @@ pub enum Flow {
 /// # Safety
 /// The op's operand offsets lie inside the running frame, as the binder guarantees, and the host supports
 /// the function's level ([`crate::host::level`]).
-pub type Run = unsafe fn(&mut Running<'_>, &Op) -> Flow;
+pub type Run = unsafe fn(&mut WarpContext<'_>, &Op) -> Flow;
 
 /// A predicate operand: a word of the frame's predicate area, possibly inverted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

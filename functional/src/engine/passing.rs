@@ -1,9 +1,9 @@
 //! Transfer of parameters and results between frames, and between a frame and native functions.
 
-use super::access::lanes_of;
+use super::address_translation::lanes_of;
 use super::constants::row_at;
 use super::program::{ParameterPlace, Piece, PiecePlace};
-use super::running::Running;
+use super::warp_context::WarpContext;
 
 /// Rows and local memory of a frame.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub(super) struct FrameMemory {
 /// Bytes of the largest value in registers: four registers of 128 bits.
 const LARGEST_IN_REGISTERS: usize = 64;
 
-impl Running<'_> {
+impl WarpContext<'_> {
     /// Memory of the running frame.
     pub(super) fn own_frame(&self) -> FrameMemory {
         FrameMemory { rows: self.frame, local: self.local_base }
@@ -26,7 +26,7 @@ impl Running<'_> {
 
 /// Copies a parameter of the running lanes from one frame to another.
 pub(super) fn copy_value(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     (from, source): (FrameMemory, &ParameterPlace),
     (to, target): (FrameMemory, &ParameterPlace),
 ) {
@@ -63,7 +63,7 @@ fn whole(piece: &Piece) -> Option<u32> {
 
 /// Reads a lane's value into `bytes`, zero-padded.
 pub(super) fn read_value(
-    w: &Running<'_>,
+    w: &WarpContext<'_>,
     from: FrameMemory,
     place: &ParameterPlace,
     lane: usize,
@@ -87,7 +87,7 @@ pub(super) fn read_value(
 
 /// Writes a lane's value, truncated to `bytes`.
 pub(super) fn write_value(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     to: FrameMemory,
     place: &ParameterPlace,
     lane: usize,
@@ -122,14 +122,14 @@ pub(super) fn write_value(
 }
 
 /// Tells the sanitizer that a lane's local memory was written, if the piece lies there.
-fn note_written(w: &mut Running<'_>, lane: usize, to: FrameMemory, piece: &Piece, size: u32) {
+fn note_written(w: &mut WarpContext<'_>, lane: usize, to: FrameMemory, piece: &Piece, size: u32) {
     if let (Some(checks), PiecePlace::Local(offset)) = (&mut w.cta.checks, piece.place) {
         checks.local_written(w.warp, lane, to.local + offset, size);
     }
 }
 
 /// Address of a lane's part of a piece; for predicates, of the word of all lanes.
-fn pointer(w: &Running<'_>, of: FrameMemory, piece: &Piece, lane: usize) -> *mut u8 {
+fn pointer(w: &WarpContext<'_>, of: FrameMemory, piece: &Piece, lane: usize) -> *mut u8 {
     match piece.place {
         PiecePlace::Local(offset) => {
             w.local.wrapping_add(lane * w.local_bytes as usize + (of.local + offset) as usize)

@@ -10,9 +10,9 @@ use ptx_frontend::ir::{Function, Instruction, InstructionIndex};
 use super::lane::WARP;
 use super::op::{Flow, Op};
 use super::program::BoundFunction;
-use super::running::Running;
+use super::warp_context::WarpContext;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
-use crate::ops::place::AccessSpace;
+use crate::ops::address_operand::AccessSpace;
 
 /// Observer of kernels' execution.
 pub trait Watcher: Send + Sync + fmt::Debug {
@@ -36,9 +36,9 @@ pub trait Watcher: Send + Sync + fmt::Debug {
 
 /// Callback for warps that reach an instruction.
 pub trait Probe: Send + Sync + fmt::Debug {
-    /// Called before the lanes in [`Running::mask`] execute the instruction at `site`. A fault stops them;
+    /// Called before the lanes in [`WarpContext::mask`] execute the instruction at `site`. A fault stops them;
     /// otherwise the probe returns [`Flow::Next`].
-    fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow;
+    fn reached(&self, warp: &mut WarpContext<'_>, site: &Site) -> Flow;
 }
 
 /// A probe with the operands that it reads.
@@ -103,14 +103,14 @@ pub enum Region {
 
 impl SiteAddress {
     /// Addresses of the lanes in the instruction's state space; undefined for inactive lanes.
-    pub(super) fn read(&self, w: &Running<'_>) -> [u64; WARP] {
+    pub(super) fn read(&self, w: &WarpContext<'_>) -> [u64; WARP] {
         let mut addresses = [0; WARP];
         self.read_to(w, &mut addresses);
         addresses
     }
 
     /// Writes the addresses of the lanes to `addresses`.
-    pub(super) fn read_to(&self, w: &Running<'_>, addresses: &mut [u64; WARP]) {
+    pub(super) fn read_to(&self, w: &WarpContext<'_>, addresses: &mut [u64; WARP]) {
         let SiteAddress { row, wide, offset, .. } = *self;
         // SAFETY: the binder allocated a row of this width in the warp's frame.
         unsafe {
@@ -135,12 +135,12 @@ impl Site {
     }
 
     /// Addresses of the lanes in the instruction's state space; undefined for inactive lanes.
-    pub(crate) fn addresses(&self, w: &Running<'_>) -> [u64; WARP] {
+    pub(crate) fn addresses(&self, w: &WarpContext<'_>) -> [u64; WARP] {
         self.address.map_or([0; WARP], |address| address.read(w))
     }
 
     /// Memory that contains an address of this instruction, and the offset in it.
-    pub(crate) fn locate(&self, w: &Running<'_>, address: u64) -> (Region, u64) {
+    pub(crate) fn locate(&self, w: &WarpContext<'_>, address: u64) -> (Region, u64) {
         let shared = |address| match w.cluster.ctas {
             1 if !w.grid.is_reserved_shared(address % WINDOW_SIZE) => (Region::Shared, address % WINDOW_SIZE),
             _ => (Region::Unfollowed, address),
@@ -168,18 +168,18 @@ impl Site {
     }
 
     /// Lanes of value row `n`.
-    pub(crate) fn value(&self, w: &Running<'_>, n: usize) -> [u64; WARP] {
+    pub(crate) fn value(&self, w: &WarpContext<'_>, n: usize) -> [u64; WARP] {
         self.values.get(n).map_or([0; WARP], |&value| read(w, value))
     }
 }
 
-fn read(w: &Running<'_>, (row, wide): SiteValue) -> [u64; WARP] {
+fn read(w: &WarpContext<'_>, (row, wide): SiteValue) -> [u64; WARP] {
     // SAFETY: the binder allocated a row of this width.
     unsafe { if wide { w.read_row::<u64>(row) } else { w.read_row::<u32>(row).map(u64::from) } }
 }
 
 /// Calls the probe of the site in the immediate.
-pub(crate) fn reach(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn reach(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     w.discount();
     let grid = w.grid;
     let site = &grid.program.sites[op.immediate as usize];

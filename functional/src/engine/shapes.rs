@@ -6,7 +6,7 @@
 use super::isa::{Isa, per_level};
 use super::lane::{Bits, Lane, WARP, array_of};
 use super::op::{Flow, Op};
-use super::running::Running;
+use super::warp_context::WarpContext;
 
 /// Lanes processed together. A chunk is loaded before it is stored, so a result may overlay an operand.
 pub(crate) const CHUNK: usize = 16;
@@ -98,7 +98,7 @@ pub(crate) fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
 /// As for [`super::op::Run`]: `op.d` names a row of `D`'s width.
 #[inline(always)]
 pub(crate) unsafe fn write_chunk<D: Lane>(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     chunk: usize,
     mut result: [D::Bits; CHUNK],
@@ -123,13 +123,13 @@ pub(crate) unsafe fn write_chunk<D: Lane>(
 /// # Safety
 /// As for [`super::op::Run`]: `row` names a row of `T`'s width.
 #[inline(always)]
-pub(crate) unsafe fn read_chunk<T: Lane>(w: &Running<'_>, row: u32, chunk: usize) -> [T::Bits; CHUNK] {
+pub(crate) unsafe fn read_chunk<T: Lane>(w: &WarpContext<'_>, row: u32, chunk: usize) -> [T::Bits; CHUNK] {
     // SAFETY: a row has 32 lanes, and `chunk` is 0 or 1.
     unsafe { w.row::<T::Bits>(row).cast::<[T::Bits; CHUNK]>().add(chunk).read() }
 }
 
 #[inline(always)]
-unsafe fn unary_body<I: Isa, O: Unary>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn unary_body<I: Isa, O: Unary>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
@@ -142,7 +142,7 @@ unsafe fn unary_body<I: Isa, O: Unary>(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 #[inline(always)]
-unsafe fn binary_body<I: Isa, O: Binary>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn binary_body<I: Isa, O: Binary>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
@@ -156,7 +156,7 @@ unsafe fn binary_body<I: Isa, O: Binary>(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 #[inline(always)]
-unsafe fn ternary_body<I: Isa, O: Ternary>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn ternary_body<I: Isa, O: Ternary>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
@@ -173,7 +173,7 @@ unsafe fn ternary_body<I: Isa, O: Ternary>(w: &mut Running<'_>, op: &Op) -> Flow
 }
 
 #[inline(always)]
-unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder allocated rows of the types' widths.
         unsafe {
@@ -201,7 +201,7 @@ unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut Running<'_>, op: &Op) -
 /// # Safety
 /// As for [`super::op::Run`].
 #[inline(always)]
-pub unsafe fn test_lanes<I: Isa, O: Predicate>(w: &Running<'_>, op: &Op) -> u32 {
+pub unsafe fn test_lanes<I: Isa, O: Predicate>(w: &WarpContext<'_>, op: &Op) -> u32 {
     let mut truth = [0u32; WARP];
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder allocated rows of the types' widths.
@@ -218,7 +218,7 @@ pub unsafe fn test_lanes<I: Isa, O: Predicate>(w: &Running<'_>, op: &Op) -> u32 
 }
 
 #[inline(always)]
-unsafe fn predicate_body<I: Isa, O: Predicate>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn predicate_body<I: Isa, O: Predicate>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the caller keeps `Run`'s contract.
     unsafe {
         let truth = test_lanes::<I, O>(w, op);

@@ -104,7 +104,7 @@ pub struct Memory {
     capacity: u64,
     used: Arc<AtomicU64>,
     functions: AtomicU64,
-    state: RwLock<State>,
+    state: RwLock<Allocations>,
     elsewhere: OnceLock<Elsewhere>,
     multicast: OnceLock<multicast::Multicast>,
     /// True to delay the reuse of freed addresses.
@@ -113,7 +113,7 @@ pub struct Memory {
 
 /// Accessible memory of another device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct AccessibleRange {
     /// First address.
     pub start: u64,
     /// End address.
@@ -123,7 +123,7 @@ pub struct Found {
 }
 
 /// Looks up accessible memory of other devices.
-pub type FindElsewhere = Box<dyn Fn(u64) -> Option<Found> + Send + Sync>;
+pub type FindElsewhere = Box<dyn Fn(u64) -> Option<AccessibleRange> + Send + Sync>;
 
 struct Elsewhere(FindElsewhere);
 
@@ -134,7 +134,7 @@ impl fmt::Debug for Elsewhere {
 }
 
 #[derive(Debug)]
-struct State {
+struct Allocations {
     free: FreeList,
     live: BTreeMap<u64, Allocation>,
     next_serial: u64,
@@ -191,7 +191,7 @@ impl Memory {
         let _ = self.elsewhere.set(Elsewhere(find));
     }
 
-    fn elsewhere(&self, address: u64) -> Option<Found> {
+    fn elsewhere(&self, address: u64) -> Option<AccessibleRange> {
         self.elsewhere.get().and_then(|elsewhere| (elsewhere.0)(address))
     }
 

@@ -5,14 +5,14 @@ use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
 use super::Bound;
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
 use crate::engine::special;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 
 /// Branches to the low half of the immediate; diverging lanes meet at the high half.
-fn branch(w: &mut Running<'_>, op: &Op) -> Flow {
+fn branch(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let target = op.immediate as u32;
     if w.mask == w.active {
         w.pc = target;
@@ -34,7 +34,7 @@ pub fn bra(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// Branches to entry `a` of list `b`, one entry after another if lanes differ.
-fn branch_indexed(w: &mut Running<'_>, op: &Op) -> Flow {
+fn branch_indexed(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a 32-bit row.
     let indices = unsafe { w.read_row::<u32>(op.a) };
     let targets = &w.grid.program.branch_targets[op.b as usize];
@@ -73,7 +73,7 @@ pub fn brx_idx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// Returns from a function; in a kernel, the lanes exit.
-pub(crate) fn leave(w: &mut Running<'_>, _: &Op) -> Flow {
+pub(crate) fn leave(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     crate::engine::call::return_values(w);
     w.leave()
 }
@@ -86,7 +86,7 @@ pub fn ret(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     Ok(())
 }
 
-fn exit_lanes(w: &mut Running<'_>, _: &Op) -> Flow {
+fn exit_lanes(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     w.exit_lanes()
 }
 
@@ -97,7 +97,7 @@ pub fn exit(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     Ok(())
 }
 
-fn stop_with_trap(w: &mut Running<'_>, _: &Op) -> Flow {
+fn stop_with_trap(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     let lane = w.mask.trailing_zeros();
     w.fault(FaultKind::Trap { lane })
 }
@@ -114,7 +114,7 @@ pub fn brkpt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     trap(b, i)
 }
 
-fn sleep(w: &mut Running<'_>, _: &Op) -> Flow {
+fn sleep(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     w.divergence.impatient = true;
     w.pc += 1;
     w.yield_slice()
@@ -131,12 +131,12 @@ pub fn nanosleep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-fn nothing(_: &mut Running<'_>, _: &Op) -> Flow {
+fn nothing(_: &mut WarpContext<'_>, _: &Op) -> Flow {
     Flow::Next
 }
 
 /// Op of a machine instruction without any effect of its own.
-pub(crate) fn uncounted_nothing(w: &mut Running<'_>, _: &Op) -> Flow {
+pub(crate) fn uncounted_nothing(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     uncounted(w)
 }
 
@@ -177,7 +177,7 @@ fn clock_register(op: &Op) -> SpecialRegister {
 }
 
 /// d = a 32-bit clock; the immediate is its number.
-pub(crate) fn clock_32(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn clock_32(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let now = special::clock(clock_register(op), w.grid, w.cta) as u32;
     // SAFETY: `d` is a 32-bit row.
     unsafe { w.write_row(op.d, &[now; 32]) };
@@ -185,7 +185,7 @@ pub(crate) fn clock_32(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// d = a 64-bit clock; the immediate is its number.
-pub(crate) fn clock_64(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn clock_64(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let now = special::clock(clock_register(op), w.grid, w.cta);
     // SAFETY: `d` is a 64-bit row.
     unsafe { w.write_row(op.d, &[now; 32]) };
@@ -193,7 +193,7 @@ pub(crate) fn clock_64(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// d = address in local memory of offset `immediate` in this frame.
-pub(crate) fn local_address_64(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn local_address_64(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let address = op.immediate.wrapping_add(u64::from(w.local_base));
     // SAFETY: `d` is a 64-bit row.
     unsafe { w.write_row(op.d, &[address; 32]) };
@@ -201,7 +201,7 @@ pub(crate) fn local_address_64(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// [`local_address_64`] for 32-bit addresses.
-pub(crate) fn local_address_32(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn local_address_32(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let address = (op.immediate as u32).wrapping_add(w.local_base);
     // SAFETY: `d` is a 32-bit row.
     unsafe { w.write_row(op.d, &[address; 32]) };
@@ -209,7 +209,7 @@ pub(crate) fn local_address_32(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// d = generic address of offset `immediate` in the kernel's parameters.
-pub(crate) fn parameter_address(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(crate) fn parameter_address(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let address = w.grid.parameter_address.wrapping_add(op.immediate);
     // SAFETY: `d` is a 64-bit row.
     unsafe { w.write_row(op.d, &[address; 32]) };
@@ -217,7 +217,7 @@ pub(crate) fn parameter_address(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Excludes an op of the binder from the instruction count.
-pub(crate) fn uncounted(w: &mut Running<'_>) -> Flow {
+pub(crate) fn uncounted(w: &mut WarpContext<'_>) -> Flow {
     w.discount();
     Flow::Next
 }

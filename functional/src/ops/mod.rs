@@ -1,17 +1,18 @@
 //! Semantics: the binding function of each form of the op table, and its one-lane function.
 
+pub(crate) mod address_operand;
 pub mod atomic;
 pub mod compare;
 pub mod control;
 pub mod convert;
 pub mod float;
 pub mod integer;
-pub mod load_store;
 pub mod logic;
 pub mod matrix;
 pub mod memory;
+pub(crate) mod mov;
 pub mod parallel;
-pub(crate) mod place;
+pub mod row_access;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod texture;

@@ -25,7 +25,7 @@ pub use address::AddressMode;
 pub use filter::Filter;
 pub use format::{Format, Numeric};
 pub use image::{Image, ImageKind, Level};
-pub use sample::{Lod, Place, Value};
+pub use sample::{Lod, SamplePosition, Value};
 
 use crate::fault::FaultKind;
 

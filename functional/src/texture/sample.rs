@@ -9,7 +9,7 @@ use crate::fault::FaultKind;
 
 /// Location of a texture read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct SamplePosition {
     /// Layer, or cube in an array of cubes, clamped to the range.
     pub layer: u32,
     /// Coordinates within the layer.
@@ -121,7 +121,7 @@ struct Spot {
 /// Value of the texture at a location.
 pub fn sample<M: Texels>(
     sampling: &Sampling<'_>,
-    place: &Place,
+    place: &SamplePosition,
     lod: Lod,
     memory: &mut M,
 ) -> Result<Value, FaultKind> {
@@ -149,7 +149,7 @@ pub fn sample<M: Texels>(
 /// `tld4`).
 pub fn gather<M: Texels>(
     sampling: &Sampling<'_>,
-    place: &Place,
+    place: &SamplePosition,
     component: usize,
     memory: &mut M,
 ) -> Result<Value, FaultKind> {
@@ -196,7 +196,7 @@ impl<M: Texels> Reader<'_, M> {
     /// Averages samples along the longer derivative.
     fn footprint(
         &mut self,
-        place: &Place,
+        place: &SamplePosition,
         at: Option<[f32; 3]>,
         derivatives: [[f64; 3]; 2],
     ) -> Result<Value, FaultKind> {
@@ -212,7 +212,7 @@ impl<M: Texels> Reader<'_, M> {
             let part = f64::from(number) / f64::from(footprint.samples + 1) - 0.5;
             let moved = [0, 1, 2]
                 .map(|axis| (f64::from(at[axis]) + part * footprint.axis[axis] * scale[axis]) as f32);
-            let moved = Place { coordinates: Coordinates::Image(moved), ..*place };
+            let moved = SamplePosition { coordinates: Coordinates::Image(moved), ..*place };
             let value = self.levels(&moved, levels)?.words().map(f32::from_bits);
             for (sum, channel) in sum.iter_mut().zip(value) {
                 *sum += f64::from(channel) / f64::from(footprint.samples);
@@ -222,7 +222,7 @@ impl<M: Texels> Reader<'_, M> {
     }
 
     /// Value of one level, or of two weighted levels.
-    fn levels(&mut self, place: &Place, levels: Levels) -> Result<Value, FaultKind> {
+    fn levels(&mut self, place: &SamplePosition, levels: Levels) -> Result<Value, FaultKind> {
         let image = &self.texture.image;
         let Some(level) = image.level(levels.first) else { return Ok(self.nothing()) };
         let finer = self.level(place, level)?;
@@ -236,7 +236,7 @@ impl<M: Texels> Reader<'_, M> {
         Ok(Value::Numbers([0, 1, 2, 3].map(mixed)))
     }
 
-    fn level(&mut self, place: &Place, level: &Level) -> Result<Value, FaultKind> {
+    fn level(&mut self, place: &SamplePosition, level: &Level) -> Result<Value, FaultKind> {
         let filter = self.sampling.filter;
         let spot = self.spot(place, level, filter);
         if filter == Filter::Point {
@@ -289,7 +289,7 @@ impl<M: Texels> Reader<'_, M> {
     }
 
     /// Cell of texels that contains a location.
-    fn spot(&self, place: &Place, level: &Level, filter: Filter) -> Spot {
+    fn spot(&self, place: &SamplePosition, level: &Level, filter: Filter) -> Spot {
         let image = &self.texture.image;
         let size = [level.width, level.height, level.depth];
         let exact = |index: i64| Between { index, fraction: 0 };

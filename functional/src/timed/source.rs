@@ -41,10 +41,10 @@ pub(super) struct Resident {
 
 /// State of an SM between sources.
 #[derive(Debug)]
-enum Kept {
+enum SmState {
     /// Held by a source.
     Taken,
-    /// Kept for the next source.
+    /// SmState for the next source.
     Here(Resident),
 }
 
@@ -59,7 +59,7 @@ pub struct LiveKernel<'g> {
     /// First fault of a lane and its SM. Among SMs that fault at once, the lowest number wins.
     fault: Mutex<Option<(u32, Box<Fault>)>>,
     /// State of each SM that had a source.
-    kept: Mutex<BTreeMap<u32, Kept>>,
+    kept: Mutex<BTreeMap<u32, SmState>>,
     suspended: AtomicBool,
 }
 
@@ -71,7 +71,7 @@ impl<'g> LiveKernel<'g> {
         begun: Option<&'g SuspendedLaunch>,
     ) -> LiveKernel<'g> {
         let sms = begun.map(SuspendedLaunch::sms).unwrap_or_default();
-        let kept = sms.iter().map(|saved| (saved.sm, Kept::Here(saved.restore(&prepared.grid))));
+        let kept = sms.iter().map(|saved| (saved.sm, SmState::Here(saved.restore(&prepared.grid))));
         LiveKernel {
             kernel,
             prepared,
@@ -101,8 +101,8 @@ impl<'g> LiveKernel<'g> {
         let mut sms = Vec::new();
         for (&sm, kept) in self.kept.lock().iter_mut() {
             match kept {
-                Kept::Taken => return Err(Refusal::Executing),
-                Kept::Here(resident) => sms.extend(SavedSm::of(sm, resident)),
+                SmState::Taken => return Err(Refusal::Executing),
+                SmState::Here(resident) => sms.extend(SavedSm::of(sm, resident)),
             }
         }
         let saved = SuspendedLaunch::timed(self.prepared, self.begun, sms)
@@ -140,8 +140,8 @@ impl KernelSource for LiveKernel<'_> {
     }
 
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
-        let Resident { ctas, deferred } = match self.kept.lock().insert(sm, Kept::Taken) {
-            Some(Kept::Here(resident)) => resident,
+        let Resident { ctas, deferred } = match self.kept.lock().insert(sm, SmState::Taken) {
+            Some(SmState::Here(resident)) => resident,
             _ => Resident::default(),
         };
         let engine = Engine::new(&self.prepared.grid, self.machine, deferred);
@@ -162,7 +162,7 @@ struct LiveWarps<'g> {
 impl Drop for LiveWarps<'_> {
     fn drop(&mut self) {
         let (ctas, deferred) = (std::mem::take(&mut self.ctas), std::mem::take(&mut self.engine.deferred));
-        self.kernel.kept.lock().insert(self.sm, Kept::Here(Resident { ctas, deferred }));
+        self.kernel.kept.lock().insert(self.sm, SmState::Here(Resident { ctas, deferred }));
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
-use super::error::{ContainerError, Place};
+use super::error::{ContainerError, Location};
 
 /// Maximum uncompressed payload in bytes (1 GiB). The largest known PTX modules have about 10 MB.
 pub const MAX_PAYLOAD_SIZE: u64 = 1 << 30;
@@ -52,7 +52,7 @@ impl fmt::Display for Compression {
 }
 
 /// Decompresses an LZ4 block at `place` to exactly `size` bytes.
-pub(super) fn decompress_lz4(block: &[u8], size: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
+pub(super) fn decompress_lz4(block: &[u8], size: u64, place: &Location) -> Result<Vec<u8>, ContainerError> {
     let possible = (block.len() as u64).saturating_mul(LZ4_MAX_RATIO).saturating_add(LZ4_SLACK);
     let mut output = vec![0; check_size(size, possible, place)?];
     let written = lz4_flex::block::decompress_into(block, &mut output)
@@ -62,7 +62,7 @@ pub(super) fn decompress_lz4(block: &[u8], size: u64, place: &Place) -> Result<V
 
 /// Decompresses a zstd frame at `place` to exactly `size` bytes, and verifies the frame's checksum if
 /// present.
-pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
+pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Location) -> Result<Vec<u8>, ContainerError> {
     check_size(size, (frame.len() as u64).saturating_mul(ZSTD_MAX_RATIO), place)?;
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(size.max(ZSTD_MIN_WINDOW_LIMIT));
@@ -92,7 +92,7 @@ pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Place) -> Result<
 }
 
 /// Rejects a claimed size above `possible` or [`MAX_PAYLOAD_SIZE`].
-fn check_size(claimed: u64, possible: u64, place: &Place) -> Result<usize, ContainerError> {
+fn check_size(claimed: u64, possible: u64, place: &Location) -> Result<usize, ContainerError> {
     let limit = possible.min(MAX_PAYLOAD_SIZE);
     match usize::try_from(claimed) {
         Ok(size) if claimed <= limit => Ok(size),
@@ -100,7 +100,7 @@ fn check_size(claimed: u64, possible: u64, place: &Place) -> Result<usize, Conta
     }
 }
 
-fn exact(output: Vec<u8>, written: usize, claimed: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
+fn exact(output: Vec<u8>, written: usize, claimed: u64, place: &Location) -> Result<Vec<u8>, ContainerError> {
     if written as u64 == claimed {
         Ok(output)
     } else {
@@ -108,6 +108,6 @@ fn exact(output: Vec<u8>, written: usize, claimed: u64, place: &Place) -> Result
     }
 }
 
-fn damaged(place: &Place, compression: Compression, reason: impl fmt::Display) -> ContainerError {
+fn damaged(place: &Location, compression: Compression, reason: impl fmt::Display) -> ContainerError {
     ContainerError::Damaged { place: place.clone(), compression, reason: reason.to_string() }
 }

@@ -6,7 +6,7 @@ use object::LittleEndian;
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, Sym};
 
-use super::error::{ContainerError, Origin, Place};
+use super::error::{ContainerError, Location, Origin};
 use super::region::Region;
 
 /// Bit of `st_other` that marks a kernel, as opposed to a device function.
@@ -20,7 +20,7 @@ pub fn kernel_names(bytes: &[u8], origin: Origin) -> Result<Vec<String>, Contain
 }
 
 /// [`kernel_names`] of a cubin that was decompressed from the entry at `place`.
-pub(super) fn kernel_names_at(bytes: &[u8], place: &Place) -> Result<Vec<String>, ContainerError> {
+pub(super) fn kernel_names_at(bytes: &[u8], place: &Location) -> Result<Vec<String>, ContainerError> {
     let damaged =
         |error: object::Error| ContainerError::Elf { place: place.clone(), reason: error.to_string() };
     let file = ElfFile64::<LittleEndian>::parse(bytes).map_err(damaged)?;

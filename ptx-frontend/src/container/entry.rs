@@ -13,7 +13,7 @@ use std::ffi::CStr;
 use std::fmt;
 
 use super::compression::{self, Compression};
-use super::error::{ContainerError, Place};
+use super::error::{ContainerError, Location};
 use super::fatbin::ALIGNMENT;
 use super::region::Region;
 
@@ -129,7 +129,7 @@ pub struct Entry<'a> {
     compressed_size: u32,
     uncompressed_size: u64,
     /// Position of the entry.
-    place: Place,
+    place: Location,
     payload: Region<'a>,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Position of the entry.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &Location {
         &self.place
     }
 

@@ -37,14 +37,14 @@ impl fmt::Display for Origin {
 
 /// Position in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Input.
     pub origin: Origin,
     /// Byte offset in the input.
     pub offset: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at offset {:#x}", self.origin, self.offset)
     }
@@ -58,7 +58,7 @@ pub enum ContainerError {
     #[error("{place}: {what} needs {needed} bytes, but only {available} follow")]
     Truncated {
         /// First byte of the structure.
-        place: Place,
+        place: Location,
         /// Name of the structure.
         what: &'static str,
         /// Length of the structure in bytes.
@@ -70,7 +70,7 @@ pub enum ContainerError {
     #[error("{place}: {what} starts with {found:#010x} instead of {expected:#010x}")]
     Magic {
         /// Position of the magic number.
-        place: Place,
+        place: Location,
         /// Name of the structure.
         what: &'static str,
         /// Number found.
@@ -82,7 +82,7 @@ pub enum ContainerError {
     #[error("{place}: {what} is {found:#x}, but {rule}")]
     Field {
         /// Position of the field.
-        place: Place,
+        place: Location,
         /// Name of the field.
         what: &'static str,
         /// Value found.
@@ -94,7 +94,7 @@ pub enum ContainerError {
     #[error("{place}: the payload claims {claimed} bytes uncompressed; the limit is {limit}")]
     TooLarge {
         /// Position of the entry.
-        place: Place,
+        place: Location,
         /// Claimed uncompressed size in bytes.
         claimed: u64,
         /// Plausible maximum in bytes.
@@ -104,7 +104,7 @@ pub enum ContainerError {
     #[error("{place}: the payload is compressed by an unknown method (entry flags {flags:#x})")]
     UnknownCompression {
         /// Position of the entry.
-        place: Place,
+        place: Location,
         /// Flags of the entry.
         flags: u64,
     },
@@ -112,7 +112,7 @@ pub enum ContainerError {
     #[error("{place}: damaged {compression} payload: {reason}")]
     Damaged {
         /// First byte of the payload.
-        place: Place,
+        place: Location,
         /// Compression method.
         compression: Compression,
         /// Message of the decompressor.
@@ -122,7 +122,7 @@ pub enum ContainerError {
     #[error("{place}: the payload has {actual} bytes uncompressed, but its header claims {claimed}")]
     SizeMismatch {
         /// First byte of the payload.
-        place: Place,
+        place: Location,
         /// Claimed bytes.
         claimed: u64,
         /// Actual bytes, or a lower bound if reading stopped at the claimed size.
@@ -132,7 +132,7 @@ pub enum ContainerError {
     #[error("{place}: the entry holds {found}, not {wanted}")]
     WrongKind {
         /// Position of the entry.
-        place: Place,
+        place: Location,
         /// Kind found.
         found: String,
         /// Kind requested.
@@ -142,7 +142,7 @@ pub enum ContainerError {
     #[error("{place}: ELF: {reason}")]
     Elf {
         /// Start of the ELF file or section.
-        place: Place,
+        place: Location,
         /// Cause.
         reason: String,
     },
@@ -150,7 +150,7 @@ pub enum ContainerError {
     #[error("{place}: archive: {reason}")]
     Archive {
         /// Start of the archive.
-        place: Place,
+        place: Location,
         /// Cause.
         reason: String,
     },
@@ -158,7 +158,7 @@ pub enum ContainerError {
     #[error("{place}: neither a fat binary, an ELF file nor PTX text (starts with {first_bytes:02x?})")]
     UnknownImage {
         /// Start of the input.
-        place: Place,
+        place: Location,
         /// Up to eight bytes from the start.
         first_bytes: Vec<u8>,
     },

@@ -10,7 +10,7 @@
 //! numbers are little endian.
 
 use super::entry::Entry;
-use super::error::{ContainerError, Origin, Place};
+use super::error::{ContainerError, Location, Origin};
 use super::region::Region;
 
 /// Magic number of a container.
@@ -112,7 +112,7 @@ impl<'a> Container<'a> {
     }
 
     /// Position of the container.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> Location {
         self.whole.place(0)
     }
 

@@ -20,7 +20,7 @@ mod region;
 
 pub use compression::{Compression, MAX_PAYLOAD_SIZE};
 pub use entry::{Architecture, Entry, EntryKind, Portability};
-pub use error::{ContainerError, Origin, Place};
+pub use error::{ContainerError, Location, Origin};
 pub use fatbin::{Container, Containers, Wrapper};
 pub use image::{Image, ImageFile};
 pub use linked::{LINKED_HEADER_SIZE, LINKED_MAGIC, Linked, linked_size};

@@ -1,6 +1,6 @@
 //! Part of an input that knows its position, so that bounds errors can name it.
 
-use super::error::{ContainerError, Origin, Place};
+use super::error::{ContainerError, Location, Origin};
 
 /// Bytes of an input and their position.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ impl<'a> Region<'a> {
     }
 
     /// Position of the byte at `offset` in the region.
-    pub(super) fn place(&self, offset: u64) -> Place {
-        Place { origin: self.origin.clone(), offset: self.base.saturating_add(offset) }
+    pub(super) fn place(&self, offset: u64) -> Location {
+        Location { origin: self.origin.clone(), offset: self.base.saturating_add(offset) }
     }
 
     /// Bytes `offset..offset + length` of the region, which contain a `what`.

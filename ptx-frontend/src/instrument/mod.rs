@@ -13,7 +13,7 @@ pub mod log;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::ir::{Function, Instruction, Operand, Place, RegisterId};
+use crate::ir::{Function, Instruction, Operand, RegisterId, TextPosition};
 use crate::isa::{Effect, OperandSyntax, ScalarType};
 use crate::module::{Error, Module};
 use crate::parse::comment::blank_comments;
@@ -57,7 +57,7 @@ pub struct Write {
     /// Function name.
     pub function: String,
     /// Position of the instruction.
-    pub place: Place,
+    pub place: TextPosition,
     /// Text line of the instruction.
     pub line: String,
     /// Register name.

@@ -2,7 +2,7 @@
 //!
 //! The parser accepts them; a kernel with such an instruction is refused at launch.
 
-use super::State;
+use super::Support;
 
 /// An instruction without a line in the op table.
 #[derive(Debug, Clone, Copy)]
@@ -12,8 +12,8 @@ pub struct Absent {
     /// Modifiers (no dots) common to all these instructions; empty if the table has no instruction with
     /// this mnemonic.
     pub modifiers: &'static [&'static str],
-    /// [`State::Refused`] or [`State::Missing`], with the reason.
-    pub state: State,
+    /// [`Support::Refused`] or [`Support::Missing`], with the reason.
+    pub state: Support,
     /// Section of the PTX manual.
     pub section: &'static str,
 }
@@ -38,7 +38,7 @@ const fn refused(
     reason: &'static str,
     section: &'static str,
 ) -> Absent {
-    Absent { mnemonic, modifiers, state: State::Refused(reason), section }
+    Absent { mnemonic, modifiers, state: Support::Refused(reason), section }
 }
 
 const TENSOR_MEMORY: &str = "needs the tensor memory of sm_100, which no simulated device has";

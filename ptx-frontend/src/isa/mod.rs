@@ -22,11 +22,11 @@ pub use absent::{ABSENT, Absent};
 pub use fragment::{Fragment, MatrixRole, MatrixShape};
 pub use geometry::Geometry;
 pub use modifier::Modifier;
-pub use part::{Part, PartSyntax};
+pub use part::{PartSyntax, WordPart};
 pub use release::{NEWEST_VERSION, first_version, is_version};
 pub use requirement::{Architecture, Requirement, Target};
 pub use special::SpecialRegister;
-pub use syntax::{OperandSyntax, OperandType, SETS, Slot, Syntax, SyntaxError, Token};
+pub use syntax::{OperandSyntax, OperandType, SETS, Syntax, SyntaxError, Token, TokenSlot};
 pub use types::{ScalarType, TypeClass};
 
 use syntax::fit;
@@ -64,7 +64,7 @@ pub enum Effect {
 
 /// Implementation state of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum Support {
     /// Implemented.
     Done,
     /// Not implemented yet.

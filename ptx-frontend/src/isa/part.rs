@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes or halves of a word, or of two concatenated words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Part {
+pub struct WordPart {
     /// True for halves, false for bytes.
     pub halves: bool,
     /// Numbers of the pieces in written order, the lowest position last.
@@ -24,9 +24,9 @@ pub enum PartSyntax {
     Pick(u8),
 }
 
-impl Part {
+impl WordPart {
     /// Part with the spelling `text` (no dot).
-    pub fn from_name(text: &str) -> Option<Part> {
+    pub fn from_name(text: &str) -> Option<WordPart> {
         let halves = text.starts_with('h');
         let digits = text.strip_prefix(['b', 'h'])?.as_bytes();
         let mut pieces = [0; 4];
@@ -34,7 +34,7 @@ impl Part {
             *piece = digit.checked_sub(b'0').filter(|piece| *piece < 8)?;
         }
         let count = u8::try_from(digits.len()).ok().filter(|count| (1..=4).contains(count))?;
-        Some(Part { halves, pieces, count })
+        Some(WordPart { halves, pieces, count })
     }
 
     /// Spelling of the part without its dot.
@@ -83,22 +83,22 @@ mod tests {
     use super::*;
 
     fn fits(text: &str, syntax: PartSyntax) -> bool {
-        Part::from_name(text).is_some_and(|part| part.fits(syntax))
+        WordPart::from_name(text).is_some_and(|part| part.fits(syntax))
     }
 
     #[test]
     fn part_names_round_trip() {
         for text in ["b0", "b3", "h1", "h32", "b7654"] {
-            assert_eq!(Part::from_name(text).map(Part::name).as_deref(), Some(text));
+            assert_eq!(WordPart::from_name(text).map(WordPart::name).as_deref(), Some(text));
         }
         for text in ["", "b", "x", "h", "b8", "b76543", "c1", "r"] {
-            assert_eq!(Part::from_name(text), None, "{text}");
+            assert_eq!(WordPart::from_name(text), None, "{text}");
         }
     }
 
     #[test]
     fn last_digit_is_the_lowest_position() {
-        assert_eq!(Part::from_name("b7541").map(|part| part.pieces().to_vec()), Some(vec![1, 4, 5, 7]));
+        assert_eq!(WordPart::from_name("b7541").map(|part| part.pieces().to_vec()), Some(vec![1, 4, 5, 7]));
     }
 
     #[test]

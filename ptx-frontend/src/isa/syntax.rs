@@ -100,7 +100,7 @@ impl Token {
 
 /// Position in the chain of modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slot {
+pub struct TokenSlot {
     /// Tokens that fit.
     pub choices: Vec<Token>,
     /// Additional requirements of some tokens, beyond those of the spelling.
@@ -203,7 +203,7 @@ pub struct Syntax {
     /// First word of the opcode.
     pub mnemonic: &'static str,
     /// Modifier slots in the manual's order, per spelling.
-    pub spellings: Vec<Vec<Slot>>,
+    pub spellings: Vec<Vec<TokenSlot>>,
     /// Operands in order.
     pub operands: Vec<OperandSyntax>,
 }
@@ -246,12 +246,12 @@ impl Syntax {
 
     /// [`Syntax::fit`] with the index of the spelling.
     pub fn spelling(&self, tokens: &[Token]) -> Option<(usize, Vec<Option<Token>>)> {
-        let fitting = |(position, slots): (_, &Vec<Slot>)| Some((position, fit(slots, tokens)?));
+        let fitting = |(position, slots): (_, &Vec<TokenSlot>)| Some((position, fit(slots, tokens)?));
         self.spellings.iter().enumerate().find_map(fitting)
     }
 }
 
-fn slots(mut text: &'static str) -> Result<Vec<Slot>, String> {
+fn slots(mut text: &'static str) -> Result<Vec<TokenSlot>, String> {
     let mut slots = Vec::new();
     while !text.is_empty() {
         let (slot, after) = next_slot(text)?;
@@ -262,7 +262,7 @@ fn slots(mut text: &'static str) -> Result<Vec<Slot>, String> {
 }
 
 /// Fits tokens into the slots of one spelling.
-pub(super) fn fit(slots: &[Slot], tokens: &[Token]) -> Option<Vec<Option<Token>>> {
+pub(super) fn fit(slots: &[TokenSlot], tokens: &[Token]) -> Option<Vec<Option<Token>>> {
     let mut filled: Vec<Option<Token>> = vec![None; slots.len()];
     let mut next_type = 0;
     for token in tokens {
@@ -278,7 +278,7 @@ pub(super) fn fit(slots: &[Slot], tokens: &[Token]) -> Option<Vec<Option<Token>>
     complete.then_some(filled)
 }
 
-fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
+fn next_slot(text: &'static str) -> Result<(TokenSlot, &'static str), String> {
     let (body, optional, after) = match text.as_bytes()[0] {
         b'{' => {
             let end = text.find('}').ok_or("`{` is not closed")?;
@@ -298,14 +298,14 @@ fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
         }
         other => return Err(format!("expected a modifier, found `{}`", other as char)),
     };
-    let mut slot = Slot { choices: Vec::new(), needs: Vec::new(), optional };
+    let mut slot = TokenSlot { choices: Vec::new(), needs: Vec::new(), optional };
     for part in body.trim_matches(['(', ')']).split('|') {
         push_choices(part, &mut slot)?;
     }
     Ok((slot, after))
 }
 
-fn push_choices(part: &'static str, slot: &mut Slot) -> Result<(), String> {
+fn push_choices(part: &'static str, slot: &mut TokenSlot) -> Result<(), String> {
     if let Some(set) = part.strip_prefix('<') {
         let name = set.trim_end_matches('>');
         if let Some(k) = name.strip_prefix("m64k") {

@@ -7,7 +7,7 @@ use crate::analyse::ControlFlow;
 use super::banks::Banks;
 use super::code::{Code, Words};
 use super::interference::{Groups, Interference, alignment};
-use super::live::{Kind, LiveOut, OfPredicates, OfWords, live_out};
+use super::live::{LiveOut, OfPredicates, OfWords, RegisterClass, live_out};
 
 /// Addressable registers, except the constant zero register.
 const MOST_REGISTERS: usize = 255;
@@ -168,8 +168,8 @@ fn colour_predicates(code: &Code, interference: &Interference) -> Vec<u8> {
 mod tests {
     use std::collections::HashMap;
 
-    use super::super::code::{Kind as NodeKind, Node};
-    use super::super::{fold, schedule, select, values};
+    use super::super::code::{Node, NodeKind};
+    use super::super::{combine, schedule, select, values};
     use super::*;
     use crate::Module;
 
@@ -247,13 +247,13 @@ mod tests {
                 let flow = ControlFlow::of(&function);
                 let replacements = super::super::contract(&mut function, &flow);
                 let values = values::Values::of(&function, &flow, &replacements);
-                let folds = fold::Folds::of(&values, function.instructions.len());
-                let mut selected = select::select(&function, &flow, &values, &folds);
+                let combinations = combine::Combinations::of(&values, function.instructions.len());
+                let mut selected = select::select(&function, &flow, &values, &combinations);
                 super::super::dead::drop_dead(&mut selected, &flow);
                 for ahead in [schedule::Ahead::Anything, schedule::Ahead::Within(48)] {
                     let mut code = selected.clone();
                     let room = schedule::Room { registers: 29, ahead };
-                    schedule::schedule(&mut code, &flow, &values, &folds, room);
+                    schedule::schedule(&mut code, &flow, &values, &combinations, room);
                     check(&code, &flow);
                 }
             }

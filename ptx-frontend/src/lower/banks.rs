@@ -2,7 +2,7 @@
 //! cycle (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture", section 3.6). An instruction with
 //! three sources in one bank takes an extra cycle, which the vendor's assembler avoids.
 
-use super::code::{Code, Kind, Words};
+use super::code::{Code, NodeKind, Words};
 use super::interference::{Interference, alignment};
 
 /// Registers that a bank reads per cycle.
@@ -36,7 +36,7 @@ impl Banks {
         let mut banks = Banks { of_word: vec![Vec::new(); count], ..Banks::default() };
         banks.bank = (0..count as u32).map(|word| bank_in_group(code, word)).collect();
         for (nodes, depth) in code.blocks.iter().zip(depths) {
-            for node in nodes.iter().filter(|node| node.kind == Kind::Machine) {
+            for node in nodes.iter().filter(|node| node.kind == NodeKind::Machine) {
                 let words: Vec<u32> = node.reads().map(|word| interference.root(word)).collect();
                 if words.len() <= PORTS as usize {
                     continue;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use super::code::{Kind, Node};
+use super::code::{Node, NodeKind};
 use super::depend::Dependences;
 use super::live::Live;
 
@@ -159,7 +159,7 @@ impl<'n> BottomUp<'n> {
 
     fn choose(&self) -> Option<u32> {
         // A node without a machine instruction takes effect with the next machine instruction.
-        let absorbed = self.ready.iter().rev().find(|at| self.nodes[**at as usize].kind != Kind::Machine);
+        let absorbed = self.ready.iter().rev().find(|at| self.nodes[**at as usize].kind != NodeKind::Machine);
         let latest = self.ready.iter().rev().take(COMPARED);
         absorbed.or_else(|| latest.min_by_key(|at| self.key(**at))).copied()
     }

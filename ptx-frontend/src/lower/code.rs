@@ -31,7 +31,7 @@ impl Words {
 
 /// Kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// A machine instruction.
     Machine,
     /// Copy of its first source; a machine instruction unless both registers coalesce.
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 /// A future machine instruction, or an effect without one.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     pub(super) class: OperationClass,
     pub(super) destination: Words,
     pub(super) sources: [Words; 4],
@@ -67,7 +67,7 @@ impl Node {
     /// A machine instruction of this class without operands.
     pub(super) fn new(class: OperationClass, line: u32) -> Node {
         Node {
-            kind: Kind::Machine,
+            kind: NodeKind::Machine,
             class,
             destination: Words::NONE,
             sources: [Words::NONE; 4],

@@ -5,8 +5,8 @@ use warp_stream::OperationClass;
 
 use crate::analyse::ControlFlow;
 
-use super::code::{Code, Kind as NodeKind, Node, Words};
-use super::live::{Kind as _, Live, OfWords, live_out};
+use super::code::{Code, Node, NodeKind, Words};
+use super::live::{Live, OfWords, RegisterClass as _, live_out};
 
 /// Removes dead nodes, block by block from the end, so that their sources die too.
 pub(super) fn drop_dead(code: &mut Code, flow: &ControlFlow) {

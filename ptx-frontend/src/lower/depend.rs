@@ -7,8 +7,8 @@ use crate::ir::{AddressBase, Instruction, Operand};
 use crate::isa::{Effect, Integer, Memory, Modifier, Op, SpecialRegister};
 
 use super::access::bytes;
-use super::code::{Kind, Node};
-use super::fold::Folds;
+use super::code::{Node, NodeKind};
+use super::combine::Combinations;
 use super::values::Values;
 
 /// For each node of a block, the later nodes that depend on it.
@@ -36,7 +36,7 @@ const CARRY: u32 = u32::MAX;
 
 /// A memory access, with its address as far as the code tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct AccessedRange {
     node: u32,
     space: MemorySpace,
     base: Option<Origin>,
@@ -49,12 +49,12 @@ struct Place {
 
 struct Builder<'a> {
     values: &'a Values<'a>,
-    folds: &'a Folds,
+    combinations: &'a Combinations,
     dependences: Dependences,
     words: rustc_hash::FxHashMap<u32, Trail>,
     predicates: rustc_hash::FxHashMap<u32, Trail>,
     registers: rustc_hash::FxHashMap<u32, Trail>,
-    accesses: Vec<Place>,
+    accesses: Vec<AccessedRange>,
     /// Last node that no node may pass.
     wall: Option<u32>,
     /// Last node that no memory access may pass.
@@ -67,10 +67,10 @@ struct Builder<'a> {
 }
 
 impl Dependences {
-    pub(super) fn of(nodes: &[Node], values: &Values<'_>, folds: &Folds) -> Dependences {
+    pub(super) fn of(nodes: &[Node], values: &Values<'_>, combinations: &Combinations) -> Dependences {
         let mut builder = Builder {
             values,
-            folds,
+            combinations,
             dependences: Dependences {
                 after: vec![Vec::new(); nodes.len()],
                 before: vec![0; nodes.len()],
@@ -109,7 +109,7 @@ impl Builder<'_> {
             // Reconvergence precedes everything else.
             self.wall = Some(at);
         }
-        let guarded = node.guarded && node.kind == Kind::Machine;
+        let guarded = node.guarded && node.kind == NodeKind::Machine;
         let read: Vec<u32> =
             node.reads().chain(guarded.then(|| node.destination.iter()).into_iter().flatten()).collect();
         let written: Vec<u32> = node.destination.iter().collect();
@@ -121,7 +121,7 @@ impl Builder<'_> {
             self.effect(at, node, effect);
         }
         use OperationClass::{Barrier, Fence, Nothing, WarpBarrier};
-        if matches!(node.class, Barrier | WarpBarrier | Fence | Nothing) && node.kind == Kind::Machine {
+        if matches!(node.class, Barrier | WarpBarrier | Fence | Nothing) && node.kind == NodeKind::Machine {
             self.fence(at);
         }
     }
@@ -222,7 +222,7 @@ impl Builder<'_> {
         self.dependences.places[at as usize] = base.map(|base| (base, offset));
         // A merged access also moves bytes of others.
         let own = self.values.instruction(effect).filter(|_| !node.joined.is_empty()).map(bytes);
-        let place = Place {
+        let place = AccessedRange {
             node: at,
             space: memory.space,
             base,
@@ -257,7 +257,7 @@ impl Builder<'_> {
         });
         match address {
             Some((AddressBase::Register(register), offset)) => {
-                let base = self.folds.base(self.values, register);
+                let base = self.combinations.base(self.values, register);
                 let version = self.versions.get(&base.register.0).copied().unwrap_or(0);
                 let is_known = base.place != Some(u32::MAX);
                 let origin = (AddressBase::Register(base.register), version, base.place);
@@ -270,7 +270,7 @@ impl Builder<'_> {
 }
 
 /// True if two accesses may touch the same byte, so that their order matters.
-fn conflict(a: &Place, b: &Place) -> bool {
+fn conflict(a: &AccessedRange, b: &AccessedRange) -> bool {
     if a.ordered && b.ordered {
         return true;
     }

@@ -7,7 +7,7 @@ use crate::ir::{Function, InstructionIndex};
 
 use super::LoweredFunction;
 use super::allocate::Allocation;
-use super::code::{Code, Kind, Node, Words};
+use super::code::{Code, Node, NodeKind, Words};
 
 /// Register of the stack pointer.
 const STACK_POINTER: Registers = Registers { first: 1, count: 1 };
@@ -96,9 +96,9 @@ impl Output<'_> {
 
     fn is_machine_instruction(&self, node: &Node) -> bool {
         match node.kind {
-            Kind::Machine => true,
-            Kind::Absorbed => false,
-            Kind::Copy => {
+            NodeKind::Machine => true,
+            NodeKind::Absorbed => false,
+            NodeKind::Copy => {
                 self.allocation.registers_of(node.destination)
                     != self.allocation.registers_of(node.sources[0])
             }

@@ -1,6 +1,6 @@
 //! Constant folding at assembly time.
 //!
-//! Compilers leave little to fold: conversions of constants, and values computed from them.
+//! Compilers leave few constants to fold: conversions of constants, and values computed from them.
 
 use crate::ir::Instruction;
 use crate::isa::{Convert, Integer, Logic, Modifier, Op, ScalarType};

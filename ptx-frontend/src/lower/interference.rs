@@ -1,7 +1,7 @@
 //! Interference of virtual registers, and coalescing of copies.
 
-use super::code::{Code, Kind as NodeKind, Node, Words};
-use super::live::{Kind, Live, LiveOut};
+use super::code::{Code, Node, NodeKind, Words};
+use super::live::{Live, LiveOut, RegisterClass};
 use super::neighbours::Neighbours;
 
 /// Pairs of virtual registers (or predicates) that are live at the same time with different values.
@@ -13,7 +13,7 @@ pub(super) struct Interference {
 }
 
 impl Interference {
-    pub(super) fn of<K: Kind>(code: &Code, live_out: &LiveOut, distance: usize) -> Interference {
+    pub(super) fn of<K: RegisterClass>(code: &Code, live_out: &LiveOut, distance: usize) -> Interference {
         let count = K::count(code);
         let mut interference = Interference {
             neighbours: (0..count).map(|_| Neighbours::default()).collect(),
@@ -47,7 +47,7 @@ impl Interference {
 
     /// Keeps results apart from the sources of memory instructions shortly before, which may not have been
     /// read yet. A write to such a source would have to wait.
-    fn keep_sources<K: Kind>(&mut self, nodes: &[Node], distance: usize) {
+    fn keep_sources<K: RegisterClass>(&mut self, nodes: &[Node], distance: usize) {
         let mut recent: std::collections::VecDeque<Vec<u32>> = std::collections::VecDeque::new();
         for node in nodes.iter().filter(|node| node.kind == NodeKind::Machine) {
             K::writes(node, |written| {

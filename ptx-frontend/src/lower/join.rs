@@ -18,10 +18,10 @@ use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
 use crate::ir::{AddressBase, Function, Guard, Operand};
 use crate::isa::{Memory, Op, ScalarType};
 
-use super::code::{Code, Kind, Node, Words};
+use super::code::{Code, Node, NodeKind, Words};
+use super::combine::Combinations;
 use super::depend::{Dependences, Origin};
-use super::fold::Folds;
-use super::low_bits::{AllLowBits, SharedAddresses};
+use super::known_bits::{AllKnownBits, SharedAddresses};
 use super::values::{Constant, Values};
 
 const WORD: u64 = 4;
@@ -67,21 +67,21 @@ pub(super) fn join(
     function: &Function,
     code: &mut Code,
     values: &Values<'_>,
-    folds: &Folds,
+    combinations: &Combinations,
     addresses: &SharedAddresses,
 ) {
-    let mut low_bits = None;
+    let mut known_bits = None;
     for block in 0..code.blocks.len() {
         if code.blocks[block].iter().filter(|node| can_be_joined(node)).nth(1).is_none() {
             continue;
         }
-        let low_bits = low_bits.get_or_insert_with(|| AllLowBits::of(function, addresses));
+        let known_bits = known_bits.get_or_insert_with(|| AllKnownBits::of(function, addresses));
         let nodes = std::mem::take(&mut code.blocks[block]);
-        let dependences = Dependences::of(&nodes, values, folds);
+        let dependences = Dependences::of(&nodes, values, combinations);
         let mut finder = Finder {
             values,
-            folds,
-            low_bits,
+            combinations,
+            known_bits,
             pieces: Vec::new(),
             numbers: FxHashMap::default(),
             stretches: (0, 0),
@@ -107,7 +107,7 @@ fn can_be_joined(node: &Node) -> bool {
     });
     is_plain
         && matches!(node.class, Load | Store)
-        && node.kind == Kind::Machine
+        && node.kind == NodeKind::Machine
         && node.effect.is_some()
         && !node.guarded
         && !node.deferred
@@ -116,8 +116,8 @@ fn can_be_joined(node: &Node) -> bool {
 /// Search for merge candidates in a block.
 struct Finder<'a> {
     values: &'a Values<'a>,
-    folds: &'a Folds,
-    low_bits: &'a AllLowBits<'a>,
+    combinations: &'a Combinations,
+    known_bits: &'a AllKnownBits<'a>,
     /// Candidates in the order of their first access in the code.
     pieces: Vec<(Piece, Vec<Member>)>,
     numbers: FxHashMap<Piece, usize>,
@@ -172,7 +172,7 @@ impl Finder<'_> {
         };
         let Operand::Address { base, offset: named } = *address else { return None };
         let element = i.last_type().map_or(0, ScalarType::bytes);
-        let known = self.low_bits.address(base).plus_number(named);
+        let known = self.known_bits.address(base).plus_number(named);
         let (size, at) = [16, 8].into_iter().find_map(|size| Some((size, known.modulo(size)?)))?;
         let bytes = u64::from(node.memory?.width);
         if !matches!(element, 4 | 8) || at % WORD != 0 || at + bytes > size {
@@ -193,8 +193,8 @@ impl Finder<'_> {
     /// True if the machine instruction reads its address from registers.
     fn has_address(&self, base: AddressBase) -> bool {
         let AddressBase::Register(register) = base else { return false };
-        let named = Operand::Register(self.folds.base(self.values, register).named);
-        !matches!(self.values.constant(&named), Some(Constant::Bits(_) | Constant::Place(_)))
+        let named = Operand::Register(self.combinations.base(self.values, register).named);
+        !matches!(self.values.constant(&named), Some(Constant::Bits(_) | Constant::Address(_)))
     }
 }
 
@@ -375,6 +375,6 @@ fn moved(access: &Node, to: Words, from: Words) -> Vec<Node> {
     if from.is_none() {
         return (0..to.count).map(|n| Node { destination: to.part(n, 1), ..node.clone() }).collect();
     }
-    (node.kind, node.destination, node.sources[0]) = (Kind::Copy, to, from);
+    (node.kind, node.destination, node.sources[0]) = (NodeKind::Copy, to, from);
     vec![node]
 }

@@ -54,7 +54,7 @@ impl Bits {
 }
 
 /// Registers of one kind that nodes read and write.
-pub(super) trait Kind {
+pub(super) trait RegisterClass {
     /// Number of registers.
     fn count(code: &Code) -> usize;
     /// Registers read, including a destination that keeps its value in lanes without the guard.
@@ -69,7 +69,7 @@ pub(super) struct OfWords;
 /// Predicates.
 pub(super) struct OfPredicates;
 
-impl Kind for OfWords {
+impl RegisterClass for OfWords {
     fn count(code: &Code) -> usize {
         code.group_of.len()
     }
@@ -86,7 +86,7 @@ impl Kind for OfWords {
     }
 }
 
-impl Kind for OfPredicates {
+impl RegisterClass for OfPredicates {
     fn count(code: &Code) -> usize {
         code.predicates as usize
     }
@@ -178,7 +178,7 @@ impl Live {
 const LOCAL: u32 = u32::MAX;
 
 /// Values live across blocks, and the index of each value among these.
-fn passed<K: Kind>(code: &Code) -> (Vec<u32>, Vec<u32>) {
+fn passed<K: RegisterClass>(code: &Code) -> (Vec<u32>, Vec<u32>) {
     let mut passed = Vec::new();
     let mut numbers = vec![LOCAL; K::count(code)];
     // For each number, the last block that wrote it, from 1.
@@ -199,7 +199,7 @@ fn passed<K: Kind>(code: &Code) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// Live values at the end of each block.
-pub(super) fn live_out<K: Kind>(code: &Code, flow: &ControlFlow) -> LiveOut {
+pub(super) fn live_out<K: RegisterClass>(code: &Code, flow: &ControlFlow) -> LiveOut {
     let (passed, numbers) = passed::<K>(code);
     let blocks = code.blocks.len();
     let mut wanted = vec![Bits::new(passed.len()); blocks];

@@ -2,7 +2,7 @@
 //! far as timing is concerned.
 //!
 //! ```text
-//! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes
+//! contract ──► rewrite ──► values (who writes and reads what) ──► combine (which instructions absorb others) ──► select (nodes
 //! over virtual registers) ──► dead ──► join (several accesses become one) ──► schedule ──► allocate ──► emit
 //! ```
 //!
@@ -14,6 +14,7 @@ mod allocate;
 mod banks;
 mod bottom_up;
 mod code;
+mod combine;
 mod contract;
 mod converge;
 mod dead;
@@ -21,15 +22,14 @@ mod depend;
 mod dominators;
 mod emit;
 mod evaluate;
-mod fold;
+mod expansion;
 mod interference;
 mod join;
+mod known_bits;
 mod listing;
 mod live;
-mod low_bits;
 mod neighbours;
 mod order;
-mod recipe;
 mod rewrite;
 mod schedule;
 mod select;
@@ -44,8 +44,8 @@ use crate::ir::{Function, InstructionIndex};
 use crate::isa::Effect;
 
 pub use contract::{Replacements, contract};
+pub use known_bits::SharedAddresses;
 pub use listing::listing;
-pub use low_bits::SharedAddresses;
 pub use rewrite::{rewrite, rewrite_contracted};
 
 /// A function as machine instructions.
@@ -84,11 +84,11 @@ pub fn lower(
     addresses: &SharedAddresses,
 ) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
-    let folds = fold::Folds::of(&values, function.instructions.len());
-    let mut code = select::select(function, flow, &values, &folds);
+    let combinations = combine::Combinations::of(&values, function.instructions.len());
+    let mut code = select::select(function, flow, &values, &combinations);
     dead::drop_dead(&mut code, flow);
-    join::join(function, &mut code, &values, &folds, addresses);
+    join::join(function, &mut code, &values, &combinations, addresses);
     let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
-    let (code, allocation) = order::order(&code, flow, &values, &folds, calls);
+    let (code, allocation) = order::order(&code, flow, &values, &combinations, calls);
     emit::emit(function, flow, &code, &allocation)
 }

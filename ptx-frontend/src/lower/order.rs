@@ -9,7 +9,7 @@ use crate::analyse::ControlFlow;
 
 use super::allocate::{ALL_WARPS, Allocation};
 use super::code::{Code, Node};
-use super::fold::Folds;
+use super::combine::Combinations;
 use super::live::{Live, OfWords, live_out};
 use super::schedule::{Ahead, Room, schedule};
 use super::values::Values;
@@ -40,12 +40,12 @@ pub(super) fn order(
     code: &Code,
     flow: &ControlFlow,
     values: &Values<'_>,
-    folds: &Folds,
+    combinations: &Combinations,
     calls: bool,
 ) -> Ordered {
     let ordered = |room: Room| {
         let mut code = code.clone();
-        schedule(&mut code, flow, values, folds, room);
+        schedule(&mut code, flow, values, combinations, room);
         let allocation = Allocation::of(&code, flow, calls);
         (code, allocation)
     };

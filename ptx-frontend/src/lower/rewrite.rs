@@ -15,9 +15,9 @@ use crate::analyse::{ControlFlow, writes};
 use crate::ir::{Function, Guard, Instruction, InstructionIndex, Operand};
 use crate::isa::{Control, Effect, Modifier, Op};
 
-use super::code::{Kind, Node};
+use super::code::{Node, NodeKind};
 use super::contract::Replacements;
-use super::{fold, select, values};
+use super::{combine, select, values};
 
 /// Maximum machine instructions that are guarded instead of skipped.
 const LONGEST: usize = 8;
@@ -175,8 +175,8 @@ impl Lengths {
     fn of(function: &Function, replacements: &Replacements) -> Lengths {
         let flow = ControlFlow::of(function);
         let values = values::Values::of(function, &flow, replacements);
-        let folds = fold::Folds::of(&values, function.instructions.len());
-        let code = select::select(function, &flow, &values, &folds);
+        let combinations = combine::Combinations::of(&values, function.instructions.len());
+        let code = select::select(function, &flow, &values, &combinations);
         let by_block = code.blocks.iter().map(|nodes| length(nodes)).collect();
         Lengths { flow, by_block }
     }
@@ -194,7 +194,10 @@ fn length(nodes: &[Node]) -> usize {
     if nodes.iter().any(|node| node.class == OperationClass::Branch && reads(node)) {
         return usize::MAX;
     }
-    nodes.iter().filter(|node| node.kind == Kind::Machine && (node.effect.is_some() || reads(node))).count()
+    nodes
+        .iter()
+        .filter(|node| node.kind == NodeKind::Machine && (node.effect.is_some() || reads(node)))
+        .count()
 }
 
 fn labels(i: &Instruction) -> impl Iterator<Item = InstructionIndex> + '_ {

@@ -7,10 +7,9 @@ use warp_stream::{MemorySpace, OperationClass};
 use crate::analyse::ControlFlow;
 
 use super::bottom_up;
-use super::code::{Code, Kind, Node};
+use super::code::{Code, Node, NodeKind};
 use super::depend::Dependences;
-use super::fold::Folds;
-use super::live::{Kind as _, Live, OfWords, live_out};
+use super::live::{Live, OfWords, RegisterClass as _, live_out};
 use super::values::Values;
 
 /// Registers that values may take, and nodes that may come before their turn.
@@ -31,13 +30,19 @@ pub(super) enum Ahead {
 }
 
 /// Orders the nodes of all blocks.
-pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds, room: Room) {
+pub(super) fn schedule(
+    code: &mut Code,
+    flow: &ControlFlow,
+    values: &Values<'_>,
+    combinations: &Combinations,
+    room: Room,
+) {
     let live_out = live_out::<OfWords>(code, flow);
     let mut wanted = Live::new(OfWords::count(code));
     for block in 0..code.blocks.len() {
         let nodes = std::mem::take(&mut code.blocks[block]);
         wanted.reset(live_out.of_block(block));
-        let order = Scheduler::new(&nodes, values, folds, &wanted, room).run();
+        let order = Scheduler::new(&nodes, values, combinations, &wanted, room).run();
         let mut places: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
         code.blocks[block] = order.iter().filter_map(|at| places[*at as usize].take()).collect();
     }
@@ -47,8 +52,8 @@ pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>,
 fn latency(node: &Node) -> u32 {
     use OperationClass as C;
     match node.kind {
-        Kind::Machine => {}
-        Kind::Copy | Kind::Absorbed => return 0,
+        NodeKind::Machine => {}
+        NodeKind::Copy | NodeKind::Absorbed => return 0,
     }
     match node.class {
         C::Load | C::Atomic | C::Texture | C::Surface => match node.memory.map(|memory| memory.space) {
@@ -135,18 +140,18 @@ impl<'n> Scheduler<'n> {
     fn new(
         nodes: &'n [Node],
         values: &Values<'_>,
-        folds: &Folds,
+        combinations: &Combinations,
         live_out: &'n Live,
         room: Room,
     ) -> Scheduler<'n> {
-        let dependences = Dependences::of(nodes, values, folds);
+        let dependences = Dependences::of(nodes, values, combinations);
         let mut height = vec![0; nodes.len()];
         let mut earlier = vec![Vec::new(); nodes.len()];
         for at in (0..nodes.len()).rev() {
             let behind = dependences.after[at].iter().map(|after| height[*after as usize]).max().unwrap_or(0);
             height[at] = behind + latency(&nodes[at]);
             for after in &dependences.after[at] {
-                if nodes[at].kind != Kind::Machine {
+                if nodes[at].kind != NodeKind::Machine {
                     earlier[*after as usize].push(at as u32);
                 }
             }
@@ -217,7 +222,7 @@ impl<'n> Scheduler<'n> {
 
     /// Marks a node as ready.
     fn release(&mut self, at: u32) {
-        if self.nodes[at as usize].kind == Kind::Machine {
+        if self.nodes[at as usize].kind == NodeKind::Machine {
             self.ready.push(at);
         } else {
             self.idle[at as usize] = true;

@@ -20,7 +20,7 @@ pub(super) enum Constant {
     /// Bits.
     Bits(u64),
     /// Address of a variable in shared or local memory, known at assembly.
-    Place(u32),
+    Address(u32),
     /// Location in a constant bank: a kernel parameter, or an address known at load time.
     Bank,
 }
@@ -165,7 +165,7 @@ impl<'f> Values<'f> {
                 Operand::Address { base: AddressBase::External(of), .. }
                     if i.last_type().is_some_and(|ty| ty.bits() == 32) =>
                 {
-                    Some(Constant::Place(of.0 | MODULE_LEVEL))
+                    Some(Constant::Address(of.0 | MODULE_LEVEL))
                 }
                 operand => self.constant(operand),
             },
@@ -206,7 +206,7 @@ impl<'f> Values<'f> {
             Operand::Address { base: AddressBase::Register(_), .. } => None,
             Operand::Address { base: AddressBase::Variable(variable), .. } => {
                 Some(match self.function.variables.get(variable.0 as usize)?.space {
-                    Space::Shared | Space::Local => Constant::Place(variable.0),
+                    Space::Shared | Space::Local => Constant::Address(variable.0),
                     _ => Constant::Bank,
                 })
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::names::{Entity, LabelTarget};
-use super::operand::{Slot, undeclared, wrong};
+use super::operand::{OperandSlot, undeclared, wrong};
 use super::{Resolver, Result, prototype};
 use crate::ir::{AddressBase, Operand, Prototype, RegisterId, Space};
 use crate::isa::{OperandSyntax, OperandType, ScalarType};
@@ -57,7 +57,7 @@ impl<'a> Resolver<'a> {
                 OperandKind::Reference(name) => self.passed(name)?,
                 OperandKind::Constant(_) | OperandKind::Parameters(_) if !written => {
                     let ty = formals.get(position).map_or(ScalarType::B64, |formal| formal.ty);
-                    self.value(Slot::constant(ty), given)?
+                    self.value(OperandSlot::constant(ty), given)?
                 }
                 _ => return Err(wrong("(…)", expected(written)).at(given.at)),
             });

@@ -29,7 +29,7 @@ use crate::parse::tree::{self, Declaration, Formal, Header, SourcePlace, Stateme
 use crate::source::{Source, narrow};
 use declaration::{Meaning, ParameterArea, Storage};
 use form::Candidates;
-use names::{Each, Entity, Found, Labels, Range, Scopes};
+use names::{Declaration, Entity, Labels, Member, Range, Scopes};
 
 type Result<T> = std::result::Result<T, At<ResolveError>>;
 
@@ -311,7 +311,7 @@ impl<'a> Resolver<'a> {
             return Err(declaration::forbidden(name, declaration::ARRAY_OF_REGISTERS));
         }
         if let Some(count) = declarator.count {
-            return self.scopes.declare_range(name, Range { each: Each::Registers { ty, lanes }, count });
+            return self.scopes.declare_range(name, Range { each: Member::Registers { ty, lanes }, count });
         }
         let first = self.add_registers(ty, lanes, name);
         self.scopes.declare(name, Entity::Registers { first, lanes })
@@ -328,7 +328,7 @@ impl<'a> Resolver<'a> {
         if let Some(count) = declarator.count {
             let model = self.models.len();
             self.models.push(variable);
-            return self.scopes.declare_range(name, Range { each: Each::Variable { model }, count });
+            return self.scopes.declare_range(name, Range { each: Member::Variable { model }, count });
         }
         if variable.linkage == Linkage::Extern {
             return self.scopes.declare(name, Entity::Outside { element: variable.ty.bytes() });
@@ -352,13 +352,13 @@ impl<'a> Resolver<'a> {
     /// Meaning of a name; registers and variables of ranges are created here.
     fn find(&mut self, name: &'a str) -> Option<Entity> {
         match self.scopes.find(name)? {
-            Found::Entity(entity) => Some(entity),
-            Found::Unnumbered { depth, range } => {
+            Declaration::Entity(entity) => Some(entity),
+            Declaration::Unnumbered { depth, range } => {
                 let entity = match range.each {
-                    Each::Registers { ty, lanes } => {
+                    Member::Registers { ty, lanes } => {
                         Entity::Registers { first: self.add_registers(ty, lanes, name), lanes }
                     }
-                    Each::Variable { model } => {
+                    Member::Variable { model } => {
                         let model = self.models.get(model)?;
                         let variable = Variable { name: name.to_owned(), ..model.clone() };
                         self.add_variable(name, variable)

@@ -62,13 +62,13 @@ pub(super) enum Entity {
 /// `%r<n>`: many registers or variables declared at once, created at their first use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Range {
-    pub(super) each: Each,
+    pub(super) each: Member,
     pub(super) count: u64,
 }
 
 /// Meaning of each name in a range.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Each {
+pub(super) enum Member {
     Registers {
         ty: ScalarType,
         lanes: u32,
@@ -88,7 +88,7 @@ struct Scope<'a> {
 }
 
 /// Declaration of a name.
-pub(super) enum Found {
+pub(super) enum Declaration {
     Entity(Entity),
     /// The name is in a range of this scope and not created yet.
     Unnumbered {
@@ -159,16 +159,16 @@ impl<'a> Scopes<'a> {
         Ok(())
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Found> {
+    pub(super) fn find(&self, name: &str) -> Option<Declaration> {
         let numbered = split_number(name);
         for (depth, scope) in self.stack.iter().enumerate().rev() {
             if let Some(entity) = scope.names.get(name) {
-                return Some(Found::Entity(*entity));
+                return Some(Declaration::Entity(*entity));
             }
             if let Some((prefix, number)) = numbered
                 && let Some(range) = scope.ranges.get(prefix).filter(|range| number < range.count)
             {
-                return Some(Found::Unnumbered { depth, range: *range });
+                return Some(Declaration::Unnumbered { depth, range: *range });
             }
         }
         None

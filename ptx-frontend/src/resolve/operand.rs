@@ -7,7 +7,7 @@ use super::names::{Entity, Global, LabelTarget};
 use super::{Resolver, Result, prototype};
 use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, Prototype, RegisterId};
 use crate::isa::{
-    Geometry, Memory, Op, OperandSyntax, OperandType, Part, ScalarType, SpecialRegister, Token,
+    Geometry, Memory, Op, OperandSyntax, OperandType, ScalarType, SpecialRegister, Token, WordPart,
 };
 use crate::parse::constant::Constant;
 use crate::parse::tree::{self, OperandKind, Reference, Statement, Word};
@@ -15,7 +15,7 @@ use crate::source::narrow;
 
 /// Operand position and its requirements.
 #[derive(Clone, Copy)]
-pub(super) struct Slot {
+pub(super) struct OperandSlot {
     /// Type of the value; for vectors, of an element.
     ty: Option<ScalarType>,
     written: bool,
@@ -24,10 +24,10 @@ pub(super) struct Slot {
     offset: bool,
 }
 
-impl Slot {
+impl OperandSlot {
     /// Position of a constant.
-    pub(super) fn constant(ty: ScalarType) -> Slot {
-        Slot { ty: Some(ty), written: false, vector: Elements::None, offset: false }
+    pub(super) fn constant(ty: ScalarType) -> OperandSlot {
+        OperandSlot { ty: Some(ty), written: false, vector: Elements::None, offset: false }
     }
 }
 
@@ -36,7 +36,7 @@ impl Slot {
 enum Elements {
     /// Not allowed.
     None,
-    /// Each element has the type of the position.
+    /// Member element has the type of the position.
     Whole,
     /// Elements are equal parts of the value (`mov`).
     Parts,
@@ -91,7 +91,7 @@ impl<'a> Resolver<'a> {
                     _ if op == Op::Memory(Memory::mov) => Elements::Parts,
                     _ => Elements::None,
                 };
-                let slot = Slot {
+                let slot = OperandSlot {
                     ty: operand_type(place, tokens),
                     written: place.written,
                     vector,
@@ -109,7 +109,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Value that is read or written.
-    pub(super) fn value(&mut self, slot: Slot, given: &'a tree::Operand<'a>) -> Result<Operand> {
+    pub(super) fn value(&mut self, slot: OperandSlot, given: &'a tree::Operand<'a>) -> Result<Operand> {
         match &given.kind {
             OperandKind::Constant(constant) => self.constant(slot.ty, *constant, given.at),
             OperandKind::Parameters(inner) => match inner.as_slice() {
@@ -127,7 +127,7 @@ impl<'a> Resolver<'a> {
                     Elements::Parts => slot.ty.and_then(|ty| part_of(ty, elements.len())),
                     _ => slot.ty,
                 };
-                let element = Slot { ty, vector: Elements::None, offset: false, ..slot };
+                let element = OperandSlot { ty, vector: Elements::None, offset: false, ..slot };
                 let elements = elements.iter().map(|inner| self.value(element, inner));
                 Ok(Operand::Vector(elements.collect::<Result<_>>()?))
             }
@@ -141,11 +141,11 @@ impl<'a> Resolver<'a> {
     fn part(
         &mut self,
         place: &OperandSyntax,
-        slot: Slot,
+        slot: OperandSlot,
         name: &Reference<'a>,
         minus: bool,
     ) -> Result<Operand> {
-        let part = name.selector.and_then(Part::from_name);
+        let part = name.selector.and_then(WordPart::from_name);
         if part.is_some_and(|part| !place.part.is_some_and(|syntax| part.fits(syntax))) {
             let selector = name.selector.unwrap_or("").to_owned();
             return Err(
@@ -162,7 +162,7 @@ impl<'a> Resolver<'a> {
         convert(constant, ty).map(Operand::Immediate).map_err(|error| error.at(at))
     }
 
-    fn reference(&mut self, slot: Slot, name: &Reference<'a>) -> Result<Operand> {
+    fn reference(&mut self, slot: OperandSlot, name: &Reference<'a>) -> Result<Operand> {
         if let Some(special) = special_register(name) {
             return if slot.written {
                 Err(wrong(special.name(), "a register that can be written").at(name.name.at))
@@ -192,7 +192,7 @@ impl<'a> Resolver<'a> {
 
     fn register(
         &mut self,
-        slot: Slot,
+        slot: OperandSlot,
         name: &Reference<'a>,
         first: RegisterId,
         lanes: u32,
@@ -278,7 +278,7 @@ impl<'a> Resolver<'a> {
             OperandKind::Reference(name) => self.address(name)?,
             _ => return Err(wrong("[…, …]", "the address of a tensor map").at(map.at)),
         };
-        let slot = Slot { vector: Elements::Whole, ..Slot::constant(ScalarType::S32) };
+        let slot = OperandSlot { vector: Elements::Whole, ..OperandSlot::constant(ScalarType::S32) };
         let coordinates = match self.value(slot, coordinates)? {
             Operand::Vector(elements) => elements,
             single => vec![single],
@@ -294,7 +294,7 @@ impl<'a> Resolver<'a> {
         given: &'a tree::Operand<'a>,
     ) -> Result<Vec<Operand>> {
         let geometry = Geometry::among(tokens).ok_or_else(|| wrong("[…]", "a geometry").at(given.at))?;
-        let slot = Slot::constant;
+        let slot = OperandSlot::constant;
         let types = geometry.types(coordinate_type(place, tokens));
         let elements = match &given.kind {
             OperandKind::Vector(elements) => {
@@ -310,7 +310,7 @@ impl<'a> Resolver<'a> {
                 all.map(|elements| elements.into_iter().take(geometry.elements()).collect())
             }
             _ => {
-                let slot = Slot { vector: Elements::Whole, ..slot(coordinate_type(place, tokens)) };
+                let slot = OperandSlot { vector: Elements::Whole, ..slot(coordinate_type(place, tokens)) };
                 match self.value(slot, given)? {
                     Operand::Vector(elements) => Ok(elements.into_iter().take(geometry.elements()).collect()),
                     single => Ok(vec![single]),

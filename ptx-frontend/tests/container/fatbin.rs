@@ -2,7 +2,7 @@
 
 use ptx_frontend::container::fatbin::{CONTAINER_HEADER_SIZE, container_size};
 use ptx_frontend::container::{
-    Container, ContainerError, Containers, EntryKind, Origin, Place, Portability, Wrapper,
+    Container, ContainerError, Containers, EntryKind, Location, Origin, Portability, Wrapper,
 };
 
 use super::builder::{EXACT, EntryBuilder, FAMILY, container};
@@ -135,7 +135,7 @@ fn garbage_between_containers_is_an_error_at_its_offset() {
     let results: Vec<_> = Containers::new(&bytes, Origin::RegisteredImage).collect();
     assert_eq!(results.len(), 2);
     match &results[1] {
-        Err(ContainerError::Magic { place: Place { offset, .. }, .. }) => {
+        Err(ContainerError::Magic { place: Location { offset, .. }, .. }) => {
             assert_eq!(*offset, first.len() as u64);
         }
         other => panic!("{other:?}"),

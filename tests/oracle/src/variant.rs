@@ -1,7 +1,7 @@
 //! Combinations of types and modifiers of a form in the op table.
 
 use ptx_frontend::isa::{
-    Modifier, OpLine, OperandSyntax, OperandType, Part, PartSyntax, ScalarType, Slot, Token,
+    Modifier, OpLine, OperandSyntax, OperandType, PartSyntax, ScalarType, Token, TokenSlot, WordPart,
 };
 
 use crate::kernel::Carry;
@@ -21,7 +21,7 @@ pub struct Place {
     /// Type of the register.
     pub register: ScalarType,
     /// Selected part of a word.
-    pub part: Option<Part>,
+    pub part: Option<WordPart>,
     /// Set if the operand carries `!` or `-`.
     pub negated: bool,
     /// Value of an operand that must be a constant.
@@ -306,7 +306,7 @@ pub(crate) fn operand_type(place: &OperandSyntax, types: &[ScalarType]) -> Optio
 }
 
 /// Returns all combinations of tokens for the slots.
-pub(crate) fn combinations(slots: &[Slot]) -> Vec<Vec<Option<Token>>> {
+pub(crate) fn combinations(slots: &[TokenSlot]) -> Vec<Vec<Option<Token>>> {
     let mut combinations: Vec<Vec<Option<Token>>> = vec![vec![]];
     for slot in slots {
         let choices = slot.choices.iter().map(|token| Some(*token));
@@ -338,7 +338,7 @@ fn choices_of(line: &OpLine) -> usize {
 }
 
 /// Returns a random valid part, or none.
-fn choose_part(syntax: PartSyntax, random: &mut Random) -> Option<Part> {
+fn choose_part(syntax: PartSyntax, random: &mut Random) -> Option<WordPart> {
     if random.one_in(4) {
         return None;
     }
@@ -356,5 +356,5 @@ fn choose_part(syntax: PartSyntax, random: &mut Random) -> Option<Part> {
             std::iter::once(kind).chain(digits.collect::<Vec<_>>()).collect::<String>()
         }
     };
-    Part::from_name(&text).filter(|part| part.fits(syntax))
+    WordPart::from_name(&text).filter(|part| part.fits(syntax))
 }

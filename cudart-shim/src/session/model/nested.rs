@@ -6,7 +6,7 @@ use super::Model;
 use super::partial::{Failure, Work};
 use crate::host::log;
 use crate::session::simulator::{self, DeviceFault, Simulator};
-use functional::children::{self, Launcher, Place};
+use functional::dynamic_parallelism::{self, Launcher, RowLayout};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchError, LaunchStatistics};
 use std::error::Error;
@@ -49,13 +49,13 @@ impl Launcher for Nested {
     fn transferred(&self, transfer: &children::Transfer) -> Result<(), LaunchError> {
         let (simulator, model) = self.own()?;
         let children::Transfer { to, from, rows: children::Rows { width, height, depth } } = *transfer;
-        let kind = |place: Place| Some(simulator.device.memory.allocation_of(place.address)?.kind);
+        let kind = |place: RowLayout| Some(simulator.device.memory.allocation_of(place.address)?.kind);
         let is_of_device = |place| kind(place).is_some_and(|it| it.is_device() && !it.is_seen_by_host());
         let is_nothing = [width, height, depth].contains(&0);
         if is_nothing || !is_of_device(to) || from.is_some_and(|from| !is_of_device(from)) {
             return Ok(());
         }
-        let rows = |Place { address, pitch, slice }| Rows { address, width, height, depth, pitch, slice };
+        let rows = |RowLayout { address, pitch, slice }| Rows { address, width, height, depth, pitch, slice };
         let transfer = Transfer { to: rows(to), from: from.map(rows) };
         let transferred = model.transferred(simulator, transfer, self.context.stream().to_raw());
         transferred.map_err(|fault| LaunchError::Child(Box::new(Failure::Transfer(fault))))

@@ -1,14 +1,16 @@
 //! Device runtime for kernels (CUDA programming guide, "CUDA Dynamic Parallelism"): `__cudaCDP2…` since
-//! CUDA 12, `cuda…` in older PTX. Requests are executed later, see [`crate::children`].
+//! CUDA 12, `cuda…` in older PTX. Requests are executed later, see [`crate::dynamic_parallelism`].
 
 use std::sync::Arc;
 
 use super::{allocate, answer, argument, argument_bytes, read, release, write};
-use crate::children::{Children, DeviceRuntime, MOST_NESTED, Parameters, Place, Rows, Wish, Work};
-use crate::engine::access::lanes_of;
+use crate::dynamic_parallelism::{
+    ChildOperation, ChildRequest, Children, DeviceRuntime, MOST_NESTED, Parameters, RowLayout, Rows,
+};
+use crate::engine::address_translation::lanes_of;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::program::Program;
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::launch::{LaunchConfig, LaunchError, check};
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
@@ -96,7 +98,7 @@ type Outcome<T = ()> = Result<T, Failure>;
 
 /// Call of one lane.
 struct Call<'r, 'a> {
-    w: &'r mut Running<'a>,
+    w: &'r mut WarpContext<'a>,
     op: &'r Op,
     lane: usize,
 }
@@ -166,10 +168,10 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// Adds work to the stream in argument `n`.
-    fn enqueue(&self, n: usize, work: Work) -> Outcome {
+    fn enqueue(&self, n: usize, work: ChildOperation) -> Outcome {
         let is_tail = self.is_tail(n)?;
         let mut requests = self.children().requests.lock();
-        let wish = Wish { cta: self.w.cta.index, work };
+        let wish = ChildRequest { cta: self.w.cta.index, work };
         if is_tail {
             requests.tail.push(wish)
         } else {
@@ -194,7 +196,7 @@ impl<'a> Call<'_, 'a> {
 }
 
 /// Makes the call for each executing lane and returns the error code.
-fn each(w: &mut Running<'_>, op: &Op, call: impl for<'r, 'a> Fn(&mut Call<'r, 'a>) -> Outcome) -> Flow {
+fn each(w: &mut WarpContext<'_>, op: &Op, call: impl for<'r, 'a> Fn(&mut Call<'r, 'a>) -> Outcome) -> Flow {
     for lane in lanes_of(w.mask) {
         let mut one = Call { w: &mut *w, op, lane };
         let code = match call(&mut one) {
@@ -213,7 +215,7 @@ fn each(w: &mut Running<'_>, op: &Op, call: impl for<'r, 'a> Fn(&mut Call<'r, 'a
 
 /// Makes the call for each executing lane and returns its value, or 0 after an error.
 fn each_value(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     call: impl for<'r, 'a> Fn(&mut Call<'r, 'a>) -> Outcome<u64>,
 ) -> Flow {
@@ -287,12 +289,12 @@ fn parameter_block(call: &Call<'_, '_>, bytes: u64, parameters: Parameters) -> O
 }
 
 /// `void *GetParameterBuffer(size_t alignment, size_t size)`.
-fn get_parameter_buffer(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_parameter_buffer(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| parameter_block(call, call.argument(1), Parameters::default()))
 }
 
 /// `void *GetParameterBufferV2(void *func, dim3 grid, dim3 block, unsigned sharedMemSize)`.
-fn get_parameter_buffer_v2(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_parameter_buffer_v2(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| {
         let kernel = call.kernel(0)?;
         let bytes = kernel.parameter_bytes.into();
@@ -317,11 +319,11 @@ fn launch_block(
     };
     let copied = memory.read(block, &mut config.parameters).and_then(|()| memory.free(block));
     copied.map_err(|_| error::INVALID_VALUE)?;
-    call.enqueue(stream, Work::Launch { kernel, config: Box::new(config) })
+    call.enqueue(stream, ChildOperation::Launch { kernel, config: Box::new(config) })
 }
 
 /// `cudaError_t LaunchDevice(void *func, void *block, dim3 grid, dim3 block, unsigned sharedMemSize, cudaStream_t)`.
-fn launch_device(w: &mut Running<'_>, op: &Op) -> Flow {
+fn launch_device(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let kernel = call.kernel(0)?;
         launch_block(call, call.argument(1), 5, |_| {
@@ -331,12 +333,12 @@ fn launch_device(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t LaunchDeviceV2(void *parameterBuffer, cudaStream_t)`.
-fn launch_device_v2(w: &mut Running<'_>, op: &Op) -> Flow {
+fn launch_device_v2(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| launch_block(call, call.argument(0), 1, Ok))
 }
 
 /// `cudaError_t DeviceSynchronize(void)`: executes the grid's launches so far at once.
-fn device_synchronize(w: &mut Running<'_>, op: &Op) -> Flow {
+fn device_synchronize(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let code = match grid.children.run(grid.owner, 1) {
         Ok(()) => 0,
@@ -349,13 +351,13 @@ fn device_synchronize(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t StreamCreateWithFlags(cudaStream_t *, unsigned flags)`.
-fn stream_create(w: &mut Running<'_>, op: &Op) -> Flow {
+fn stream_create(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     const NON_BLOCKING: i32 = 1;
     each(w, op, |call| make(call, NON_BLOCKING))
 }
 
 /// `cudaError_t EventCreateWithFlags(cudaEvent_t *, unsigned flags)`.
-fn event_create(w: &mut Running<'_>, op: &Op) -> Flow {
+fn event_create(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     const DISABLE_TIMING: i32 = 2;
     each(w, op, |call| make(call, DISABLE_TIMING))
 }
@@ -370,7 +372,7 @@ fn make(call: &mut Call<'_, '_>, flags: i32) -> Outcome {
 }
 
 /// `cudaError_t StreamDestroy(cudaStream_t)`, `cudaError_t EventDestroy(cudaEvent_t)`.
-fn destroy(w: &mut Running<'_>, op: &Op) -> Flow {
+fn destroy(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         call.check_handle(0)?;
         call.children().requests.lock().handles.remove(&call.argument(0));
@@ -380,17 +382,17 @@ fn destroy(w: &mut Running<'_>, op: &Op) -> Flow {
 
 /// `cudaError_t StreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned flags)`. All streams execute in one
 /// order, so the work before the event is already done.
-fn stream_wait_event(w: &mut Running<'_>, op: &Op) -> Flow {
+fn stream_wait_event(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| call.is_tail(0).and_then(|_| call.check_handle(1)))
 }
 
 /// `cudaError_t EventRecord(cudaEvent_t, cudaStream_t)`.
-fn event_record(w: &mut Running<'_>, op: &Op) -> Flow {
+fn event_record(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| call.check_handle(0).and_then(|()| call.is_tail(1).map(|_| ())))
 }
 
 /// Adds a copy; fails if the copy leaves allocated memory or the device.
-fn copy(call: &Call<'_, '_>, [to, from]: [Place; 2], rows: Rows, kind: i32, stream: usize) -> Outcome {
+fn copy(call: &Call<'_, '_>, [to, from]: [RowLayout; 2], rows: Rows, kind: i32, stream: usize) -> Outcome {
     const DEVICE_TO_DEVICE: i32 = 3;
     const DEFAULT: i32 = 4;
     if !matches!(kind, DEVICE_TO_DEVICE | DEFAULT) {
@@ -398,27 +400,33 @@ fn copy(call: &Call<'_, '_>, [to, from]: [Place; 2], rows: Rows, kind: i32, stre
     }
     let device = call.w.grid.owner;
     rows.check(device, to).and_then(|()| rows.check(device, from)).map_err(|_| error::INVALID_VALUE)?;
-    call.enqueue(stream, Work::Copy { to, from, rows })
+    call.enqueue(stream, ChildOperation::Copy { to, from, rows })
 }
 
 /// Adds a fill; fails if the fill leaves allocated memory.
-fn fill(call: &Call<'_, '_>, to: Place, rows: Rows, value: i32, stream: usize) -> Outcome {
+fn fill(call: &Call<'_, '_>, to: RowLayout, rows: Rows, value: i32, stream: usize) -> Outcome {
     rows.check(call.w.grid.owner, to).map_err(|_| error::INVALID_VALUE)?;
-    call.enqueue(stream, Work::Fill { to, rows, byte: value as u8 })
+    call.enqueue(stream, ChildOperation::Fill { to, rows, byte: value as u8 })
 }
 
 /// `cudaError_t MemcpyAsync(void *to, const void *from, size_t count, cudaMemcpyKind, cudaStream_t)`.
-fn memcpy(w: &mut Running<'_>, op: &Op) -> Flow {
+fn memcpy(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
-        copy(call, [Place::row(call.argument(0)), Place::row(call.argument(1))], rows, call.integer(3), 4)
+        copy(
+            call,
+            [RowLayout::row(call.argument(0)), RowLayout::row(call.argument(1))],
+            rows,
+            call.integer(3),
+            4,
+        )
     })
 }
 
 /// `cudaError_t Memcpy2DAsync(void *to, size_t, const void *from, size_t, size_t width, size_t height, kind, stream)`.
-fn memcpy_2d(w: &mut Running<'_>, op: &Op) -> Flow {
+fn memcpy_2d(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
-        let place = |n| Place { address: call.argument(n), pitch: call.argument(n + 1), slice: 0 };
+        let place = |n| RowLayout { address: call.argument(n), pitch: call.argument(n + 1), slice: 0 };
         let rows = Rows { width: call.argument(4), height: call.argument(5), depth: 1 };
         if [call.argument(1), call.argument(3)].iter().any(|pitch| *pitch < rows.width) {
             return Err(error::INVALID_VALUE.into());
@@ -428,7 +436,7 @@ fn memcpy_2d(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t Memcpy3DAsync(const cudaMemcpy3DParms *, cudaStream_t)`.
-fn memcpy_3d(w: &mut Running<'_>, op: &Op) -> Flow {
+fn memcpy_3d(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let address = call.argument(0);
         let lane = call.lane;
@@ -438,7 +446,7 @@ fn memcpy_3d(w: &mut Running<'_>, op: &Op) -> Flow {
             let [array, x, y, z, pointer, pitch, _, rows] = std::array::from_fn(|n| fields[first + n]);
             let slice = pitch.checked_mul(rows).filter(|_| array == 0)?;
             let offset = x.checked_add(y.checked_mul(pitch)?)?.checked_add(z.checked_mul(slice)?)?;
-            Some(Place { address: pointer.checked_add(offset)?, pitch, slice })
+            Some(RowLayout { address: pointer.checked_add(offset)?, pitch, slice })
         };
         let (Some(from), Some(to)) = (place(0), place(8)) else { return Err(error::INVALID_VALUE.into()) };
         let rows = Rows { width: fields[16], height: fields[17], depth: fields[18] };
@@ -447,17 +455,17 @@ fn memcpy_3d(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t MemsetAsync(void *to, int value, size_t count, cudaStream_t)`.
-fn memset(w: &mut Running<'_>, op: &Op) -> Flow {
+fn memset(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
-        fill(call, Place::row(call.argument(0)), rows, call.integer(1), 3)
+        fill(call, RowLayout::row(call.argument(0)), rows, call.integer(1), 3)
     })
 }
 
 /// `cudaError_t Memset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t)`.
-fn memset_2d(w: &mut Running<'_>, op: &Op) -> Flow {
+fn memset_2d(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
-        let to = Place { address: call.argument(0), pitch: call.argument(1), slice: 0 };
+        let to = RowLayout { address: call.argument(0), pitch: call.argument(1), slice: 0 };
         let rows = Rows { width: call.argument(3), height: call.argument(4), depth: 1 };
         if to.pitch < rows.width {
             return Err(error::INVALID_VALUE.into());
@@ -467,17 +475,17 @@ fn memset_2d(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t Memset3DAsync(cudaPitchedPtr to, int value, cudaExtent, cudaStream_t)`.
-fn memset_3d(w: &mut Running<'_>, op: &Op) -> Flow {
+fn memset_3d(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let [address, pitch, _, rows] = numbers(&call.bytes::<32>(0))[..] else { return Ok(()) };
         let [width, height, depth] = numbers(&call.bytes::<24>(2))[..] else { return Ok(()) };
         let slice = pitch.checked_mul(rows).ok_or(error::INVALID_VALUE)?;
-        fill(call, Place { address, pitch, slice }, Rows { width, height, depth }, call.integer(1), 3)
+        fill(call, RowLayout { address, pitch, slice }, Rows { width, height, depth }, call.integer(1), 3)
     })
 }
 
 /// `cudaError_t Malloc(void **, size_t)`.
-fn malloc(w: &mut Running<'_>, op: &Op) -> Flow {
+fn malloc(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| match allocate(call.w, call.argument(1), ALLOCATION_ALIGNMENT) {
         0 => Err(error::MEMORY_ALLOCATION.into()),
         address => call.store(0, &address.to_le_bytes()),
@@ -485,7 +493,7 @@ fn malloc(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t Free(void *)`.
-fn free(w: &mut Running<'_>, op: &Op) -> Flow {
+fn free(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let address = call.argument(0);
         if address == 0 || release(call.w, address) { Ok(()) } else { Err(error::INVALID_VALUE.into()) }
@@ -493,7 +501,7 @@ fn free(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t GetLastError(void)`, of this thread.
-fn get_last_error(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_last_error(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| {
         let thread = call.thread();
         Ok(call.children().requests.lock().errors.remove(&thread).unwrap_or(0) as u64)
@@ -501,7 +509,7 @@ fn get_last_error(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t PeekAtLastError(void)`, of this thread.
-fn peek_at_last_error(w: &mut Running<'_>, op: &Op) -> Flow {
+fn peek_at_last_error(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| {
         Ok(call.children().requests.lock().errors.get(&call.thread()).copied().unwrap_or(0) as u64)
     })
@@ -521,17 +529,17 @@ fn place_text(call: &Call<'_, '_>, text: String) -> Outcome<u64> {
 }
 
 /// `const char *GetErrorString(cudaError_t)`.
-fn get_error_string(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_error_string(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| place_text(call, call.runtime()?.error_texts(call.integer(0)).1))
 }
 
 /// `const char *GetErrorName(cudaError_t)`.
-fn get_error_name(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_error_name(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| place_text(call, call.runtime()?.error_texts(call.integer(0)).0))
 }
 
 /// `cudaError_t GetDevice(int *)`.
-fn get_device(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_device(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let (device, _) = call.runtime()?.device();
         call.store(0, &device.to_le_bytes())
@@ -539,7 +547,7 @@ fn get_device(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t GetDeviceCount(int *)`.
-fn get_device_count(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_device_count(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let (_, count) = call.runtime()?.device();
         call.store(0, &count.to_le_bytes())
@@ -547,7 +555,7 @@ fn get_device_count(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t DeviceGetAttribute(int *, cudaDeviceAttr, int device)`.
-fn device_get_attribute(w: &mut Running<'_>, op: &Op) -> Flow {
+fn device_get_attribute(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let runtime = call.runtime()?;
         if call.integer(2) != runtime.device().0 {
@@ -559,7 +567,7 @@ fn device_get_attribute(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t DeviceGetLimit(size_t *, cudaLimit)`.
-fn device_get_limit(w: &mut Running<'_>, op: &Op) -> Flow {
+fn device_get_limit(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let value = call.runtime()?.limit(call.integer(1))?;
         call.store(0, &value.to_le_bytes())
@@ -567,17 +575,17 @@ fn device_get_limit(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `cudaError_t DeviceGetCacheConfig(cudaFuncCache *)`, `cudaError_t DeviceGetSharedMemConfig(…)`: no preference.
-fn get_preference(w: &mut Running<'_>, op: &Op) -> Flow {
+fn get_preference(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| call.store(0, &0_i32.to_le_bytes()))
 }
 
 /// `cudaError_t FuncGetAttributes(cudaFuncAttributes *, const void *func)`.
-fn func_get_attributes(w: &mut Running<'_>, op: &Op) -> Flow {
+fn func_get_attributes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| store_attributes(call, usize::MAX))
 }
 
 /// `FuncGetAttributes` with the structure of CUDA 11.
-fn func_get_attributes_v11(w: &mut Running<'_>, op: &Op) -> Flow {
+fn func_get_attributes_v11(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     const BYTES: usize = 56;
     each(w, op, |call| store_attributes(call, BYTES))
 }
@@ -588,7 +596,7 @@ fn store_attributes(call: &mut Call<'_, '_>, most: usize) -> Outcome {
 }
 
 /// `cudaError_t OccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *func, int threads, size_t shared)`.
-fn occupancy(w: &mut Running<'_>, op: &Op) -> Flow {
+fn occupancy(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let threads = u32::try_from(call.integer(2)).map_err(|_| error::INVALID_VALUE)?;
         let ctas = call.runtime()?.resident_ctas(&call.kernel(1)?, threads, call.argument(3))?;

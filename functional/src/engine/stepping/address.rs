@@ -3,11 +3,11 @@
 use warp_stream::{Execution, MemoryOperation, MemorySpace, Residence, local_memory};
 
 use super::WARP;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::machine::Addresses;
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
-use crate::ops::place::AccessSpace;
+use crate::ops::address_operand::AccessSpace;
 
 /// Byte offset of a kernel's parameters in their constant bank (from Volta on; `cuobjdump -sass`).
 const PARAMETERS: u64 = 0x160;
@@ -22,7 +22,12 @@ pub(super) struct Reached<'e> {
 }
 
 /// Records space and addresses of the access that the executing lanes are about to make.
-pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation, execution: &mut Execution) {
+pub(super) fn resolve(
+    w: &WarpContext<'_>,
+    from: Addresses,
+    memory: MemoryOperation,
+    execution: &mut Execution,
+) {
     match from {
         Addresses::Parameter(at) => {
             execution.space = MemorySpace::Constant;
@@ -48,7 +53,7 @@ pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation,
 }
 
 /// Converts addresses of a state space to the memory space that the access reaches, and offsets in it.
-fn place(w: &Running<'_>, named: AccessSpace, memory: MemoryOperation, execution: &mut Execution) {
+fn place(w: &WarpContext<'_>, named: AccessSpace, memory: MemoryOperation, execution: &mut Execution) {
     let addresses = &mut execution.addresses;
     if memory.space == MemorySpace::Constant {
         execution.space = memory.space;
@@ -73,13 +78,13 @@ fn place(w: &Running<'_>, named: AccessSpace, memory: MemoryOperation, execution
 }
 
 /// Offset of a constant: parameters in their bank, others by device address.
-fn in_bank(w: &Running<'_>, address: u64) -> u64 {
+fn in_bank(w: &WarpContext<'_>, address: u64) -> u64 {
     let offset = address.wrapping_sub(w.grid.parameter_address);
     if offset < w.grid.parameters.len() as u64 { PARAMETERS + offset } else { address }
 }
 
 /// Memory space that most executing lanes access, and its first address.
-fn space_of(w: &Running<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (MemorySpace, u64) {
+fn space_of(w: &WarpContext<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (MemorySpace, u64) {
     match named {
         AccessSpace::Global => (MemorySpace::Global, 0),
         AccessSpace::Shared => (MemorySpace::Shared, 0),
@@ -110,7 +115,7 @@ fn space_of(w: &Running<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (Me
 }
 
 /// Start of the warp's local memory, which belongs to its warp slot on the SM.
-fn local_memory_of(w: &Running<'_>) -> u64 {
+fn local_memory_of(w: &WarpContext<'_>) -> u64 {
     let Some(simulated) = &w.cta.simulated else { return local_memory::START };
     let Residence { sm, first_warp } = simulated.residence;
     local_memory::of_warp(sm, first_warp + w.warp, w.grid.device.warps_per_sm, w.local_bytes)

@@ -3,8 +3,8 @@
 
 use warp_stream::{Execution, LaneMask, MachineInstruction, MemorySpace};
 
-use super::{Standing, Step, WARP};
-use crate::engine::access::lanes_of;
+use super::{Standing, WARP, WarpStep};
+use crate::engine::address_translation::lanes_of;
 use crate::engine::machine::{Machine, Needs};
 use crate::fault::FaultKind;
 
@@ -203,7 +203,7 @@ impl AheadQueue {
     }
 }
 
-impl Step<'_, '_> {
+impl WarpStep<'_, '_> {
     /// Executes the following instructions as long as they depend on no other warp; `told` is scratch.
     pub(super) fn go_ahead(&mut self, told: &mut Execution) -> Result<(), FaultKind> {
         if self.ahead.were_many() {

@@ -2,7 +2,7 @@
 
 use warp_stream::host_cache::read_all;
 
-use super::{Step, SteppedCluster};
+use super::{SteppedCluster, WarpStep};
 
 /// Words of the run-ahead queue consumed per turn.
 const SOON: usize = 16;
@@ -26,7 +26,7 @@ impl SteppedCluster {
     }
 }
 
-impl Step<'_, '_> {
+impl WarpStep<'_, '_> {
     /// Prefetches most registers of a warp that is about to execute many instructions.
     pub(super) fn foresee_frame(&self) {
         let divergence = &self.w.divergence;

@@ -1,8 +1,8 @@
 //! Plain accesses of an SM with a store buffer. A store goes to a record; a load that may hit a record
 //! reads the SM's copy of the line. The op itself moves the bytes, with redirected addresses.
 
-use super::{Step, SteppedCluster, WARP};
-use crate::engine::access::{Generic, Global, Space, lanes_of, resolve_aligned};
+use super::{SteppedCluster, WARP, WarpStep};
+use crate::engine::address_translation::{Generic, Global, Space, lanes_of, resolve_aligned};
 use crate::engine::constants::Constants;
 use crate::engine::grid::Grid;
 use crate::engine::held::{Due, HeldStores};
@@ -54,9 +54,9 @@ fn consecutive(first: u64, width: u64) -> [u64; WARP] {
     addresses
 }
 
-impl Step<'_, '_> {
+impl WarpStep<'_, '_> {
     /// Executes the op at which the warp stands. Stores and loads that may hit the store buffer are
-    /// redirected; others run as in [`Step::execute`].
+    /// redirected; others run as in [`WarpStep::execute`].
     #[inline(always)]
     pub(super) fn execute_access(&mut self, mask: u32) -> Result<(), FaultKind> {
         if !self.holding.stores.is_on() {
@@ -238,7 +238,7 @@ impl Step<'_, '_> {
     /// Executes an op whose lanes access these host addresses.
     #[inline(always)]
     fn execute_at(&mut self, places: &[u64; WARP], mask: u32, op: Op) -> Result<(), FaultKind> {
-        let Step { w, holding, .. } = self;
+        let WarpStep { w, holding, .. } = self;
         holding.constants.set_wide(holding.row, places);
         let constants = std::mem::replace(&mut w.constants, holding.constants.base());
         let range = w.view.replace(op.slot, Range::ALL);

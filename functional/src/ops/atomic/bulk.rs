@@ -4,7 +4,7 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::vector::Extreme;
 use super::{Add, AddFloat, And, Decrement, Increment, Max, Min, Or, Run, Update, Xor, bf16, f16};
-use crate::engine::access::Space;
+use crate::engine::address_translation::Space;
 use crate::number::half::{Bf16, F16};
 use crate::ops::memory::{self, Stepwise, load_combined, reduce};
 

@@ -10,11 +10,11 @@ use super::{AddFloat, Bound, Locate, Update, bf16, f16, target, update_function}
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::ops::float::extremum::extreme_half;
 use crate::ops::forms;
-use crate::ops::memory::push_copy;
+use crate::ops::mov::push_copy;
 
 /// Minimum or maximum of two halves.
 pub(super) struct Extreme<F, const LARGER: bool>(PhantomData<F>);
@@ -62,7 +62,7 @@ fn sum_function(ty: ScalarType, wanted: bool) -> Run {
 }
 
 #[inline(always)]
-unsafe fn check_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn check_body<I: Isa>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: guaranteed by the caller.
     match unsafe { I::outlined::<Locate>(w, op, op.c) } {
         Ok(_) => crate::ops::control::uncounted(w),

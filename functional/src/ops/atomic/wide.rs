@@ -4,12 +4,12 @@ use ptx_frontend::ir::{Instruction, Operand};
 
 use super::{Bound, Locate, target};
 use crate::bind::{BindError, Binder};
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::Bits;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
-use crate::ops::memory::halves_128;
+use crate::engine::warp_context::WarpContext;
+use crate::ops::mov::halves_128;
 
 const BYTES: u32 = 16;
 
@@ -61,7 +61,7 @@ unsafe fn compare_exchange(_: *mut u128, old: u128, _: u128) -> u128 {
 ///
 /// # Safety
 /// `row` is the first of two such rows of the frame.
-unsafe fn read(w: &Running<'_>, row: u32, lane: usize) -> u128 {
+unsafe fn read(w: &WarpContext<'_>, row: u32, lane: usize) -> u128 {
     // SAFETY: guaranteed by the caller.
     unsafe {
         let (low, high) = (w.read_lane::<u64>(row, lane), w.read_lane::<u64>(row + u64::ROW, lane));
@@ -71,7 +71,7 @@ unsafe fn read(w: &Running<'_>, row: u32, lane: usize) -> u128 {
 
 /// d = 16 bytes at `a`, replaced by `c`; if `CONDITIONAL`, only where they equal `b`.
 #[inline(always)]
-unsafe fn replace<I: Isa, const CONDITIONAL: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn replace<I: Isa, const CONDITIONAL: bool>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the rows and checked the host's ability; the addresses were checked.
     unsafe {
         let places = match I::outlined::<Locate>(w, op, BYTES) {
@@ -98,13 +98,13 @@ unsafe fn replace<I: Isa, const CONDITIONAL: bool>(w: &mut Running<'_>, op: &Op)
 }
 
 #[inline(always)]
-unsafe fn exchange_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn exchange_body<I: Isa>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: guaranteed by the caller.
     unsafe { replace::<I, false>(w, op) }
 }
 
 #[inline(always)]
-unsafe fn compare_and_swap_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn compare_and_swap_body<I: Isa>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: guaranteed by the caller.
     unsafe { replace::<I, true>(w, op) }
 }

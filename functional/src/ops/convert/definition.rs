@@ -3,7 +3,7 @@
 use ptx_frontend::isa::{ScalarType, TypeClass};
 
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::number::{Finite, Format, NAN_16, NAN_32, Round};
 
 /// A conversion.
@@ -266,7 +266,7 @@ impl Conversion {
 ///
 /// # Safety
 /// As for [`crate::engine::op::Run`]: `a` and `d` name rows of the registers' widths.
-pub(super) unsafe fn convert_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) unsafe fn convert_lanes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let conversion = Conversion::decode(op.immediate);
     let mut lanes = w.mask;
     while lanes != 0 {

@@ -10,9 +10,9 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 use super::definition::Value;
 use super::narrow::Narrow;
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::number::{Finite, Format, Round};
 use crate::ops::Bound;
 
@@ -84,7 +84,7 @@ impl Stochastic {
 }
 
 /// d = a, b, c, e rounded by the random bits in the row of the immediate's upper half.
-fn convert_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+fn convert_lanes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let stochastic = Stochastic::decode(op.immediate);
     for lane in lanes_of(w.mask) {
         // SAFETY: 32-bit rows.

@@ -14,7 +14,7 @@
 use super::transfer::Addresses;
 use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 
 /// Packing of 16 numbers into the 16 bytes of a row.
@@ -65,7 +65,7 @@ impl ByteMatrices {
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
+    unsafe fn place(&self, w: &mut WarpContext<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
         let rows = if self.square { SIDE } else { SIDE / 2 };
         // SAFETY: guaranteed by the caller.
         unsafe { self.addresses.sixteen_bytes(w, (rows * matrix + row) % WARP) }
@@ -75,7 +75,7 @@ impl ByteMatrices {
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    unsafe fn row(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<u128, FaultKind> {
+    unsafe fn row(&self, w: &mut WarpContext<'_>, matrix: usize, row: usize) -> Result<u128, FaultKind> {
         // SAFETY: guaranteed by the caller, and the bytes were checked.
         unsafe {
             if self.packing == Packing::Nibbles {
@@ -92,7 +92,7 @@ fn word(bytes: impl Fn(usize) -> u8) -> u32 {
 }
 
 /// `ldmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
-pub(super) fn load_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn load_bytes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(matrices) = grid.program.matrices.bytes.get(op.immediate as usize) else { return Flow::Next };
     let registers = if matrices.square { 2 } else { 1 };
@@ -135,7 +135,7 @@ pub(super) fn load_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `stmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
-pub(super) fn store_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn store_bytes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(matrices) = grid.program.matrices.bytes.get(op.immediate as usize) else { return Flow::Next };
     // SAFETY: as in `load_bytes`.

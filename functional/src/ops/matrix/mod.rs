@@ -19,7 +19,7 @@ pub use warpgroup::*;
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Fragment, MatrixRole, MatrixShape, Modifier, ScalarType};
 
-use super::place::{AccessSpace, Place, by_space, place};
+use super::address_operand::{AccessSpace, AddressOperand, address_operand, by_space};
 use super::{Bound, forms};
 use crate::bind::{BindError, Binder};
 use crate::engine::op::Op;
@@ -86,7 +86,7 @@ fn rows(
 }
 
 fn addresses(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Addresses, BindError> {
-    let Place::Rows { space, row, wide, offset } = place(b, i, operand)? else {
+    let AddressOperand::Rows { space, row, wide, offset } = address_operand(b, i, operand)? else {
         return Err(b.error("a matrix in the kernel's parameters is not allowed"));
     };
     let resolve = by_space!(space, wide, |S| resolve::<S>);

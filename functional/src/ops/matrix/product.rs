@@ -10,7 +10,7 @@ use super::sparse::Sparsity;
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::number::canonical;
 use crate::number::half::{Bf16, F16, HalfFormat};
 
@@ -50,7 +50,7 @@ const MOST_B: usize = 1024;
 const MOST_C: usize = 256;
 
 #[inline(always)]
-unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn multiply_body<I: Isa>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(product) = grid.program.matrices.products.get(op.immediate as usize) else { return Flow::Next };
     // SAFETY: `e` is a 32-bit row, and the product's rows are registers of the elements' width.
@@ -95,7 +95,7 @@ impl Product {
 
 /// Elements as numbers; 32 single bits form one number.
 #[inline(always)]
-pub(super) unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64]) {
+pub(super) unsafe fn read(w: &WarpContext<'_>, spread: &Spread, numbers: &mut [f64]) {
     let layout = &spread.layout;
     for (&row, places) in spread.rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
         for (i, first) in places.iter().enumerate() {
@@ -166,7 +166,7 @@ pub(super) fn e4m3(bits: u8) -> f32 {
 }
 
 #[inline(always)]
-pub(super) unsafe fn write(w: &mut Running<'_>, d: &Spread, saturate: bool, numbers: &[f64]) {
+pub(super) unsafe fn write(w: &mut WarpContext<'_>, d: &Spread, saturate: bool, numbers: &[f64]) {
     let Spread { rows, element, layout, .. } = d;
     for (&row, places) in rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
         let value = |lane: usize, i: usize| numbers[usize::from(layout.lanes[lane] + places[i])];

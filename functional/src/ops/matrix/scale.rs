@@ -10,7 +10,7 @@ use ptx_frontend::isa::MatrixShape;
 
 use super::product::{e4m3, power_of_two};
 use crate::engine::lane::WARP;
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 
 /// Location of a factor's scales.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Scaling {
     /// As for [`crate::engine::op::Run`].
     pub(super) unsafe fn apply(
         &self,
-        w: &Running<'_>,
+        w: &WarpContext<'_>,
         shape: MatrixShape,
         a_columns: usize,
         a: &mut [f64],
@@ -87,7 +87,7 @@ impl Scales {
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    unsafe fn read(&self, w: &Running<'_>) -> ([u32; WARP], Selected) {
+    unsafe fn read(&self, w: &WarpContext<'_>) -> ([u32; WARP], Selected) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             let number = |row| w.read_lane::<u32>(row, 0) as usize & 3;

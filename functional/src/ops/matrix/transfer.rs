@@ -2,14 +2,14 @@
 //! 9.7.14.4.4), `ldmatrix`, `stmatrix` and `movmatrix` (9.7.14.5.15 to 17).
 
 use super::layout::{Extent, Layout};
-use crate::engine::access::Space;
+use crate::engine::address_translation::Space;
 use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 
 /// Translates an accessible byte range of a lane to a host address.
-type Resolve = fn(&mut Running<'_>, &Stretch) -> Result<*mut u8, FaultKind>;
+type Resolve = fn(&mut WarpContext<'_>, &Stretch) -> Result<*mut u8, FaultKind>;
 
 /// A byte range.
 pub(super) struct Stretch {
@@ -22,7 +22,7 @@ pub(super) struct Stretch {
 }
 
 /// [`Resolve`] for one space.
-pub(super) fn resolve<S: Space>(w: &mut Running<'_>, stretch: &Stretch) -> Result<*mut u8, FaultKind> {
+pub(super) fn resolve<S: Space>(w: &mut WarpContext<'_>, stretch: &Stretch) -> Result<*mut u8, FaultKind> {
     let Stretch { slot, lane, address, bytes, align } = *stretch;
     if address & u64::from(align - 1) != 0 {
         return Err(FaultKind::MisalignedAddress { address, width: align, lane: lane as u32 });
@@ -50,7 +50,7 @@ impl Addresses {
     ///
     /// # Safety
     /// The row is a frame row of this width, and `lane` is below 32.
-    unsafe fn of_lane(&self, w: &Running<'_>, lane: usize) -> u64 {
+    unsafe fn of_lane(&self, w: &WarpContext<'_>, lane: usize) -> u64 {
         // SAFETY: guaranteed by the caller.
         unsafe {
             if self.wide {
@@ -69,7 +69,7 @@ impl Addresses {
     /// As for [`Addresses::of_lane`].
     pub(super) unsafe fn sixteen_bytes(
         &self,
-        w: &mut Running<'_>,
+        w: &mut WarpContext<'_>,
         lane: usize,
     ) -> Result<*mut u8, FaultKind> {
         // SAFETY: guaranteed by the caller.
@@ -78,7 +78,11 @@ impl Addresses {
     }
 
     /// [`Addresses::sixteen_bytes`] for eight bytes.
-    pub(super) unsafe fn eight_bytes(&self, w: &mut Running<'_>, lane: usize) -> Result<*mut u8, FaultKind> {
+    pub(super) unsafe fn eight_bytes(
+        &self,
+        w: &mut WarpContext<'_>,
+        lane: usize,
+    ) -> Result<*mut u8, FaultKind> {
         // SAFETY: guaranteed by the caller.
         let address = unsafe { self.of_lane(w, lane) };
         (self.resolve)(w, &Stretch { slot: self.slot, lane, address, bytes: EIGHT / 2, align: EIGHT / 2 })
@@ -126,7 +130,7 @@ impl Tile {
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    unsafe fn line(&self, w: &mut Running<'_>, line: usize) -> Result<*mut u8, FaultKind> {
+    unsafe fn line(&self, w: &mut WarpContext<'_>, line: usize) -> Result<*mut u8, FaultKind> {
         let lane = w.mask.trailing_zeros() as usize & 31;
         let bytes = self.lines().1 * self.width();
         // SAFETY: guaranteed by the caller.
@@ -145,7 +149,7 @@ impl Tile {
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    pub(crate) unsafe fn lane_addresses(&self, w: &Running<'_>) -> [u64; WARP] {
+    pub(crate) unsafe fn lane_addresses(&self, w: &WarpContext<'_>) -> [u64; WARP] {
         let lane = w.mask.trailing_zeros() as usize & 31;
         // SAFETY: guaranteed by the caller.
         let (first, stride) = unsafe { (self.addresses.of_lane(w, lane), self.bytes_between_lines(w, lane)) };
@@ -160,7 +164,7 @@ impl Tile {
 
     /// # Safety
     /// As for [`Addresses::of_lane`].
-    unsafe fn bytes_between_lines(&self, w: &Running<'_>, lane: usize) -> u64 {
+    unsafe fn bytes_between_lines(&self, w: &WarpContext<'_>, lane: usize) -> u64 {
         // SAFETY: guaranteed by the caller.
         match self.stride.map(|row| unsafe { w.read_lane::<u32>(row, lane) }) {
             Some(elements) => u64::from(elements) * u64::from(self.stride_bits) / 8,
@@ -170,7 +174,7 @@ impl Tile {
 }
 
 /// `wmma.load` of the tile in table entry `immediate`; `e` is the row of members.
-pub(super) fn load_tile(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn load_tile(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(tile) = grid.program.matrices.tiles.get(op.immediate as usize) else { return Flow::Next };
     let (lines, length) = tile.lines();
@@ -210,7 +214,7 @@ pub(super) fn load_tile(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `wmma.store` of the tile in table entry `immediate`; `e` is the row of members.
-pub(super) fn store_tile(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn store_tile(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(tile) = grid.program.matrices.tiles.get(op.immediate as usize) else { return Flow::Next };
     let (lines, length) = tile.lines();
@@ -264,7 +268,7 @@ impl Eights {
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
+    unsafe fn place(&self, w: &mut WarpContext<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.addresses.sixteen_bytes(w, (8 * matrix + row) & 31) }
     }
@@ -298,7 +302,7 @@ fn matrix_of(words: &[u32; WARP], transposed: bool) -> Matrix {
 }
 
 /// `ldmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
-pub(super) fn load_eights(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn load_eights(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(eights) = grid.program.matrices.eights.get(op.immediate as usize) else { return Flow::Next };
     // SAFETY: the binder allocated the rows, and each matrix row was checked. All are read before the first
@@ -326,7 +330,7 @@ pub(super) fn load_eights(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `stmatrix` of the matrices in table entry `immediate`; `e` is the row of members.
-pub(super) fn store_eights(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn store_eights(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(eights) = grid.program.matrices.eights.get(op.immediate as usize) else { return Flow::Next };
     // SAFETY: as in `load_eights`.
@@ -348,7 +352,7 @@ pub(super) fn store_eights(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `movmatrix`: d = transposed matrix of a; `e` is the row of members.
-pub(super) fn transpose(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(super) fn transpose(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: 32-bit rows.
     unsafe {
         if let Err(flow) = w.gather(op, |op| op.e) {

@@ -30,10 +30,10 @@ use super::product::{Spread, decode, read, write};
 use super::sparse::{Sparsity, half_of};
 use super::{all_lanes, fragment, rows, shape, sparsity};
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{Shared, Space};
+use crate::engine::address_translation::{Shared, Space};
 use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op, PredicateSource};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::control::bind_nothing;
 use crate::ops::{Bound, forms};
@@ -137,7 +137,7 @@ impl Factor {
     /// As for [`crate::engine::op::Run`].
     unsafe fn load(
         &self,
-        w: &mut Running<'_>,
+        w: &mut WarpContext<'_>,
         (first, lines): (usize, usize),
         k: usize,
         place: impl Fn(usize, usize) -> usize,
@@ -175,7 +175,7 @@ impl Factor {
     }
 
     /// Elements of the 16 bytes at a shared address, lowest address first.
-    fn chunk(&self, w: &mut Running<'_>, address: u64) -> Result<[f64; 16], FaultKind> {
+    fn chunk(&self, w: &mut WarpContext<'_>, address: u64) -> Result<[f64; 16], FaultKind> {
         let fault = FaultKind::IllegalAddress { address, width: CHUNK as u32, lane: 0 };
         let place = Shared::<u64>::resolve(w, 0, 0, address, CHUNK as u32).ok_or(fault)?;
         // SAFETY: the 16 bytes lie in shared memory, and the address is a multiple of 16.
@@ -195,7 +195,7 @@ impl Factor {
 }
 
 /// Product of table entry `immediate`; `e` is the row of members.
-unsafe fn multiply(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn multiply(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(product) = grid.program.matrices.warpgroups.get(op.immediate as usize) else {
         return Flow::Next;

@@ -6,12 +6,12 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 use crate::bind::Binder;
 use crate::engine::grid::Grid;
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
 use crate::engine::shapes::binary;
+use crate::engine::warp_context::WarpContext;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 use crate::ops::Bound;
+use crate::ops::address_operand::{AccessSpace, named_space};
 use crate::ops::integer::Add;
-use crate::ops::place::{AccessSpace, named_space};
 
 /// Generic address of a space's address 0. Shared and local memory have windows; other addresses are
 /// already generic.
@@ -44,24 +44,24 @@ pub fn cvta_to(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// p = a is within `b` bytes from the immediate.
-fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
+fn in_window(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     tell(w, op, |_, address| address.wrapping_sub(op.immediate) < u64::from(op.b))
 }
 
 /// p = a is in a variable in constant memory.
-fn in_constant_memory(w: &mut Running<'_>, op: &Op) -> Flow {
+fn in_constant_memory(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     tell(w, op, is_constant)
 }
 
 /// p = a is neither within `b` bytes from the immediate nor in a variable in constant memory.
-fn in_global_memory(w: &mut Running<'_>, op: &Op) -> Flow {
+fn in_global_memory(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     tell(w, op, |grid, address| {
         address.wrapping_sub(op.immediate) >= u64::from(op.b) && !is_constant(grid, address)
     })
 }
 
 /// p = a is in the kernel's parameters.
-fn in_parameters(w: &mut Running<'_>, op: &Op) -> Flow {
+fn in_parameters(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     tell(w, op, |grid, address| {
         let has_address = grid.program.needs_parameter_address;
         has_address && address.wrapping_sub(grid.parameter_address) < grid.parameters.len() as u64
@@ -69,7 +69,7 @@ fn in_parameters(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Sets predicate `d` to `truth` of each lane's address in row `a`.
-fn tell(w: &mut Running<'_>, op: &Op, truth: impl Fn(&Grid, u64) -> bool) -> Flow {
+fn tell(w: &mut WarpContext<'_>, op: &Op, truth: impl Fn(&Grid, u64) -> bool) -> Flow {
     let grid = w.grid;
     // SAFETY: `a` is a 64-bit row, `d` a predicate word.
     unsafe {

@@ -5,13 +5,13 @@ use ptx_frontend::isa::ScalarType;
 
 use super::{load_elements, store_elements};
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{Global, Shared, lanes_of, resolve_aligned};
+use crate::engine::address_translation::{Global, Shared, lanes_of, resolve_aligned};
 use crate::engine::op::{Flow, Op, PredicateSource};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
+use crate::ops::address_operand::{AccessSpace, AddressOperand, address_operand_in, wide_address};
 use crate::ops::control::{self, bind_nothing};
-use crate::ops::place::{AccessSpace, Place, place_in, wide_address};
 
 /// Maximum bytes of a lane's copy.
 const MOST: usize = 16;
@@ -49,7 +49,7 @@ pub fn cp_async_ignore_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// d = 0 where predicate `a` holds, else the immediate.
-unsafe fn bytes_read(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn bytes_read(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a predicate source, `d` a 32-bit row.
     unsafe {
         let ignored = w.predicate(PredicateSource::decode(op.a));
@@ -70,9 +70,9 @@ fn width(b: &Binder<'_, '_>, i: &Instruction) -> Result<u32, BindError> {
 /// Binds a complete copy as a load and a store.
 fn copy_whole(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32) -> Bound {
     let word = ScalarType::B32;
-    let to = place_in(b, AccessSpace::Shared, &i.operands[0])?;
-    let from = place_in(b, AccessSpace::Global, &i.operands[1])?;
-    let Place::Rows { space, row, wide, offset } = to else {
+    let to = address_operand_in(b, AccessSpace::Shared, &i.operands[0])?;
+    let from = address_operand_in(b, AccessSpace::Global, &i.operands[1])?;
+    let AddressOperand::Rows { space, row, wide, offset } = to else {
         return Err(b.error("the kernel's parameters are read-only"));
     };
     let rows: Vec<u32> = (0..bytes / word.bytes()).map(|_| b.scratch(false)).collect();
@@ -92,7 +92,7 @@ fn copy_part(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32, c: u32) -> Bou
 }
 
 /// `e` bytes at shared address `a` = the first `c` bytes at global address `b`, zero-padded.
-unsafe fn copy_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy_lanes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows.
         let (to, from, read) = unsafe {
@@ -106,7 +106,7 @@ unsafe fn copy_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 fn copy_lane(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
     to: u64,

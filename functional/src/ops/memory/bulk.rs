@@ -6,16 +6,16 @@ use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{ClusterShared, Generic, Global, Shared, Space, lanes_of};
+use crate::engine::address_translation::{ClusterShared, Generic, Global, Shared, Space, lanes_of};
 use crate::engine::cluster::in_cta;
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
+use crate::ops::address_operand::{named_space, names_cluster, wide_address};
 use crate::ops::atomic::{Update, bulk_update};
 use crate::ops::control::bind_nothing;
 use crate::ops::parallel::{bind_transactions_in, bind_transactions_of};
-use crate::ops::place::{named_space, names_cluster, wide_address};
 
 /// Required multiple of addresses and sizes, bytes.
 const UNIT: u32 = 16;
@@ -29,7 +29,7 @@ struct Stretch {
 
 /// Host address of `bytes` bytes at a multiple of 16.
 pub(super) fn place<S: Space>(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
     address: u64,
@@ -47,7 +47,7 @@ pub(super) fn place<S: Space>(
 /// # Safety
 /// As for [`Run`]: `a` and `b` are 64-bit rows, `c` is a 32-bit row.
 unsafe fn stretch<To: Space, From: Space>(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
 ) -> Result<Stretch, FaultKind> {
@@ -63,7 +63,7 @@ unsafe fn stretch<To: Space, From: Space>(
 }
 
 /// `c` bytes at `a` = bytes at `b`.
-unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy<To: Space, From: Space>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: guaranteed by the caller.
         match unsafe { stretch::<To, From>(w, op, lane) } {
@@ -86,7 +86,7 @@ pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, bytes: u32, mask: 
 }
 
 /// `c` bytes at `a` = bytes at `b`, where the position modulo 16 is set in `d`.
-unsafe fn copy_masked(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy_masked(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows; the ranges were checked for this lane and lie in different
         // spaces.
@@ -102,7 +102,7 @@ unsafe fn copy_masked(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `c` bytes at `a` = bytes at `b`, except the first `d` and the last `e`, which need not be allocated.
-unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy_inside(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows.
         let (to, from, bytes, left, right) = unsafe {
@@ -142,7 +142,7 @@ unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// `c` bytes at `a`, in shared memory of each CTA whose rank is set in `d`, = bytes at `b`.
-unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy_to_several(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows.
         let (to, from, bytes, ctas) = unsafe {
@@ -170,7 +170,7 @@ unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Updates elements in `c` bytes at `a` with the elements at `b`; `e` is 1 for shared memory.
-pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: guaranteed by the caller.
         let Stretch { to, from, bytes } = match unsafe { stretch::<To, Shared<u64>>(w, op, lane) } {
@@ -190,7 +190,7 @@ pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, o
 }
 
 /// `b` bytes at `a` = zeros.
-unsafe fn clear<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn clear<S: Space>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: 64-bit rows.
         let (address, bytes) = unsafe { (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane)) };

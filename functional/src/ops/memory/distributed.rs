@@ -8,7 +8,7 @@ use crate::bind::{BindError, Binder};
 use crate::engine::cluster::{in_cta, rank_and_offset};
 use crate::engine::lane::{Bits, WARP};
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::memory::WINDOW_SIZE;
 use crate::ops::Bound;
 
@@ -19,7 +19,7 @@ fn nowhere<B>() -> u64 {
 }
 
 /// d = address `a` moved to the CTA of rank `b`; the cluster's window starts at the immediate.
-unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `a` and `d` are rows of addresses, `b` is a 32-bit row.
     unsafe {
         let (addresses, ranks) = (w.read_row::<B>(op.a), w.read_row::<u32>(op.b));
@@ -37,7 +37,7 @@ unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut Running<'_>, op: &Op) 
 }
 
 /// d = rank of the CTA that owns address `a`; the cluster's window starts at the immediate.
-unsafe fn rank<B: Bits + Into<u64>>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn rank<B: Bits + Into<u64>>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a row of addresses, `d` a 32-bit row.
     unsafe {
         let addresses = w.read_row::<B>(op.a);

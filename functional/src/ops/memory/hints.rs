@@ -5,8 +5,8 @@ use ptx_frontend::isa::ScalarType;
 
 use super::push_copy;
 use crate::bind::Binder;
+use crate::ops::address_operand::address_operand;
 use crate::ops::control::bind_nothing;
-use crate::ops::place::place;
 use crate::ops::{Bound, forms};
 
 macro_rules! hints {
@@ -28,7 +28,7 @@ hints! {
 /// Binds a prefetch, whose addresses a timing model receives.
 fn bind_prefetch(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if b.is_timed() {
-        place(b, i, &i.operands[0])?;
+        address_operand(b, i, &i.operands[0])?;
     }
     bind_nothing(b)
 }

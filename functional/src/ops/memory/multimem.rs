@@ -12,16 +12,16 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 use super::bulk::{copy_bytes, place};
 use super::{elements, push_copy};
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{Shared, lanes_of};
+use crate::engine::address_translation::{Shared, lanes_of};
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::number::half::{F16, HalfFormat};
 use crate::ops::Bound;
+use crate::ops::address_operand::wide_address;
 use crate::ops::atomic::{Update, reduction_of_replicas, replicas_bulk_update, replicas_update};
 use crate::ops::convert::{Eights, narrow_to_eights, widen_eights};
 use crate::ops::float::extremum::extreme_half;
-use crate::ops::place::wide_address;
 
 /// Combination of the values of several devices.
 pub(in crate::ops) trait Reduction: 'static {
@@ -80,7 +80,7 @@ impl<F: Eights, const LARGER: bool> Reduction for EightsExtreme<F, LARGER> {
 
 /// Replica addresses of a lane's access, one per device.
 fn replicas(
-    w: &Running<'_>,
+    w: &WarpContext<'_>,
     lane: usize,
     address: u64,
     bytes: u32,
@@ -100,7 +100,7 @@ fn replicas(
 ///
 /// # Safety
 /// As for [`Run`]: `a` is a 64-bit row.
-unsafe fn places(w: &Running<'_>, op: &Op, lane: usize) -> Result<Vec<u64>, FaultKind> {
+unsafe fn places(w: &WarpContext<'_>, op: &Op, lane: usize) -> Result<Vec<u64>, FaultKind> {
     // SAFETY: guaranteed by the caller.
     let address = unsafe { w.read_lane::<u64>(op.a, lane) };
     let mut places = replicas(w, lane, address, op.e, op.e)?;
@@ -112,7 +112,7 @@ unsafe fn places(w: &Running<'_>, op: &Op, lane: usize) -> Result<Vec<u64>, Faul
 ///
 /// # Safety
 /// As for [`Run`]: `b` is a 64-bit row if `c` is 8, else a 32-bit row.
-unsafe fn value(w: &Running<'_>, op: &Op, lane: usize) -> [u8; 8] {
+unsafe fn value(w: &WarpContext<'_>, op: &Op, lane: usize) -> [u8; 8] {
     // SAFETY: guaranteed by the caller.
     unsafe {
         match op.c {
@@ -124,7 +124,7 @@ unsafe fn value(w: &Running<'_>, op: &Op, lane: usize) -> [u8; 8] {
 }
 
 /// `d` = elements of a register, each combined from its replicas.
-pub(in crate::ops) unsafe fn load_combined<R: Reduction>(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(in crate::ops) unsafe fn load_combined<R: Reduction>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows, the bytes of each replica are valid, and elements are
         // aligned.
@@ -150,7 +150,7 @@ pub(in crate::ops) unsafe fn load_combined<R: Reduction>(w: &mut Running<'_>, op
 }
 
 /// Stores a register to each of its replicas.
-unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn store(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows, and the bytes of each replica are valid.
         unsafe {
@@ -169,7 +169,7 @@ unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Updates the elements of each replica with those of the register.
-pub(in crate::ops) unsafe fn update<U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(in crate::ops) unsafe fn update<U: Update>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows, the bytes of each replica are valid, and elements are
         // aligned.
@@ -195,7 +195,7 @@ pub(in crate::ops) unsafe fn update<U: Update>(w: &mut Running<'_>, op: &Op) -> 
 /// # Safety
 /// As for [`Run`]: `a` and `b` are 64-bit rows, `c` is a 32-bit row.
 unsafe fn stretches(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
 ) -> Result<(Vec<u64>, *mut u8, u32), FaultKind> {
@@ -208,7 +208,7 @@ unsafe fn stretches(
 }
 
 /// `c` bytes at `a`, in each device's memory, = bytes at `b`, where the position modulo 16 is set in `d`.
-unsafe fn copy(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows, and the ranges were checked for this lane.
         unsafe {
@@ -227,7 +227,7 @@ unsafe fn copy(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Updates elements in `c` bytes at `a`, in each device's memory, with the elements at `b`.
-pub(in crate::ops) unsafe fn bulk_update<U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
+pub(in crate::ops) unsafe fn bulk_update<U: Update>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows; the ranges were checked for this lane, and addresses are
         // multiples of 16.

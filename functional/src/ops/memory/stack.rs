@@ -7,10 +7,10 @@
 use ptx_frontend::ir::{Instruction, Operand};
 
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op, PredicateSource};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::{Bound, control};
 
@@ -19,7 +19,7 @@ const LEAST_ALIGN: u64 = 8;
 const MOST_ALIGN: u64 = 1 << 23;
 
 /// d = `a` bytes of the stack, aligned to `immediate`; `b` is 1 for 64-bit rows.
-unsafe fn allocate(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn allocate(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let bottom = w.frame_end();
     // SAFETY: the binder allocated the rows.
     unsafe {
@@ -51,7 +51,7 @@ unsafe fn allocate(w: &mut Running<'_>, op: &Op) -> Flow {
 ///
 /// # Safety
 /// As for [`crate::engine::op::Run`].
-unsafe fn write_pointers(w: &mut Running<'_>, op: &Op) {
+unsafe fn write_pointers(w: &mut WarpContext<'_>, op: &Op) {
     let pointers = w.divergence.stack;
     // SAFETY: guaranteed by the caller.
     unsafe {
@@ -63,14 +63,14 @@ unsafe fn write_pointers(w: &mut Running<'_>, op: &Op) {
     }
 }
 
-unsafe fn save(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn save(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `d` is a 32-bit row, or a 64-bit row according to `b`.
     unsafe { write_pointers(w, op) };
     Flow::Next
 }
 
 /// Stack pointers = `a`; `b` as in [`allocate`]. Pointers beyond local memory mean an empty stack.
-unsafe fn restore(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn restore(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a 32-bit row, or a 64-bit row according to `b`.
     let pointers: [u64; WARP] =
         unsafe { if op.b != 0 { w.read_row(op.a) } else { w.read_row::<u32>(op.a).map(u64::from) } };
@@ -80,13 +80,13 @@ unsafe fn restore(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-unsafe fn save_uncounted(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn save_uncounted(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: guaranteed by the caller.
     unsafe { save(w, op) };
     control::uncounted(w)
 }
 
-unsafe fn restore_uncounted(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn restore_uncounted(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: guaranteed by the caller.
     unsafe { restore(w, op) };
     control::uncounted(w)

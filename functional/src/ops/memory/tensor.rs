@@ -6,15 +6,15 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::push_copy;
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{ClusterShared, Generic, Global, Shared, Space, lanes_of};
+use crate::engine::address_translation::{ClusterShared, Generic, Global, Shared, Space, lanes_of};
 use crate::engine::cluster::in_cta;
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
+use crate::ops::address_operand::{named_space, wide_address};
 use crate::ops::atomic::element_update;
 use crate::ops::parallel::{bind_transactions_in, bind_transactions_of};
-use crate::ops::place::{named_space, wide_address};
 use crate::tensor::{BYTES, Element, Field, MAXIMUM_RANK, Row, TensorMap, Walk};
 
 /// Alignment of the shared address, bytes.
@@ -98,7 +98,7 @@ impl Plan {
 
 /// Host pointer to a tensor map.
 fn map_place<S: Space>(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
     address: u64,
@@ -110,7 +110,7 @@ fn map_place<S: Space>(
     S::resolve(w, op.slot, lane, address, width).ok_or(FaultKind::IllegalAddress { address, width, lane })
 }
 
-fn map_at(w: &mut Running<'_>, op: &Op, lane: usize, address: u64) -> Result<TensorMap, FaultKind> {
+fn map_at(w: &mut WarpContext<'_>, op: &Op, lane: usize, address: u64) -> Result<TensorMap, FaultKind> {
     let place = map_place::<Generic>(w, op, lane, address)?;
     w.grid.note_parameter_read(address, Some(BYTES as u64));
     // SAFETY: the bytes were checked for this lane.
@@ -124,7 +124,7 @@ fn map_at(w: &mut Running<'_>, op: &Op, lane: usize, address: u64) -> Result<Ten
 ///
 /// # Safety
 /// As for [`Run`]: `b` is a 64-bit row, followed from `c` on by eight 32-bit rows.
-unsafe fn plan(w: &mut Running<'_>, op: &Op, lane: usize, shared: u64) -> Result<Plan, FaultKind> {
+unsafe fn plan(w: &mut WarpContext<'_>, op: &Op, lane: usize, shared: u64) -> Result<Plan, FaultKind> {
     let form = Form::decode(op.immediate);
     // SAFETY: guaranteed by the caller.
     let address = unsafe { w.read_lane::<u64>(op.b, lane) };
@@ -186,7 +186,7 @@ fn inside(map: &TensorMap, row: &Row) -> Option<(usize, u64, usize)> {
 
 /// Bytes of a row for shared memory.
 fn load_row(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
     map: &TensorMap,
@@ -217,7 +217,7 @@ fn load_row(
 
 /// Copies the box given by map `b` and the coordinates to shared memory at `a`, for a multicast in each CTA
 /// set in `e`. Result `d` is the box's size in bytes.
-unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn load(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let multicast = Form::decode(op.immediate).multicast;
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows.
@@ -244,7 +244,7 @@ unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-fn load_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan, to: u64) -> Result<(), FaultKind> {
+fn load_box(w: &mut WarpContext<'_>, op: &Op, lane: usize, plan: &Plan, to: u64) -> Result<(), FaultKind> {
     let outside = |address: u64| FaultKind::IllegalAddress { address, width: 8, lane: lane as u32 };
     let stretch = ClusterShared::stretch(w, op.slot, to).ok_or(outside(to))?;
     for (n, row) in plan.rows.iter().enumerate() {
@@ -259,7 +259,7 @@ fn load_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan, to: u64) -> 
 }
 
 /// Copies shared memory at `a` to the box given by map `b` and the coordinates, or combines their elements.
-unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn store(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows.
         let (from, planned) = unsafe {
@@ -275,7 +275,7 @@ unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 fn store_box(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
     plan: &Plan,
@@ -432,7 +432,7 @@ pub fn cp_reduce_async_bulk_tensor(b: &mut Binder<'_, '_>, i: &Instruction) -> B
 }
 
 /// The field of `immediate` bytes at byte `e` of the map at `a` = `b`.
-unsafe fn replace<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn replace<S: Space>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: `a` is a 64-bit row; `b` is a 32-bit row, or a 64-bit row for a field of eight bytes.
         let (address, value) = unsafe {
@@ -518,7 +518,7 @@ pub fn tensormap_replace_property(b: &mut Binder<'_, '_>, i: &Instruction) -> Bo
 }
 
 /// The map at global address `a` = the map at shared address `b`. Lanes name equal addresses.
-unsafe fn copy_map(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn copy_map(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: `a` and `b` are 64-bit rows.
         let (to, from) = unsafe { (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane)) };

@@ -8,7 +8,7 @@ use ptx_frontend::ir::Instruction;
 use crate::bind::Binder;
 use crate::engine::barrier::CLUSTER_BARRIER;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::ops::Bound;
 
 /// All ones for an odd number, else 0.
@@ -16,7 +16,7 @@ fn parity(generation: u32) -> u32 {
     (generation & 1).wrapping_neg()
 }
 
-fn arrive(w: &mut Running<'_>, _: &Op) -> Flow {
+fn arrive(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     let mask = w.mask;
     let phase = parity(w.cluster.barrier.generation);
     w.cluster.arrive(mask.count_ones());
@@ -24,7 +24,7 @@ fn arrive(w: &mut Running<'_>, _: &Op) -> Flow {
     Flow::Next
 }
 
-fn wait(w: &mut Running<'_>, _: &Op) -> Flow {
+fn wait(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     w.divergence.released = false;
     let now = parity(w.cluster.barrier.generation);
     let waiting = !(w.divergence.cluster_parity ^ now) & w.mask;

@@ -5,10 +5,10 @@ use ptx_frontend::ir::Instruction;
 
 use crate::bind::Binder;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::ops::Bound;
 
-fn full_fence(_: &mut Running<'_>, _: &Op) -> Flow {
+fn full_fence(_: &mut WarpContext<'_>, _: &Op) -> Flow {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     Flow::Next
 }

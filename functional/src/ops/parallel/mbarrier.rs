@@ -5,13 +5,13 @@ use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::Binder;
-use crate::engine::access::{ClusterShared, Generic, Shared, Space, lanes_of, resolve_aligned};
+use crate::engine::address_translation::{ClusterShared, Generic, Shared, Space, lanes_of, resolve_aligned};
 use crate::engine::cluster::in_cta;
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
 use crate::engine::shapes::unary;
+use crate::engine::warp_context::WarpContext;
+use crate::ops::address_operand::{named_space, names_cluster, wide_address};
 use crate::ops::control::bind_nothing;
-use crate::ops::place::{named_space, names_cluster, wide_address};
 use crate::ops::{Bound, lane_functions};
 
 /// The opaque 64-bit object: pending arrivals of the current phase and expected arrivals per phase (20 bits
@@ -105,7 +105,7 @@ actions! {
 }
 
 fn barrier_at<S: Space>(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     lane: usize,
 ) -> Result<*mut u64, crate::fault::FaultKind> {
@@ -115,7 +115,7 @@ fn barrier_at<S: Space>(
 }
 
 /// d = the barrier at `a`, which is then changed with operand `b`.
-unsafe fn act<S: Space, A: Action>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn act<S: Space, A: Action>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         match barrier_at::<S>(w, op, lane) {
             // SAFETY: the address was checked for this lane; `b` is a 32-bit row, `d` a 64-bit row.
@@ -131,7 +131,7 @@ unsafe fn act<S: Space, A: Action>(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// Completes `b` transactions of the barrier at `a` in each CTA whose rank is set in `c`.
-unsafe fn complete_in_several(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn complete_in_several(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: the binder allocated the rows.
         let (address, transactions, ctas) = unsafe {
@@ -157,7 +157,7 @@ unsafe fn complete_in_several(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// d = the phase of the barrier at `a` differs from that of state `b`, or from parity `b`.
-unsafe fn test<S: Space, const PARITY: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn test<S: Space, const PARITY: bool>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let mut truth = 0;
     for lane in lanes_of(w.mask) {
         match barrier_at::<S>(w, op, lane) {
@@ -315,14 +315,14 @@ fn bind_test(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, state: ScalarTyp
 }
 
 /// d = false.
-unsafe fn no_report(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn no_report(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: `d` is a predicate word.
     unsafe { w.write_predicate(op.d, 0) };
     Flow::Next
 }
 
 /// d = the barrier at `a` has this layout.
-unsafe fn has_layout<S: Space, const LAYOUT_V1: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn has_layout<S: Space, const LAYOUT_V1: bool>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let mut truth = 0;
     for lane in lanes_of(w.mask) {
         match barrier_at::<S>(w, op, lane) {

@@ -5,11 +5,11 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::fill;
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::lane::WARP;
 use crate::engine::members::Group;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::ops::Bound;
 use crate::ops::float::extremum::extreme_single;
 use crate::ops::float::modifiers::Modifiers;
@@ -29,7 +29,7 @@ const REDUCTIONS: [Reduce; 8] = [
 ];
 
 /// Reduces the members' words; `immediate` is the index of the reduction.
-fn reduce_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+fn reduce_lanes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);
@@ -68,7 +68,7 @@ pub fn redux(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// Minimum or maximum of the members' singles, selected by `c`, with the modifiers in `immediate`.
-fn reduce_singles(w: &mut Running<'_>, op: &Op) -> Flow {
+fn reduce_singles(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);

@@ -5,11 +5,11 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::fill;
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::lane::WARP;
 use crate::engine::members::Group;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::ops::Bound;
 
 const UP: u64 = 0;
@@ -36,7 +36,7 @@ fn shuffle_source(how: u64, lane: u32, b: u32, c: u32) -> (u32, bool) {
 }
 
 /// d|e = a of the lane selected by `b` and `c`; the upper half of the immediate is the members' row.
-fn shuffle(w: &mut Running<'_>, op: &Op) -> Flow {
+fn shuffle(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         if op.immediate & MASKED != 0 {
@@ -100,7 +100,7 @@ pub fn shfl_unmasked(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// d = lowest member lane; e = true in that lane.
-fn elect_lane(w: &mut Running<'_>, op: &Op) -> Flow {
+fn elect_lane(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.a);

@@ -5,15 +5,15 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::fill;
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::lane::WARP;
 use crate::engine::members::Group;
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::ops::Bound;
 
 /// Vote on predicate `a`; `b` is the row of member masks, and `immediate` 1 makes all active lanes members.
-unsafe fn vote_of<const HOW: u8>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn vote_of<const HOW: u8>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = if op.immediate == 0 { gather!(w, op, |op| op.b) } else { w.executing() };
@@ -89,7 +89,7 @@ pub fn vote_ballot_unmasked(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 ///
 /// # Safety
 /// `a` is a row of that width.
-unsafe fn values(w: &Running<'_>, op: &Op, wide: bool) -> [u64; WARP] {
+unsafe fn values(w: &WarpContext<'_>, op: &Op, wide: bool) -> [u64; WARP] {
     // SAFETY: guaranteed by the caller.
     unsafe {
         if wide { w.read_members(op, |op| op.a) } else { w.read_members::<u32>(op, |op| op.a).map(u64::from) }
@@ -97,7 +97,7 @@ unsafe fn values(w: &Running<'_>, op: &Op, wide: bool) -> [u64; WARP] {
 }
 
 /// Matches the values in row `a` under the member masks in `b`; `immediate` is 1 for 64-bit values.
-fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+fn match_any_lanes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);
@@ -115,7 +115,7 @@ fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
 }
 
 /// [`match_any_lanes`] for all members; `e` receives the truth.
-fn match_all_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+fn match_all_lanes(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     // SAFETY: the binder allocated the operands.
     unsafe {
         let groups = gather!(w, op, |op| op.b);

@@ -6,12 +6,12 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::{Coordinates, LookUp, coordinates, elements, handle, rows};
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{Global, Space, lanes_of};
+use crate::engine::address_translation::{Global, Space, lanes_of};
 use crate::engine::op::{Flow, Op};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::{Bound, forms};
-use crate::texture::sample::{self, Lod, Place, Sampling, Value};
+use crate::texture::sample::{self, Lod, SamplePosition, Sampling, Value};
 use crate::texture::{Table, Texels};
 
 /// Operands of a sampled read.
@@ -54,7 +54,7 @@ enum Packing {
 
 /// Memory as a lane sees it; `TOLD` records the texels.
 struct LaneMemory<'r, 'a, const TOLD: bool> {
-    w: &'r mut Running<'a>,
+    w: &'r mut WarpContext<'a>,
     slot: u32,
     lane: u32,
 }
@@ -79,7 +79,7 @@ impl Fetch {
     ///
     /// # Safety
     /// The binder allocated the rows, and `lane` is below 32.
-    unsafe fn place(&self, w: &Running<'_>, lane: usize) -> Place {
+    unsafe fn place(&self, w: &WarpContext<'_>, lane: usize) -> SamplePosition {
         // SAFETY: guaranteed by the caller.
         let ((layer, words), offsets) =
             unsafe { (self.coordinates.of_lane(w, lane), words(w, &self.offsets, lane)) };
@@ -90,14 +90,14 @@ impl Fetch {
         } else {
             sample::Coordinates::Image(words.map(f32::from_bits))
         };
-        Place { layer, coordinates, offsets: offsets.map(u32::cast_signed) }
+        SamplePosition { layer, coordinates, offsets: offsets.map(u32::cast_signed) }
     }
 
     /// Level of detail that a lane reads.
     ///
     /// # Safety
     /// As for [`Fetch::place`].
-    unsafe fn lod(&self, w: &Running<'_>, lane: usize) -> Lod {
+    unsafe fn lod(&self, w: &WarpContext<'_>, lane: usize) -> Lod {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.lod {
@@ -117,7 +117,7 @@ impl Fetch {
     ///
     /// # Safety
     /// As for [`Fetch::place`].
-    unsafe fn write(&self, w: &mut Running<'_>, lane: usize, value: Value) {
+    unsafe fn write(&self, w: &mut WarpContext<'_>, lane: usize, value: Value) {
         let half = |channel: usize| match value {
             Value::Integers(words) => words[channel] & 0xffff,
             Value::Numbers(numbers) => f16::from_f32(numbers[channel]).to_bits().into(),
@@ -138,7 +138,7 @@ impl Fetch {
 ///
 /// # Safety
 /// The rows are 32-bit rows of the frame, and `lane` is below 32.
-unsafe fn words(w: &Running<'_>, rows: &[u32], lane: usize) -> [u32; 3] {
+unsafe fn words(w: &WarpContext<'_>, rows: &[u32], lane: usize) -> [u32; 3] {
     let mut words = [0; 3];
     for (word, &row) in words.iter_mut().zip(rows) {
         // SAFETY: guaranteed by the caller.
@@ -164,7 +164,7 @@ fn sampling(
 }
 
 /// Fetch of table entry `immediate`; `e` is the predicate for residency.
-fn fetch<const TOLD: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+fn fetch<const TOLD: bool>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(fetch) = grid.program.textures.fetches.get(op.immediate as usize) else { return Flow::Next };
     let mut samplings: LookUp<(u64, Option<u64>), Sampling<'_>> = LookUp::new();

@@ -18,11 +18,11 @@ pub use surface::{suld_b, sured_b, sured_p, sust_b, sust_p};
 use ptx_frontend::ir::{AddressBase, Instruction, Operand};
 use ptx_frontend::isa::{Geometry, ScalarType};
 
-use super::load_store::{As, load_parameter};
-use super::place::wide_address;
+use super::address_operand::wide_address;
+use super::row_access::{As, load_parameter};
 use crate::bind::{BindError, Binder, FramePlace};
 use crate::engine::op::Op;
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 
 /// Texture and surface accesses of a program.
@@ -44,7 +44,7 @@ impl Coordinates {
     ///
     /// # Safety
     /// The rows are 32-bit rows of the frame, and `lane` is below 32.
-    unsafe fn of_lane(&self, w: &Running<'_>, lane: usize) -> (u32, [u32; 3]) {
+    unsafe fn of_lane(&self, w: &WarpContext<'_>, lane: usize) -> (u32, [u32; 3]) {
         let mut words = [0; 4];
         for (word, &row) in words.iter_mut().zip(&self.rows) {
             // SAFETY: guaranteed by the caller.

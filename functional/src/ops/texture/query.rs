@@ -5,9 +5,9 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::handle;
 use crate::bind::Binder;
-use crate::engine::access::lanes_of;
+use crate::engine::address_translation::lanes_of;
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
 use crate::texture::{AddressMode, Filter, Image, ImageKind, Sampler, Texture};
@@ -76,10 +76,10 @@ fn of_sampler(sampler: &Sampler, query: Modifier) -> u32 {
 
 /// d = answer for the handle in each lane of `a`.
 fn query(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
     what: &'static str,
-    answer: impl Fn(&Running<'_>, u64, Modifier, usize) -> Option<u32>,
+    answer: impl Fn(&WarpContext<'_>, u64, Modifier, usize) -> Option<u32>,
 ) -> Flow {
     let Some(&query) = QUERIES.get(op.immediate as usize) else { return Flow::Next };
     for lane in lanes_of(w.mask) {
@@ -96,19 +96,19 @@ fn query(
     Flow::Next
 }
 
-fn query_texture(w: &mut Running<'_>, op: &Op) -> Flow {
+fn query_texture(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     query(w, op, "texture", |w, handle, query, level| {
         w.grid.textures.textures.get(&handle).map(|texture| of_texture(texture, query, level))
     })
 }
 
-fn query_sampler(w: &mut Running<'_>, op: &Op) -> Flow {
+fn query_sampler(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     query(w, op, "sampler", |w, handle, query, _| {
         w.grid.textures.sampler(handle).map(|sampler| of_sampler(sampler, query))
     })
 }
 
-fn query_surface(w: &mut Running<'_>, op: &Op) -> Flow {
+fn query_surface(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     query(w, op, "surface", |w, handle, query, _| {
         w.grid.textures.surfaces.get(&handle).map(|surface| of_image(surface, query, 0))
     })
@@ -150,7 +150,7 @@ pub fn suq(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 /// `d` = lanes whose handle in `a` has the kind in `immediate`: texture, sampler, surface.
-fn is_type(w: &mut Running<'_>, op: &Op) -> Flow {
+fn is_type(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let table = &w.grid.textures;
     let mut truth = 0;
     for lane in lanes_of(w.mask) {

@@ -8,12 +8,12 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::{Coordinates, LookUp, coordinates, elements, handle};
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{Global, lanes_of, resolve_aligned};
+use crate::engine::address_translation::{Global, lanes_of, resolve_aligned};
 use crate::engine::op::{Flow, Op, Run};
-use crate::engine::running::Running;
+use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
-use crate::texture::surface::{Access, Boundary, Target, locate};
+use crate::texture::surface::{Boundary, SurfaceAccess, Target, locate};
 use crate::texture::{Image, Numeric};
 
 /// Operands of a surface access.
@@ -40,7 +40,7 @@ impl SurfaceAccess {
     /// The binder allocated the rows, and `lane` is below 32.
     unsafe fn place(
         &self,
-        w: &mut Running<'_>,
+        w: &mut WarpContext<'_>,
         lane: usize,
         surface: &Image,
         bytes: u32,
@@ -49,7 +49,7 @@ impl SurfaceAccess {
         let (layer, words) = unsafe { self.coordinates.of_lane(w, lane) };
         let coordinates = words.map(u32::cast_signed);
         let unit = if self.formatted { surface.format.bytes() } else { 1 };
-        let access = Access { layer, coordinates, unit, bytes, boundary: self.boundary };
+        let access = SurfaceAccess { layer, coordinates, unit, bytes, boundary: self.boundary };
         match locate(surface, &access) {
             Target::Nothing => Ok(None),
             Target::Outside => {
@@ -79,7 +79,7 @@ impl SurfaceAccess {
     ///
     /// # Safety
     /// As for [`SurfaceAccess::place`].
-    unsafe fn value(&self, w: &Running<'_>, lane: usize, row: u32) -> u64 {
+    unsafe fn value(&self, w: &WarpContext<'_>, lane: usize, row: u32) -> u64 {
         // SAFETY: guaranteed by the caller.
         unsafe { if self.is_wide() { w.read_lane(row, lane) } else { w.read_lane::<u32>(row, lane).into() } }
     }
@@ -87,9 +87,9 @@ impl SurfaceAccess {
 
 /// Runs `access` for each lane with its surface.
 fn for_lanes(
-    w: &mut Running<'_>,
+    w: &mut WarpContext<'_>,
     op: &Op,
-    access: impl Fn(&SurfaceAccess, &mut Running<'_>, usize, &Image) -> Result<(), FaultKind>,
+    access: impl Fn(&SurfaceAccess, &mut WarpContext<'_>, usize, &Image) -> Result<(), FaultKind>,
 ) -> Flow {
     let grid = w.grid;
     let Some(line) = grid.program.textures.surfaces.get(op.immediate as usize) else { return Flow::Next };
@@ -107,7 +107,7 @@ fn for_lanes(
     Flow::Next
 }
 
-fn load(w: &mut Running<'_>, op: &Op) -> Flow {
+fn load(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for_lanes(w, op, |access, w, lane, surface| {
         let mut bytes = [0; 16];
         let count = access.vector_bytes();
@@ -131,7 +131,7 @@ fn load(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-fn store(w: &mut Running<'_>, op: &Op) -> Flow {
+fn store(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for_lanes(w, op, |access, w, lane, surface| {
         let mut bytes = [0; 16];
         let count = access.vector_bytes();
@@ -149,7 +149,7 @@ fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     })
 }
 
-fn store_formatted(w: &mut Running<'_>, op: &Op) -> Flow {
+fn store_formatted(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     for_lanes(w, op, |access, w, lane, surface| {
         // SAFETY: the binder allocated the rows, and the address was checked.
         unsafe {
@@ -212,7 +212,7 @@ unsafe fn reduce(place: *mut u8, reduction: Reduction, value: u64, bytes: u32, s
 }
 
 /// Runs reduction number `d`; `e` is 1 for signed values, 2 if the surface's format decides.
-fn update(w: &mut Running<'_>, op: &Op) -> Flow {
+fn update(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let reductions = [Reduction::Add, Reduction::Min, Reduction::Max, Reduction::And, Reduction::Or];
     let Some(&reduction) = reductions.get(op.d as usize) else { return Flow::Next };
     for_lanes(w, op, |access, w, lane, surface| {

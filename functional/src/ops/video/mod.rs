@@ -8,7 +8,7 @@ pub use scalar::*;
 pub use simd::*;
 
 use ptx_frontend::ir::{Instruction, Operand};
-use ptx_frontend::isa::{Modifier, Part, ScalarType};
+use ptx_frontend::isa::{Modifier, ScalarType, WordPart};
 
 use crate::bind::Binder;
 use crate::engine::op::{Op, Run};
@@ -133,7 +133,7 @@ fn is_signed(i: &Instruction, n: usize) -> bool {
 }
 
 /// Part of a word selected by the instruction's n-th operand.
-fn part(i: &Instruction, n: usize) -> Option<Part> {
+fn part(i: &Instruction, n: usize) -> Option<WordPart> {
     match i.operands.get(n) {
         Some(Operand::Part { part, .. }) => *part,
         _ => None,

@@ -1,7 +1,7 @@
 //! Scalar video instructions (PTX manual 9.7.18.1 to 9.7.18.4).
 
 use ptx_frontend::ir::{Instruction, Operand};
-use ptx_frontend::isa::{Modifier, Part};
+use ptx_frontend::isa::{Modifier, WordPart};
 
 use super::{Operation, bind_described, clamp, extend, is_signed, part};
 use crate::bind::Binder;
@@ -11,14 +11,14 @@ use crate::ops::Bound;
 /// Position of a byte, half or whole word in a word. The lowest bit takes five bits; above them is the
 /// number of doublings from 8 bits to the width.
 #[derive(Debug, Clone, Copy)]
-struct Place(u8);
+struct Field(u8);
 
-impl Place {
-    fn new(part: Option<Part>) -> Place {
+impl Field {
+    fn new(part: Option<WordPart>) -> Field {
         match part.map(|part| (part.halves, part.pieces().first().copied().unwrap_or(0))) {
-            None => Place(2 << 5),
-            Some((true, half)) => Place(1 << 5 | half << 4),
-            Some((false, byte)) => Place(byte << 3),
+            None => Field(2 << 5),
+            Some((true, half)) => Field(1 << 5 | half << 4),
+            Some((false, byte)) => Field(byte << 3),
         }
     }
 
@@ -84,9 +84,9 @@ impl Arithmetic for Scalar {
     #[inline(always)]
     fn common([a, b, c]: [u32; 3], how: u64) -> u32 {
         let [operation, place_a, place_b, place_d, second, flags, ..] = how.to_le_bytes();
-        let a = Place(place_a).read(a, flags & SIGNED_A != 0);
-        let b = Place(place_b).read(b, flags & SIGNED_B != 0);
-        let d = Place(place_d);
+        let a = Field(place_a).read(a, flags & SIGNED_A != 0);
+        let b = Field(place_b).read(b, flags & SIGNED_B != 0);
+        let d = Field(place_d);
         let mut value = Operation::from_number(operation).apply(a, b);
         if flags & CLAMPED != 0 {
             value = clamp(value, d.bits(), flags & SIGNED != 0);
@@ -115,7 +115,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, operation: Operation, d_signed:
         Some(Modifier::Max) => Operation::Maximum,
         _ => Operation::Add,
     };
-    let [place_d, place_a, place_b] = [0, 1, 2].map(|n| Place::new(part(i, n)).0);
+    let [place_d, place_a, place_b] = [0, 1, 2].map(|n| Field::new(part(i, n)).0);
     let flags = flags(i, d_signed, a);
     let description = [operation as u8, place_a, place_b, place_d, second as u8, flags, 0, 0];
     bind_described(b, i, arithmetic::<Scalar>(), description)
@@ -170,8 +170,8 @@ impl Arithmetic for MultiplyAdd {
     #[inline(always)]
     fn common([a, b, c]: [u32; 3], how: u64) -> u32 {
         let [shift, place_a, place_b, flags, ..] = how.to_le_bytes();
-        let a = Place(place_a).read(a, flags & SIGNED_A != 0);
-        let b = Place(place_b).read(b, flags & SIGNED_B != 0);
+        let a = Field(place_a).read(a, flags & SIGNED_A != 0);
+        let b = Field(place_b).read(b, flags & SIGNED_B != 0);
         let signed = flags & SIGNED != 0;
         let product = i128::from(a) * i128::from(b);
         let product = if flags & MINUS_PRODUCT != 0 { -product } else { product };
@@ -205,7 +205,7 @@ pub fn vmad(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (_, true) => 15,
         _ => 0,
     };
-    let [place_a, place_b] = [1, 2].map(|n| Place::new(part(i, n)).0);
+    let [place_a, place_b] = [1, 2].map(|n| Field::new(part(i, n)).0);
     let description = [shift, place_a, place_b, flags(i, signed, 1) | signs, 0, 0, 0, 0];
     bind_described(b, i, arithmetic::<MultiplyAdd>(), description)
 }

@@ -1,7 +1,7 @@
 //! Video instructions on two halves or four bytes (PTX manual 9.7.18.5 to 9.7.18.8).
 
 use ptx_frontend::ir::Instruction;
-use ptx_frontend::isa::{Modifier, Part};
+use ptx_frontend::isa::{Modifier, WordPart};
 
 use super::{Operation, bind_described, clamp, extend, is_signed, part};
 use crate::bind::Binder;
@@ -20,7 +20,7 @@ const CLAMPED: u8 = 8;
 const SUMMED: u8 = 16;
 
 /// Element of b:a for each result element, four bits each; `default` without a selection.
-fn picks(part: Option<Part>, default: u16) -> [u8; 2] {
+fn picks(part: Option<WordPart>, default: u16) -> [u8; 2] {
     let picks = part.map_or(default, |part| {
         part.pieces().iter().rev().fold(0, |picks, piece| picks << 4 | u16::from(*piece))
     });

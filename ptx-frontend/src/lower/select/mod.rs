@@ -14,15 +14,20 @@ use crate::isa::{
 
 use crate::lower::access::access;
 use crate::lower::allocate::depths;
-use crate::lower::code::{Code, Kind, Node, Words};
+use crate::lower::code::{Code, Node, NodeKind, Words};
+use crate::lower::combine::{Combination, Combinations, Shape};
 use crate::lower::converge::Convergence;
-use crate::lower::fold::{Fold, Folds, Shape};
-use crate::lower::recipe::{Recipe, recipe, recipe_with_constant};
+use crate::lower::expansion::{Expansion, expansion, expansion_with_constant};
 use crate::lower::values::{Constant, Values};
 
 /// Selects the nodes of a function.
-pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) -> Code {
-    let mut selector = Selector::new(function, values, folds, depths(flow));
+pub(super) fn select(
+    function: &Function,
+    flow: &ControlFlow,
+    values: &Values<'_>,
+    combinations: &Combinations,
+) -> Code {
+    let mut selector = Selector::new(function, values, combinations, depths(flow));
     let convergence = Convergence::of(function, flow, &selector.depths);
     for (number, block) in flow.blocks().iter().enumerate() {
         selector.nodes = Vec::new();
@@ -49,7 +54,7 @@ pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_
 struct Selector<'a> {
     function: &'a Function,
     values: &'a Values<'a>,
-    folds: &'a Folds,
+    combinations: &'a Combinations,
     code: Code,
     /// Virtual registers of each register; none for predicates.
     words: Vec<Words>,
@@ -73,7 +78,7 @@ impl<'a> Selector<'a> {
     fn new(
         function: &'a Function,
         values: &'a Values<'a>,
-        folds: &'a Folds,
+        combinations: &'a Combinations,
         depths: Vec<u32>,
     ) -> Selector<'a> {
         let mut code = Code::default();
@@ -87,7 +92,7 @@ impl<'a> Selector<'a> {
         Selector {
             function,
             values,
-            folds,
+            combinations,
             code,
             words,
             predicates,
@@ -109,7 +114,7 @@ impl<'a> Selector<'a> {
         self.keeps_old = i.guard.is_some()
             && writes(i).iter().any(|register| self.values.single_definition(*register).is_none());
         let first = self.nodes.len();
-        if self.values.is_gone(position) || self.folds.is_absorbed(position) || self.is_constant(i) {
+        if self.values.is_gone(position) || self.combinations.is_absorbed(position) || self.is_constant(i) {
             self.absorbed(i);
         } else {
             self.emit(i, position);
@@ -149,53 +154,53 @@ impl<'a> Selector<'a> {
     }
 
     fn emit(&mut self, i: &Instruction, position: u32) {
-        if let Some(fold) = self.folds.taken_by(position)
-            && self.emit_folded(i, fold)
+        if let Some(combined) = self.combinations.taken_by(position)
+            && self.emit_combined(i, combined)
         {
             return;
         }
         if self.emit_words(i) {
             return;
         }
-        match (i.op, self.recipe(i)) {
+        match (i.op, self.expansion(i)) {
             (Op::Memory(Memory::mov), _) => self.emit_move(i),
             (Op::Memory(Memory::cvta), _) if i.has(Modifier::Global) || i.has(Modifier::Const) => {
                 self.emit_copy(i);
             }
-            (Op::Convert(Convert::integer_to_integer), Recipe::Same) => self.emit_width(i),
-            (Op::Logic(Logic::not_predicate), recipe) | (_, recipe @ Recipe::One(_)) => {
-                self.emit_one(i, recipe)
+            (Op::Convert(Convert::integer_to_integer), Expansion::Same) => self.emit_width(i),
+            (Op::Logic(Logic::not_predicate), expansion) | (_, expansion @ Expansion::One(_)) => {
+                self.emit_one(i, expansion)
             }
-            (_, Recipe::Same) => self.emit_copy(i),
-            (_, Recipe::Halves(class)) => self.emit_halves(i, class, false),
-            (_, Recipe::Carried(class)) => self.emit_halves(i, class, true),
-            (Op::Matrix(_), Recipe::Chain(&[(class, steps)])) => self.emit_product(i, class, steps),
-            (_, Recipe::Chain(steps)) => self.emit_chain(i, steps),
+            (_, Expansion::Same) => self.emit_copy(i),
+            (_, Expansion::Halves(class)) => self.emit_halves(i, class, false),
+            (_, Expansion::Carried(class)) => self.emit_halves(i, class, true),
+            (Op::Matrix(_), Expansion::Chain(&[(class, steps)])) => self.emit_product(i, class, steps),
+            (_, Expansion::Chain(steps)) => self.emit_chain(i, steps),
         }
     }
 
-    fn recipe(&self, i: &Instruction) -> Recipe {
+    fn expansion(&self, i: &Instruction) -> Expansion {
         let known = match i.operands.get(2).and_then(|operand| self.values.constant(operand)) {
-            Some(Constant::Bits(bits)) => recipe_with_constant(i, bits),
+            Some(Constant::Bits(bits)) => expansion_with_constant(i, bits),
             _ => None,
         };
-        known.unwrap_or_else(|| recipe(i))
+        known.unwrap_or_else(|| expansion(i))
     }
 
     /// Emits an instruction that absorbs another.
-    fn emit_folded(&mut self, i: &Instruction, fold: Fold) -> bool {
-        let Some(inner) = self.values.instruction(fold.inner) else { return false };
+    fn emit_combined(&mut self, i: &Instruction, combined: Combination) -> bool {
+        let Some(inner) = self.values.instruction(combined.inner) else { return false };
         let mut operands: Vec<&Operand> = Vec::new();
         for (n, operand) in i.operands.iter().enumerate().skip(1) {
-            if n == usize::from(fold.operand) {
+            if n == usize::from(combined.operand) {
                 operands.extend(inner.operands.iter().skip(1));
             } else {
                 operands.push(operand);
             }
         }
         let [Some(d), ..] = [i.operands.first()] else { return false };
-        if fold.shape == Shape::Product {
-            let Recipe::Chain(steps) = self.recipe(inner) else { return false };
+        if combined.shape == Shape::Product {
+            let Expansion::Chain(steps) = self.expansion(inner) else { return false };
             let mut first = self.node(OperationClass::Nothing);
             self.read_into(&mut first, &operands);
             let mut result = self.node(OperationClass::Nothing);
@@ -203,7 +208,7 @@ impl<'a> Selector<'a> {
             self.emit_steps(i, &first, &result, steps);
             return true;
         }
-        if fold.shape == Shape::Pair {
+        if combined.shape == Shape::Pair {
             let destination = self.register(d);
             let sources = self.sources(&operands);
             let carry = self.code.predicate();
@@ -224,7 +229,7 @@ impl<'a> Selector<'a> {
             }
             return true;
         }
-        let mut node = self.node(fold.class);
+        let mut node = self.node(combined.class);
         self.write_to(&mut node, d);
         self.read_into(&mut node, &operands);
         self.nodes.push(node);
@@ -304,8 +309,8 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn emit_one(&mut self, i: &Instruction, recipe: Recipe) {
-        let Recipe::One(mut class) = recipe else { return };
+    fn emit_one(&mut self, i: &Instruction, expansion: Expansion) {
+        let Expansion::One(mut class) = expansion else { return };
         if matches!(i.op, Op::Memory(Memory::ld | Memory::st))
             && let Some(class) = self.parameter_class(i)
         {
@@ -439,7 +444,7 @@ impl<'a> Selector<'a> {
     /// Emits an effect without a machine instruction. The effect waits for sources that arrive late.
     fn absorbed(&mut self, i: &Instruction) {
         let mut node = Node::new(OperationClass::Nothing, self.line);
-        node.kind = Kind::Absorbed;
+        node.kind = NodeKind::Absorbed;
         for register in self.values.reads(i) {
             if self.values.is_deferred(register) {
                 node.deferred = true;
@@ -451,7 +456,7 @@ impl<'a> Selector<'a> {
 
     fn copy(&mut self, destination: Words, source: Words) {
         let mut node = self.node(OperationClass::Move);
-        node.kind = Kind::Copy;
+        node.kind = NodeKind::Copy;
         node.destination = destination;
         node.sources[0] = source;
         self.nodes.push(node);

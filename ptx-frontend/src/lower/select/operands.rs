@@ -33,7 +33,7 @@ impl Selector<'_> {
     }
 
     pub(super) fn predicate_of(&self, register: RegisterId) -> u32 {
-        let register = self.folds.behind_not(self.values, register);
+        let register = self.combinations.behind_not(self.values, register);
         self.predicates.get(register.0 as usize).copied().unwrap_or(0)
     }
 
@@ -48,7 +48,7 @@ impl Selector<'_> {
 
     /// Registers of a source operand; none for an immediate. Only one constant can be an immediate.
     pub(super) fn source(&mut self, operand: &Operand, takes_constant: &mut bool) -> Words {
-        let operand = self.folds.behind_sign(self.values, operand).clone();
+        let operand = self.combinations.behind_sign(self.values, operand).clone();
         if let Operand::Special(_) = operand {
             let mut node = self.node(OperationClass::SpecialRegister);
             node.destination = self.code.group(1);
@@ -118,7 +118,7 @@ impl Selector<'_> {
     pub(super) fn sources(&mut self, operands: &[&Operand]) -> Vec<Words> {
         let mut widest = None;
         for (n, operand) in operands.iter().enumerate() {
-            let operand = self.folds.behind_sign(self.values, operand);
+            let operand = self.combinations.behind_sign(self.values, operand);
             if matches!(self.values.constant(operand), Some(constant) if constant != Constant::Bits(0)) {
                 // In a loop, a register is set before the loop; a number must be the immediate.
                 let is_number = matches!(operand, Operand::Immediate(_));
@@ -209,7 +209,7 @@ impl Selector<'_> {
         for (operand, place) in i.operands.iter().zip(places).filter(|(_, place)| !place.written) {
             match operand {
                 Operand::Address { base: AddressBase::Register(register), .. } => {
-                    let base = self.folds.base(self.values, *register);
+                    let base = self.combinations.base(self.values, *register);
                     let words = self.address(base.named);
                     push(node, words);
                 }
@@ -251,7 +251,7 @@ impl Selector<'_> {
         let operand = Operand::Register(base);
         match self.values.constant(&operand) {
             // The address of a variable is an immediate.
-            Some(Constant::Bits(_) | Constant::Place(_)) => Words::NONE,
+            Some(Constant::Bits(_) | Constant::Address(_)) => Words::NONE,
             Some(Constant::Bank) => {
                 let count = self.register(&operand).count;
                 self.materialise(&operand, count)

@@ -1,7 +1,7 @@
 //! Test instructions for an assembler: spellings of a form, each with valid operands.
 
 use ptx_frontend::isa::{
-    Fragment, Geometry, Modifier, OpLine, OperandSyntax, OperandType, ScalarType, Slot, Token,
+    Fragment, Geometry, Modifier, OpLine, OperandSyntax, OperandType, ScalarType, Token, TokenSlot,
 };
 
 use crate::random::Random;
@@ -273,13 +273,13 @@ fn types(tokens: &[Option<Token>]) -> Vec<ScalarType> {
 
 /// Returns tokens for the slots: all combinations, or a subset in which each token occurs and most others
 /// are absent.
-fn fillings(slots: &[Slot], random: &mut Random) -> Vec<Vec<Option<Token>>> {
+fn fillings(slots: &[TokenSlot], random: &mut Random) -> Vec<Vec<Option<Token>>> {
     let all: usize = slots.iter().map(|slot| slot.choices.len() + usize::from(slot.optional)).product();
     if all <= SPELLINGS {
         return crate::variant::combinations(slots);
     }
     let sparse = |random: &mut Random| -> Vec<Option<Token>> {
-        let token = |slot: &Slot| if slot.optional { None } else { random.pick(&slot.choices).copied() };
+        let token = |slot: &TokenSlot| if slot.optional { None } else { random.pick(&slot.choices).copied() };
         slots.iter().map(token).collect()
     };
     let mut fillings = Vec::with_capacity(SPELLINGS);

@@ -1,6 +1,6 @@
 //! Video instructions (PTX manual 9.7.18).
 
-use ptx_frontend::isa::{Modifier, Part, ScalarType};
+use ptx_frontend::isa::{Modifier, ScalarType, WordPart};
 
 use super::{Answer, Judge, Unjudged, integer, one, range, signed_or_not, wrapped};
 use crate::operands::mask;
@@ -50,7 +50,7 @@ fn operation(variant: &Variant) -> Result<Binary, Unjudged> {
 }
 
 /// Returns the lowest bit and width of a byte, half or word.
-fn place(part: Option<Part>) -> (u32, u32) {
+fn place(part: Option<WordPart>) -> (u32, u32) {
     match part {
         None => (0, 32),
         Some(part) => {
@@ -60,7 +60,7 @@ fn place(part: Option<Part>) -> (u32, u32) {
     }
 }
 
-fn read(word: u64, part: Option<Part>, ty: ScalarType) -> i128 {
+fn read(word: u64, part: Option<WordPart>, ty: ScalarType) -> i128 {
     let (lowest, width) = place(part);
     signed_or_not((word & mask(32)) >> lowest, width, ty.is_signed())
 }

@@ -6,7 +6,7 @@ use warp_stream::{MemorySpace, WarpSlot};
 use super::{Deferred, Pending, ROWS};
 use crate::engine::frame::Row;
 use crate::engine::lane::WARP;
-use crate::engine::machine::{Addresses, Deferral, Told};
+use crate::engine::machine::{Addresses, Deferral, ModelInput};
 use crate::engine::program::Program;
 
 /// Saved state of a deferred op.
@@ -40,7 +40,7 @@ fn deferral_at(program: &Program, pc: u32) -> Option<(Deferral, u32)> {
     let position = machine.places.get(pc as usize)?.position();
     let note = machine.note(position).filter(|note| note.op == pc)?;
     match note.told {
-        Told::Access(Addresses::Row(_), Some(deferral)) => Some((deferral, position)),
+        ModelInput::Access(Addresses::Row(_), Some(deferral)) => Some((deferral, position)),
         _ => None,
     }
 }

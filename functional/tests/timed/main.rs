@@ -1,0 +1,11 @@
+//! Stepped execution of kernels: results, and reported effects.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod ahead;
+mod bench;
+mod held;
+mod results;
+mod source;
+mod stack;
+mod told;

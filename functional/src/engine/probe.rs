@@ -96,8 +96,8 @@ pub enum Region {
     Shared,
     /// The thread's local memory, by offset.
     Local,
-    /// Shared memory that the sanitizer does not track: memory of a cluster of several CTAs, by an address
-    /// of [`super::cluster`], and the part reserved for the vendor's libraries.
+    /// Shared memory that the sanitizer does not track: that of a multi-CTA cluster by a [`super::cluster`]
+    /// address, and the part reserved for the vendor's libraries.
     Unfollowed,
 }
 

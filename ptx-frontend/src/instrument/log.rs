@@ -1,6 +1,6 @@
 //! Log of an instrumented kernel in global memory.
 //!
-//! The host fills the module's variable [`VARIABLE`] before the launch. Its fields are the address of the
+//! The host fills the module's variable [`VARIABLE`] before the launch. The fields are the address of the
 //! log, first thread, number of threads, first recorded write of each thread, and number of writes
 //! ([`Window`]). A thread's part consists of the number of its writes (8 bytes), 8 unused bytes, and
 //! entries. An entry consists of the number of the write (4 bytes), 4 unused bytes, and register bits (8

@@ -35,9 +35,9 @@ macro_rules! atomic_ops {
                 Memory, Atomic, "9.7.13.5";
             /// d = elements at the address, each replaced by its sum with the element of b.
             atom_singles: "atom{<atomic_order>}{<scope>}{.global}.add{.noftz@9.4:90}{.L2::cache_hint@7.4:80}(.v2|.v4).f32 d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
-            /// d = elements at the address, each replaced by its sum, minimum, or maximum with the element of b.
+            /// d = elements at the address, each replaced by its sum, minimum or maximum with b's element.
             atom_halves: "atom{<atomic_order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4|.v8)(.f16|.bf16) d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
-            /// d = elements at the address, each replaced by its sum, minimum, or maximum with the element of b.
+            /// d = elements at the address, each replaced by its sum, minimum or maximum with b's element.
             atom_pairs: "atom{<atomic_order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4)(.f16x2|.bf16x2) d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
             /// Value at the address combined bitwise with b, without a result.
             red_bits: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.and|.or|.xor)(.b32|.b64) [a], b{, e:b64}", 1.2, 11
@@ -61,9 +61,9 @@ macro_rules! atomic_ops {
                 Memory, Atomic, "9.7.13.6";
             /// Elements at the address, each replaced by its sum with the element of b, without a result.
             red_singles: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}.add{.noftz@9.4:90}{.L2::cache_hint@7.4:80}(.v2|.v4).f32 [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.6";
-            /// Elements at the address, each replaced by its sum, minimum, or maximum with the element of b, without a result.
+            /// Elements at the address, each replaced by its sum, minimum or maximum with b's element.
             red_halves: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4|.v8)(.f16|.bf16) [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.6";
-            /// Elements at the address, each replaced by its sum, minimum, or maximum with the element of b, without a result.
+            /// Elements at the address, each replaced by its sum, minimum or maximum with b's element.
             red_pairs: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4)(.f16x2|.bf16x2) [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.6";
             /// Value in shared memory combined bitwise with b; completes as many transactions of barrier c
             /// as the value has bytes.
@@ -80,7 +80,7 @@ macro_rules! atomic_ops {
             red_async_release_bits: "red.async.release(.gpu|.sys){.global}(.and|.or|.xor).b32 [a], b", 8.7, 100
                 / "red.async.mmio.release.sys{.global}(.and|.or|.xor).b32", 8.7, 100,
                 Memory, Atomic, "9.7.13.7";
-            /// Value in global memory replaced by its sum, minimum, or maximum with b, after all earlier accesses.
+            /// Value in global memory replaced by its sum, minimum or maximum with b, after earlier accesses.
             red_async_release_integer: "red.async.release(.gpu|.sys){.global}(.add|.min|.max)(.u32|.s32) [a], b", 8.7, 100
                 / "red.async.mmio.release.sys{.global}(.add|.min|.max)(.u32|.s32)", 8.7, 100,
                 Memory, Atomic, "9.7.13.7";

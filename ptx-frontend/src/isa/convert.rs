@@ -16,7 +16,7 @@ macro_rules! convert_ops {
                 / "cvt.sat.s32(.u32|.u64|.s64)", 1.0, 10
                 / "cvt.sat.s64.u64", 1.0, 10,
                 Integer, Pure, "9.7.9.20";
-            /// Float to integer, rounded and clamped; NaN becomes 0 (or the largest 64-bit pattern's top bit).
+            /// Float to integer, rounded and clamped; NaN becomes 0 (in 64 bits, the top bit).
             float_to_integer: "cvt<to_whole>{.ftz}{.sat}<whole>.f32 d:T1, a:T2", 1.0, 10
                 / "cvt<to_whole>{.sat}<whole>.f16", 1.0, 10
                 / "cvt<to_whole>{.sat}<whole>.f64", 1.0, 13

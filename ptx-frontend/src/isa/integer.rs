@@ -74,7 +74,7 @@ macro_rules! integer_ops {
             clz: "clz(.b32|.b64) d:u32, a", 2.0, 20, Integer, Pure, "9.7.1.15";
             /// d = position of the most significant non-sign bit, all ones if there is none.
             bfind: "bfind(.u32|.u64|.s32|.s64) d:u32, a", 2.0, 20, Integer, Pure, "9.7.1.16";
-            /// d = left shift that brings the most significant non-sign bit to the top, all ones if there is none.
+            /// d = left shift that moves the highest non-sign bit to the top; all ones if there is none.
             bfind_shiftamt: "bfind.shiftamt(.u32|.u64|.s32|.s64) d:u32, a", 2.0, 20, Integer, Pure, "9.7.1.16";
             /// d = position of the n-th one of a, counted from base upwards or downwards.
             fns: "fns.b32 d, a, b, c:s32", 6.0, 30, Integer, Pure, "9.7.1.17";

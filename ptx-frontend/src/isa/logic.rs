@@ -31,7 +31,7 @@ macro_rules! logic_ops {
             shf: "shf(.l|.r)(.clamp|.wrap).b32 d, a, b, c:u32", 3.1, 32, Integer, Pure, "9.7.8.7";
             /// d = a shifted left by b, 0 for shifts of the width or more.
             shl: "shl(.b16|.b32|.b64) d, a, b:u32", 1.0, 10, Integer, Pure, "9.7.8.8";
-            /// d = a shifted right by b, filled with the sign or zeros; the fill for shifts of the width or more.
+            /// d = a shifted right by b, filled with the sign or zeros, also for shifts beyond the width.
             shr: "shr(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64) d, a, b:u32", 1.0, 10, Integer, Pure, "9.7.8.9";
             /// d = four bytes picked from b:a by the selector c.
             prmt: "prmt.b32{.f4e|.b4e|.rc8|.ecl|.ecr|.rc16} d, a, b, c", 2.0, 20, Integer, Pure, "9.7.9.7";

@@ -91,11 +91,11 @@ macro_rules! matrix_ops {
             mma_narrow_f16: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a"
                 / "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16", 8.7, "100a",
                 Tensor, Convergent, "9.7.14.5.14";
-            /// D = A * B + C, A and B of 8-bit, 6-bit or 4-bit floats, their rows and columns scaled by e and g.
+            /// D = A * B + C of 8-bit, 6-bit or 4-bit floats, with rows and columns scaled by e and g.
             mma_scaled: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of 4-bit floats, each half of their rows and columns scaled by e and g.
             mma_scaled_halves: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
-            /// D = A * B + C, A and B of 4-bit floats, each half or quarter of their rows and columns scaled by e and g.
+            /// D = A * B + C of 4-bit floats; halves or quarters of rows and columns scaled by e and g.
             mma_scaled_quarters: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X@9.1:120a).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a"
                 / "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, "120a",
                 Tensor, Convergent, "9.7.14.5.14";
@@ -117,35 +117,35 @@ macro_rules! matrix_ops {
             mma_bit_xor_m16: "mma.sync.aligned(.m16n8k128|.m16n8k256).row.col.s32.b1.b1.s32.xor.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
             /// D = number of bits set in the rows of A and the columns of B, + C.
             mma_bit_and: "mma.sync.aligned(.m8n8k128|.m16n8k128|.m16n8k256).row.col.s32.b1.b1.s32.and.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.1, 80, Tensor, Convergent, "9.7.14.5.14";
-            /// D = A * B + C, A a sparse matrix of binary16 numbers; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of binary16 numbers.
             mma_sp_f16_f32: "mma<sparse>.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32.f16.f16.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of binary16 numbers; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of binary16 numbers.
             mma_sp_f16_f16: "mma<sparse>.sync.aligned(.m16n8k16|.m16n8k32).row.col.f16.f16.f16.f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of bfloat16 numbers; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of bfloat16 numbers.
             mma_sp_bf16: "mma<sparse>.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32.bf16.bf16.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of tf32 numbers; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of tf32 numbers.
             mma_sp_tf32: "mma<sparse>.sync.aligned(.m16n8k8|.m16n8k16).row.col.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of 8-bit floats; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of 8-bit floats.
             mma_sp_fp8: "mma<sparse>.sync.aligned.m16n8k64.row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.4, 89, Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C in half precision, A a sparse matrix of 8-bit floats; e holds the metadata, f selects its lanes.
+            /// D = A * B + C in half precision, A sparse (metadata e, lanes f) of 8-bit floats.
             mma_sp_fp8_f16: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of 8-bit, 6-bit or 4-bit floats, a byte each; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of 8-bit, 6-bit or 4-bit floats, a byte each.
             mma_sp_narrow_f32: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a"
                 / "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32", 8.6, "100a",
                 Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C in half precision, A a sparse matrix of 8-bit, 6-bit or 4-bit floats, a byte each; e holds the metadata, f selects its lanes.
+            /// D = A * B + C in half precision, A sparse (metadata e, lanes f) of 8-bit, 6-bit or 4-bit floats, a byte each.
             mma_sp_narrow_f16: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
             /// As mma_sp_narrow_f32, rows of A and columns of B scaled by g and k.
             mma_sp_scaled: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of 4-bit floats, each half of its rows and of B's columns scaled by g and k.
+            /// D = A * B + C, A sparse of 4-bit floats; halves of rows and columns scaled by g and k.
             mma_sp_scaled_halves: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of 4-bit floats, each half or quarter of its rows and of B's columns scaled by g and k.
+            /// D = A * B + C, A sparse of 4-bit floats; halves or quarters of rows and columns scaled by g and k.
             mma_sp_scaled_quarters: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X@9.1:120a).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a"
                 / "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, "120a",
                 Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of bytes; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of bytes.
             mma_sp_byte: "mma<sparse>.sync.aligned(.m16n8k32|.m16n8k64).row.col{.satfinite}.s32(.u8|.s8)(.u8|.s8).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A a sparse matrix of 4-bit integers; e holds the metadata, f selects its lanes.
+            /// D = A * B + C, A sparse (metadata e, lanes f) of 4-bit integers.
             mma_sp_nibble: "mma<sparse>.sync.aligned(.m16n8k64|.m16n8k128).row.col{.satfinite}.s32(.u4|.s4)(.u4|.s4).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
             /// d = matrices of 8 rows, each of 16 bytes at a lane's address.
             ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{<shared_cta>}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
@@ -171,49 +171,49 @@ macro_rules! matrix_ops {
             wgmma_commit_group: "wgmma.commit_group.sync{.aligned}", 8.0, "90a", Tensor, Pure, "9.7.15.7.2";
             /// Waits until at most a groups of products are outstanding.
             wgmma_wait_group: "wgmma.wait_group.sync{.aligned} a:u32", 8.0, "90a", Tensor, Pure, "9.7.15.7.3";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: binary16 numbers, A in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A in shared memory.
             wgmma_f16: "wgmma.mma_async.sync{.aligned}<m64k16>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: binary16 numbers, A in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A in registers.
             wgmma_f16_registers: "wgmma.mma_async.sync{.aligned}<m64k16>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: binary16 numbers, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A sparse, in shared memory.
             wgmma_sp_f16: "wgmma.mma_async.sp.sync{.aligned}<m64k32>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: binary16 numbers, A sparse, in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A sparse, in registers.
             wgmma_sp_f16_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k32>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bfloat16 numbers, A in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A in shared memory.
             wgmma_bf16: "wgmma.mma_async.sync{.aligned}<m64k16>.f32.bf16.bf16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bfloat16 numbers, A in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A in registers.
             wgmma_bf16_registers: "wgmma.mma_async.sync{.aligned}<m64k16>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in shared memory.
             wgmma_sp_bf16: "wgmma.mma_async.sp.sync{.aligned}<m64k32>.f32.bf16.bf16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in registers.
             wgmma_sp_bf16_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k32>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: tf32 numbers, A in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: tf32 numbers, A in shared memory.
             wgmma_tf32: "wgmma.mma_async.sync{.aligned}<m64k8>.f32.tf32.tf32 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: tf32 numbers, A in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: tf32 numbers, A in registers.
             wgmma_tf32_registers: "wgmma.mma_async.sync{.aligned}<m64k8>.f32.tf32.tf32 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: tf32 numbers, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: tf32 numbers, A sparse, in shared memory.
             wgmma_sp_tf32: "wgmma.mma_async.sp.sync{.aligned}<m64k16>.f32.tf32.tf32 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: tf32 numbers, A sparse, in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: tf32 numbers, A sparse, in registers.
             wgmma_sp_tf32_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k16>.f32.tf32.tf32 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: 8-bit floats, A in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: 8-bit floats, A in shared memory.
             wgmma_fp8: "wgmma.mma_async.sync{.aligned}<m64k32>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: 8-bit floats, A in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: 8-bit floats, A in registers.
             wgmma_fp8_registers: "wgmma.mma_async.sync{.aligned}<m64k32>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: 8-bit floats, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: 8-bit floats, A sparse, in shared memory.
             wgmma_sp_fp8: "wgmma.mma_async.sp.sync{.aligned}<m64k64>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: 8-bit floats, A sparse, in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: 8-bit floats, A sparse, in registers.
             wgmma_sp_fp8_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k64>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bytes, A in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: bytes, A in shared memory.
             wgmma_byte: "wgmma.mma_async.sync{.aligned}<m64k32_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:b64, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bytes, A in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: bytes, A in registers.
             wgmma_byte_registers: "wgmma.mma_async.sync{.aligned}<m64k32_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:fragment, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bytes, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: bytes, A sparse, in shared memory.
             wgmma_sp_byte: "wgmma.mma_async.sp.sync{.aligned}<m64k64_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: bytes, A sparse, in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: bytes, A sparse, in registers.
             wgmma_sp_byte_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k64_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: single bits, A in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: single bits, A in shared memory.
             wgmma_bit: "wgmma.mma_async.sync{.aligned}<m64k256_integer>.s32.b1.b1.and.popc d:fragment, a:b64, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product D = A * B + D, or A * B if s is false: single bits, A in registers.
+            /// Warpgroup product A * B + D, or A * B if s is false: single bits, A in registers.
             wgmma_bit_registers: "wgmma.mma_async.sync{.aligned}<m64k256_integer>.s32.b1.b1.and.popc d:fragment, a:fragment, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
         ] }
     };

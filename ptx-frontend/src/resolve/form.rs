@@ -1,7 +1,7 @@
 //! Selection of an instruction's line in the op table, by its modifiers and operands.
 
 use super::error::ResolveError;
-use crate::isa::{Absent, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
+use crate::isa::{Absent, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, Support, Token, forms_of};
 use crate::parse::tree::{Operand, OperandKind};
 
 /// Forms whose modifier slots fit an opcode, with the tokens in the slots.
@@ -25,7 +25,7 @@ pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
     if !candidates.is_empty() {
         return Ok(candidates);
     }
-    if let Some(State::Missing(reason) | State::Refused(reason)) =
+    if let Some(Support::Missing(reason) | Support::Refused(reason)) =
         Absent::of(mnemonic, &words).map(|absent| absent.state)
     {
         return Err(ResolveError::Unsupported { opcode: shown(), reason });

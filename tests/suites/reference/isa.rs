@@ -1,7 +1,7 @@
 //! The page of PTX instructions, made from the op table.
 
 use crate::{Page, code};
-use ptx_frontend::isa::{self, State};
+use ptx_frontend::isa::{self, Support};
 
 /// Forms by group, and instructions that are refused.
 pub(crate) fn page() -> Page {
@@ -37,8 +37,8 @@ pub(crate) fn page() -> Page {
     page.paragraph("A kernel with one of these instructions fails when a program launches it.");
     let refused = isa::ABSENT.iter().map(|absent| {
         let reason = match absent.state {
-            State::Done => "",
-            State::Missing(reason) | State::Refused(reason) => reason,
+            Support::Done => "",
+            Support::Missing(reason) | Support::Refused(reason) => reason,
         };
         [code(&absent.opcode()), absent.section.to_owned(), reason.to_owned()]
     });

@@ -17,7 +17,7 @@ const LENGTH: usize = 10 << 30;
 const TOUCHED: usize = 1 << 20;
 const DISTANCE: usize = 10 << 20;
 
-/// ReadMemory whose address 0 is the start of a mapping.
+/// Memory whose address 0 is the start of a mapping.
 struct Mapped(MmapMut);
 
 impl ReadMemory for Mapped {

@@ -24,7 +24,7 @@ const DEEPEST: usize = 100;
 /// # Errors
 /// The type is recursive, or refuses the trial values: 1, the empty text, and combinations of these.
 pub fn of<T: for<'de> Deserialize<'de>>() -> Result<String, Error> {
-    let seen = Rc::new(Seen::default());
+    let seen = Rc::new(Visited::default());
     loop {
         seen.is_whole.set(true);
         T::deserialize(Tracer { seen: Rc::clone(&seen), path: String::new(), depth: 0 })?;
@@ -38,7 +38,7 @@ pub fn of<T: for<'de> Deserialize<'de>>() -> Result<String, Error> {
 
 /// Paths and variants visited so far.
 #[derive(Default)]
-struct Seen {
+struct Visited {
     lines: RefCell<BTreeMap<String, String>>,
     /// Number of fully visited variants of each enum, by path.
     variants: RefCell<BTreeMap<String, usize>>,
@@ -48,7 +48,7 @@ struct Seen {
 
 /// Deserializer of the value at a path.
 struct Tracer {
-    seen: Rc<Seen>,
+    seen: Rc<Visited>,
     path: String,
     depth: usize,
 }
@@ -63,27 +63,27 @@ impl Tracer {
     }
 
     /// Returns a deserializer of values with these names in order.
-    fn each(self, names: Vec<String>) -> Each {
-        Each { names: names.into_iter(), tracer: self }
+    fn each(self, names: Vec<String>) -> Elements {
+        Elements { names: names.into_iter(), tracer: self }
     }
 
-    fn fields(self, fields: &[&str]) -> Each {
+    fn fields(self, fields: &[&str]) -> Elements {
         // The order of fields is part of the layout.
         self.each(fields.iter().enumerate().map(|(place, field)| format!("{place}:{field}")).collect())
     }
 
-    fn numbered(self, count: usize) -> Each {
+    fn numbered(self, count: usize) -> Elements {
         self.each((0..count).map(|number| number.to_string()).collect())
     }
 }
 
 /// Deserializer of a sequence of values at a path.
-struct Each {
+struct Elements {
     names: std::vec::IntoIter<String>,
     tracer: Tracer,
 }
 
-impl<'de> SeqAccess<'de> for Each {
+impl<'de> SeqAccess<'de> for Elements {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
@@ -91,7 +91,7 @@ impl<'de> SeqAccess<'de> for Each {
     }
 }
 
-impl<'de> MapAccess<'de> for Each {
+impl<'de> MapAccess<'de> for Elements {
     type Error = Error;
 
     fn next_key_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {

@@ -59,7 +59,7 @@ pub enum ImageError {
     },
     /// Memory could not be read.
     #[error("cannot read memory at {address:#x}: {error}")]
-    ReadMemory {
+    Memory {
         /// Address.
         address: u64,
         /// Cause.
@@ -144,7 +144,7 @@ impl ImageError {
             Self::Series { .. } | Self::BaseMissing { .. } | Self::BaseReplaced { .. } => {
                 Some("keep all files of a series in one folder, under the names they were written with")
             }
-            Self::Encode(_) | Self::Region { .. } | Self::ReadMemory { .. } | Self::Sink { .. } => None,
+            Self::Encode(_) | Self::Region { .. } | Self::Memory { .. } | Self::Sink { .. } => None,
         }
     }
 }

@@ -171,7 +171,7 @@ fn read(parts: &[Range<u64>], memory: &impl ReadMemory) -> Result<Pages, ImageEr
     let mut rest = bytes.as_mut_slice();
     for part in parts {
         let (piece, behind) = rest.split_at_mut((part.end - part.start) as usize);
-        let unreadable = |error| ImageError::ReadMemory { address: part.start, error };
+        let unreadable = |error| ImageError::Memory { address: part.start, error };
         memory.read(part.start, piece).map_err(unreadable)?;
         rest = behind;
     }

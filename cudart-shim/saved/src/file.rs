@@ -413,7 +413,7 @@ pub(crate) fn model_in(file: &File, device: u64) -> Result<Option<ModelState>, S
 /// Memory of an idle device.
 struct DeviceMemory<'a>(&'a Memory);
 
-impl image::Memory for DeviceMemory<'_> {
+impl image::ReadMemory for DeviceMemory<'_> {
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.0.read_pages(address, bytes).map_err(io::Error::other)
     }

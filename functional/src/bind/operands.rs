@@ -81,7 +81,7 @@ impl Binder<'_, '_> {
                 if declared == ScalarType::Pred || (declared.bits() > 32) != wide {
                     let name = &self.source.register_names[register.0 as usize];
                     return Err(self.error(format!(
-                        "register {name} is .{} where .{} is needed",
+                        "register {name} is .{}, but the operand must be .{}",
                         declared.name(),
                         ty.name()
                     )));
@@ -122,7 +122,7 @@ impl Binder<'_, '_> {
                 if declared == ScalarType::Pred || (declared.bits() > 32) != (ty.bits() == 64) {
                     let name = &self.source.register_names[register.0 as usize];
                     return Err(self.error(format!(
-                        "register {name} is .{} and cannot take a .{}",
+                        "register {name} is .{} and cannot hold a .{}",
                         declared.name(),
                         ty.name()
                     )));

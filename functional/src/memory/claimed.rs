@@ -2,7 +2,7 @@
 //! to the parts that were allocated there.
 
 use super::allocator::{Allocation, AllocationKind};
-use super::{Memory, State};
+use super::{Allocations, Memory};
 
 impl Memory {
     /// Claims addresses for memory of another process. The memory is zeroed, counts nothing, and keeps what
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-impl State {
+impl Allocations {
     /// Adds an allocation that no call requested.
     fn set_claimed(&mut self, address: u64, size: u64, kind: AllocationKind) {
         let serial = self.next_serial;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::allocator::{Allocation, AllocationKind};
 use super::arena::PAGE;
 use super::pages::Pages;
-use super::{Memory, MemoryError, State};
+use super::{Allocations, Memory, MemoryError};
 
 /// Pages mapped at an address.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ fn uncounted_pages(size: u64) -> Result<Pages, MemoryError> {
     Pages::anonymous(size).map_err(host)
 }
 
-impl State {
+impl Allocations {
     /// Mapping that contains an address.
     pub(super) fn mapping_at(&self, address: u64) -> Option<&Mapping> {
         let (_, mapping) = self.mappings.range(..=address).next_back()?;

@@ -161,7 +161,7 @@ impl Memory {
         let arena = Arena::reserve(RESERVED).map_err(|error| MemoryError::Host(error.to_string()))?;
         let heap = arena.base() + FIRST_OF_MEMORY * WINDOW_SIZE;
         let free = FreeList::new(heap, arena.base() + arena.length() - heap);
-        let state = State {
+        let state = Allocations {
             free,
             live: BTreeMap::new(),
             next_serial: 1,

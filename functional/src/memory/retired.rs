@@ -2,7 +2,7 @@
 //! access to freed memory hits no other allocation.
 
 use super::arena::PAGE;
-use super::{Memory, State};
+use super::{Allocations, Memory};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -44,7 +44,7 @@ impl Memory {
     }
 
     /// Retires the addresses of a freed allocation; its pages return to the host at once.
-    pub(super) fn give_addresses(&self, state: &mut State, start: u64, length: u64) -> io::Result<()> {
+    pub(super) fn give_addresses(&self, state: &mut Allocations, start: u64, length: u64) -> io::Result<()> {
         if !self.keeps_freed.load(Ordering::Relaxed) {
             state.free.give(start, length);
             return self.arena.decommit(&mut state.free, start, length);

@@ -26,7 +26,7 @@ pub enum Target {
 
 /// An access of `bytes` bytes at `[x, y, z]` of a layer, with x in units of `unit` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SurfaceAccess {
+pub struct ElementAccess {
     /// Layer.
     pub layer: u32,
     /// Coordinates; 0 along absent axes.
@@ -40,7 +40,7 @@ pub struct SurfaceAccess {
 }
 
 /// Target of a surface access.
-pub fn locate(surface: &Image, access: &SurfaceAccess) -> Target {
+pub fn locate(surface: &Image, access: &ElementAccess) -> Target {
     let Some(level) = surface.level(0) else { return Target::Outside };
     let row = u64::from(level.width) * u64::from(surface.format.bytes());
     let [x, y, z] = access.coordinates.map(i64::from);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn at(coordinates: [i32; 3], layer: u32, boundary: Boundary) -> Target {
-        locate(&surface(), &SurfaceAccess { layer, coordinates, unit: 1, bytes: 4, boundary })
+        locate(&surface(), &ElementAccess { layer, coordinates, unit: 1, bytes: 4, boundary })
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) struct Resident {
 enum SmState {
     /// Held by a source.
     Taken,
-    /// SmState for the next source.
+    /// Kept for the next source.
     Here(Resident),
 }
 

@@ -1,7 +1,9 @@
 //! Selection of an instruction's line in the op table, by its modifiers and operands.
 
 use super::error::ResolveError;
-use crate::isa::{Absent, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, Support, Token, forms_of};
+use crate::isa::{
+    Absent, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, Support, Token, forms_of,
+};
 use crate::parse::tree::{Operand, OperandKind};
 
 /// Forms whose modifier slots fit an opcode, with the tokens in the slots.

@@ -29,7 +29,7 @@ use crate::parse::tree::{self, Declaration, Formal, Header, SourcePlace, Stateme
 use crate::source::{Source, narrow};
 use declaration::{Meaning, ParameterArea, Storage};
 use form::Candidates;
-use names::{Declaration, Entity, Labels, Member, Range, Scopes};
+use names::{Entity, Labels, Member, NameEntry, Range, Scopes};
 
 type Result<T> = std::result::Result<T, At<ResolveError>>;
 
@@ -352,8 +352,8 @@ impl<'a> Resolver<'a> {
     /// Meaning of a name; registers and variables of ranges are created here.
     fn find(&mut self, name: &'a str) -> Option<Entity> {
         match self.scopes.find(name)? {
-            Declaration::Entity(entity) => Some(entity),
-            Declaration::Unnumbered { depth, range } => {
+            NameEntry::Entity(entity) => Some(entity),
+            NameEntry::Unnumbered { depth, range } => {
                 let entity = match range.each {
                     Member::Registers { ty, lanes } => {
                         Entity::Registers { first: self.add_registers(ty, lanes, name), lanes }

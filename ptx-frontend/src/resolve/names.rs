@@ -88,7 +88,7 @@ struct Scope<'a> {
 }
 
 /// Declaration of a name.
-pub(super) enum Declaration {
+pub(super) enum NameEntry {
     Entity(Entity),
     /// The name is in a range of this scope and not created yet.
     Unnumbered {
@@ -159,16 +159,16 @@ impl<'a> Scopes<'a> {
         Ok(())
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Declaration> {
+    pub(super) fn find(&self, name: &str) -> Option<NameEntry> {
         let numbered = split_number(name);
         for (depth, scope) in self.stack.iter().enumerate().rev() {
             if let Some(entity) = scope.names.get(name) {
-                return Some(Declaration::Entity(*entity));
+                return Some(NameEntry::Entity(*entity));
             }
             if let Some((prefix, number)) = numbered
                 && let Some(range) = scope.ranges.get(prefix).filter(|range| number < range.count)
             {
-                return Some(Declaration::Unnumbered { depth, range: *range });
+                return Some(NameEntry::Unnumbered { depth, range: *range });
             }
         }
         None

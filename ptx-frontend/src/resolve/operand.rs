@@ -36,7 +36,7 @@ impl OperandSlot {
 enum Elements {
     /// Not allowed.
     None,
-    /// Member element has the type of the position.
+    /// Each element has the type of the position.
     Whole,
     /// Elements are equal parts of the value (`mov`).
     Parts,

@@ -7,7 +7,7 @@
 use ptx_frontend::isa::{ScalarType, Target};
 
 use crate::operands::mask;
-use crate::variant::{Place, Setting, Variant};
+use crate::variant::{Setting, Variant, VariantOperand};
 
 /// Initial value of a guarded instruction's result register, truncated to its width. Predicates start as 0.
 pub const BEFORE: u64 = 0x5a5a_5a5a_5a5a_5a5a;
@@ -122,7 +122,7 @@ pub fn text(variant: &Variant) -> String {
     )
 }
 
-fn load(place: &Place, offset: usize) -> String {
+fn load(place: &VariantOperand, offset: usize) -> String {
     let name = place.syntax.name;
     match place.register {
         ScalarType::Pred => {
@@ -132,7 +132,7 @@ fn load(place: &Place, offset: usize) -> String {
     }
 }
 
-fn before(place: &Place) -> String {
+fn before(place: &VariantOperand) -> String {
     let name = place.syntax.name;
     match place.register {
         ScalarType::Pred => format!("    setp.ne.u32 %{name}, 0, 0;\n"),
@@ -143,7 +143,7 @@ fn before(place: &Place) -> String {
     }
 }
 
-fn store(place: &Place, name: &str, offset: usize) -> String {
+fn store(place: &VariantOperand, name: &str, offset: usize) -> String {
     match place.register {
         ScalarType::Pred => {
             format!("    selp.u32 %word, 1, 0, %{name};\n    st.global.b32 [%to+{offset}], %word;\n")

@@ -20,8 +20,8 @@ pub fn rows(variant: &Variant, count: usize, random: &mut Random) -> Vec<u64> {
     }
     let mut rows = Vec::with_capacity(count * (places.len() + 1));
     for _ in 0..count {
-        let low = Meeting::new(random);
-        let high = Meeting::new(random);
+        let low = OperandRelation::new(random);
+        let high = OperandRelation::new(random);
         for (number, place) in places.iter().enumerate() {
             if let Some(immediate) = place.immediate {
                 rows.push(immediate);
@@ -54,7 +54,7 @@ pub fn mask(bits: u32) -> u64 {
 
 /// Relation of the operands of a row.
 #[derive(Debug, Clone, Copy)]
-enum Meeting {
+enum OperandRelation {
     /// Edge values of each type.
     Edges,
     /// Random bits.
@@ -65,18 +65,18 @@ enum Meeting {
     Products { exponent: i64, target: i64, quotient: bool },
 }
 
-impl Meeting {
-    fn new(random: &mut Random) -> Meeting {
+impl OperandRelation {
+    fn new(random: &mut Random) -> OperandRelation {
         let exponent = random.below(300) as i64 - 150;
         match random.below(8) {
-            0 | 1 => Meeting::Edges,
-            2 => Meeting::Any,
-            3 => Meeting::Near { exponent: exponent / 10, step: 0, few: true },
-            4 => Meeting::Near { exponent, step: 0, few: random.one_in(2) },
+            0 | 1 => OperandRelation::Edges,
+            2 => OperandRelation::Any,
+            3 => OperandRelation::Near { exponent: exponent / 10, step: 0, few: true },
+            4 => OperandRelation::Near { exponent, step: 0, few: random.one_in(2) },
             // Distance of an exact or near tie.
             5 => {
                 let step = *random.pick(&[8, 9, 11, 12, 24, 25, 53, 54]).unwrap_or(&24);
-                Meeting::Near { exponent: exponent / 2, step, few: true }
+                OperandRelation::Near { exponent: exponent / 2, step, few: true }
             }
             _ => {
                 // Values around the smallest and largest numbers of each format.
@@ -84,7 +84,7 @@ impl Meeting {
                     [-25, -24, -15, -14, 15, 16, -150, -149, -133, -127, -126, 127, 128, -1074, -1022, 1023];
                 let target = random.pick(&ends).copied().unwrap_or(0) + random.below(5) as i64 - 2;
                 let quotient = random.one_in(2);
-                Meeting::Products { exponent: exponent % 60, target, quotient }
+                OperandRelation::Products { exponent: exponent % 60, target, quotient }
             }
         }
     }
@@ -96,8 +96,8 @@ impl Meeting {
         }
         match (ty.class(), self) {
             (TypeClass::Predicate, _) => random.below(2),
-            (_, Meeting::Edges) => edge(ty, random),
-            (_, Meeting::Any) => random.next(),
+            (_, OperandRelation::Edges) => edge(ty, random),
+            (_, OperandRelation::Any) => random.next(),
             _ if random.one_in(3) => random.below(80),
             _ if random.one_in(2) => ((random.next() as i64) >> random.below(64)) as u64,
             _ => random.next() & random.next() & random.next(),
@@ -106,17 +106,19 @@ impl Meeting {
 
     fn float(self, format: Format, number: i64, random: &mut Random) -> u64 {
         let exponent = match self {
-            Meeting::Edges => return random.pick(&float_edges(format)).copied().unwrap_or(0),
-            Meeting::Any => return random.next() & mask(format.bits()),
-            Meeting::Near { exponent, step, .. } => exponent - number * step + random.below(4) as i64 - 1,
-            Meeting::Products { exponent, target, quotient } => match number {
+            OperandRelation::Edges => return random.pick(&float_edges(format)).copied().unwrap_or(0),
+            OperandRelation::Any => return random.next() & mask(format.bits()),
+            OperandRelation::Near { exponent, step, .. } => {
+                exponent - number * step + random.below(4) as i64 - 1
+            }
+            OperandRelation::Products { exponent, target, quotient } => match number {
                 0 => exponent,
                 1 if quotient => exponent - target,
                 1 => target - exponent,
                 _ => target + random.below(4) as i64 - 2,
             },
         };
-        let few = matches!(self, Meeting::Near { few: true, .. });
+        let few = matches!(self, OperandRelation::Near { few: true, .. });
         let fraction = if few { few_bits(format, random) } else { random.next() };
         let biased = (exponent + format.bias()).clamp(0, (1 << format.exponent()) - 2) as u64;
         let sign = if random.one_in(2) { format.sign() } else { 0 };

@@ -13,7 +13,7 @@ const CHOICES: usize = 3;
 
 /// Operand of a variant.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct VariantOperand {
     /// Syntax in the op table.
     pub syntax: &'static OperandSyntax,
     /// Type of the value.
@@ -38,7 +38,7 @@ pub struct Variant {
     /// Token of each slot.
     pub tokens: Vec<Option<Token>>,
     /// Operands that are present.
-    pub places: Vec<Place>,
+    pub places: Vec<VariantOperand>,
     /// Context in the kernel.
     pub setting: Setting,
 }
@@ -115,7 +115,7 @@ impl Variant {
             let ty = operand_type(syntax, &variant.types())?;
             // A result that is combined with c has the whole word as its destination.
             let part = syntax.part.filter(|_| !(syntax.written && second && !is_masked(syntax)));
-            variant.places.push(Place {
+            variant.places.push(VariantOperand {
                 syntax,
                 ty,
                 register: variant.register(ty, random),
@@ -169,7 +169,7 @@ impl Variant {
     /// With probability 1/6, makes an operand a constant if the grammar has constants for its type.
     fn choose_immediate(&mut self, random: &mut Random) {
         let in_place = self.setting == Setting::InPlace;
-        let fits = |place: &&mut Place| {
+        let fits = |place: &&mut VariantOperand| {
             let number = place.ty.is_integer() || matches!(place.ty, ScalarType::F32 | ScalarType::F64);
             let read = !place.syntax.written && place.constant.is_none();
             read && number && place.part.is_none() && !(in_place && place.syntax.name == "a")
@@ -177,7 +177,7 @@ impl Variant {
         if matches!(self.line.group, "convert" | "video") || !random.one_in(6) {
             return;
         }
-        let mut places: Vec<&mut Place> = self.places.iter_mut().filter(fits).collect();
+        let mut places: Vec<&mut VariantOperand> = self.places.iter_mut().filter(fits).collect();
         // At least one operand differs between rows.
         if places.len() > 1 {
             let chosen = random.below(places.len() as u64) as usize;
@@ -209,17 +209,17 @@ impl Variant {
     }
 
     /// Returns the operands that are read from registers, in order.
-    pub fn inputs(&self) -> impl Iterator<Item = &Place> {
+    pub fn inputs(&self) -> impl Iterator<Item = &VariantOperand> {
         self.places.iter().filter(|place| !place.syntax.written && place.constant.is_none())
     }
 
     /// Returns the operands that are written, in order.
-    pub fn results(&self) -> impl Iterator<Item = &Place> {
+    pub fn results(&self) -> impl Iterator<Item = &VariantOperand> {
         self.places.iter().filter(|place| place.syntax.written)
     }
 
     /// Returns the operand with this name in the manual.
-    pub fn place(&self, name: &str) -> Option<&Place> {
+    pub fn place(&self, name: &str) -> Option<&VariantOperand> {
         self.places.iter().find(|place| place.syntax.name == name)
     }
 
@@ -242,7 +242,7 @@ impl Variant {
     }
 
     /// Returns the name of an operand's register.
-    pub fn register_name(&self, place: &Place) -> &'static str {
+    pub fn register_name(&self, place: &VariantOperand) -> &'static str {
         let in_place = self.setting == Setting::InPlace && place.syntax.name == "d";
         if in_place { "a" } else { place.syntax.name }
     }

@@ -1,5 +1,5 @@
 // The part of the CUDA SDK 4's utility library that programs of the suites use: checked calls,
-// timers, command-line flags and a comparison. The SDK is no longer to be had.
+// timers, command-line flags and a comparison. The SDK is no longer available.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -90,7 +90,7 @@ inline float cutGetTimerValue(unsigned name) {
 
 inline float cutGetAverageTimerValue(unsigned name) { return cutGetTimerValue(name); }
 
-// The text behind `-NAME` or `--NAME` among the arguments, or null.
+// Returns the text after `-NAME` or `--NAME` among the arguments, or null.
 inline const char *cutil_argument(int count, const char **arguments, const char *name) {
     for (int i = 1; i < count; ++i) {
         const char *text = arguments[i];

@@ -38,7 +38,7 @@ pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 4] = [
 ];
 
 /// Points of a kind at which a program cannot be saved, with the reason.
-const UNSAVED: [(&str, Kind, &str); 0] = [];
+const UNSAVED: [(&str, PointKind, &str); 0] = [];
 
 /// Programs with different statistics in each run, with the reason.
 const COUNTED_BY_TIME: [(&str, &str); 2] =
@@ -72,7 +72,7 @@ const FIRST: u64 = 5;
 
 /// Kinds of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PointKind {
     /// Before a launch.
     Launch,
     /// After some CTAs of a launch.
@@ -93,10 +93,10 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    fn kinds(self) -> [Kind; 3] {
+    fn kinds(self) -> [PointKind; 3] {
         match self {
-            Engine::Functional => [Kind::Launch, Kind::Ctas, Kind::Window],
-            Engine::Timed => [Kind::Launch, Kind::Ctas, Kind::Cycle],
+            Engine::Functional => [PointKind::Launch, PointKind::Ctas, PointKind::Window],
+            Engine::Timed => [PointKind::Launch, PointKind::Ctas, PointKind::Cycle],
         }
     }
 
@@ -353,10 +353,10 @@ fn beginning(text: &str) -> String {
 
 /// Returns a random point of a kind. With `from_first`, the point is in the first CTAs, at which waiting
 /// CTAs can be stopped.
-fn drawn(kind: Kind, launches: &[Launch], dice: &mut Dice, from_first: bool) -> String {
+fn drawn(kind: PointKind, launches: &[Launch], dice: &mut Dice, from_first: bool) -> String {
     // The comparison before the last launch needs earlier points.
     let earlier = match kind {
-        Kind::Launch => launches.len(),
+        PointKind::Launch => launches.len(),
         _ => launches.len().saturating_sub(1).max(1),
     };
     let Some(Launch { number, ctas, instructions, cycles }) =
@@ -366,13 +366,13 @@ fn drawn(kind: Kind, launches: &[Launch], dice: &mut Dice, from_first: bool) -> 
     };
     let cta = if from_first { 0 } else { dice.below(*ctas) };
     match kind {
-        Kind::Launch => format!("kernel={number}"),
-        Kind::Ctas => format!("kernel={number},cta={cta}"),
-        Kind::Window => {
+        PointKind::Launch => format!("kernel={number}"),
+        PointKind::Ctas => format!("kernel={number},cta={cta}"),
+        PointKind::Window => {
             let (ctas, instructions) = (1 + dice.below(8), dice.below(*instructions));
             format!("kernel={number},cta={cta},ctas={ctas},instructions={instructions}")
         }
-        Kind::Cycle => format!("kernel={number},cycle={}", dice.below(*cycles)),
+        PointKind::Cycle => format!("kernel={number},cycle={}", dice.below(*cycles)),
     }
 }
 

@@ -29,9 +29,9 @@ pub fn all_names(name: &str) -> [Cow<'_, str>; 4] {
     [Cow::Borrowed(name), demangled(name), signature(name), Cow::Owned(base_name(name))]
 }
 
-/// The name of a variable as in the source, without the function that it belongs to: `s` for `_ZZ6reducePKiPiiE1s`.
+/// Source name of a variable, without its function: `s` for `_ZZ6reducePKiPiiE1s`.
 pub fn variable(name: &str) -> Cow<'_, str> {
-    // nvcc puts the function's name before its local variable: `_Z6reducePKiPii$_ZZ6reducePKiPiiE1s`.
+    // nvcc prefixes a local variable with its function's name: `_Z6reducePKiPii$_ZZ6reducePKiPiiE1s`.
     let name = match name.split_once('$') {
         Some((function, local)) if function.starts_with("_Z") && !local.is_empty() => local,
         _ => name,
@@ -90,7 +90,7 @@ fn written(name: &str, options: DemangleOptions) -> Cow<'_, str> {
     }
 }
 
-/// Removes the namespaces by which nvcc marks the file.
+/// Removes the namespaces with which nvcc identifies the file.
 fn without_digests(mut text: String) -> String {
     while let Some(start) = text.find(INTERNAL) {
         let Some(length) = text[start..].find("::") else { break };

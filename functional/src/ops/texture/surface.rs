@@ -13,7 +13,7 @@ use crate::engine::op::{Flow, Op, Run};
 use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
-use crate::texture::surface::{Boundary, SurfaceAccess, Target, locate};
+use crate::texture::surface::{Boundary, ElementAccess, Target, locate};
 use crate::texture::{Image, Numeric};
 
 /// Operands of a surface access.
@@ -49,7 +49,7 @@ impl SurfaceAccess {
         let (layer, words) = unsafe { self.coordinates.of_lane(w, lane) };
         let coordinates = words.map(u32::cast_signed);
         let unit = if self.formatted { surface.format.bytes() } else { 1 };
-        let access = SurfaceAccess { layer, coordinates, unit, bytes, boundary: self.boundary };
+        let access = ElementAccess { layer, coordinates, unit, bytes, boundary: self.boundary };
         match locate(surface, &access) {
             Target::Nothing => Ok(None),
             Target::Outside => {

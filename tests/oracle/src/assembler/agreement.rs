@@ -112,10 +112,10 @@ impl Item {
 }
 
 /// Instructions with the requirement to compare.
-type Asked = Vec<(usize, Requirement)>;
+type TestedInstructions = Vec<(usize, Requirement)>;
 
 /// Verdicts of both on a module's instructions for one target.
-struct Judged {
+struct ModuleVerdicts {
     target: String,
     ours: Judgement,
     theirs: BTreeMap<usize, String>,
@@ -133,7 +133,7 @@ enum Verdict {
     Disagreement(Kind),
 }
 
-impl Judged {
+impl ModuleVerdicts {
     fn taken_here(&self, position: usize) -> bool {
         self.ours.needed.contains_key(&position)
     }
@@ -174,7 +174,7 @@ impl Assembler {
         for target in self.names() {
             if let Some(theirs) = self.refusals(text, &all, self.version, &target, &mut unreadable)? {
                 let ours = text.judgement(&all, self.version, &target);
-                judged.push(Judged { target, ours, theirs });
+                judged.push(ModuleVerdicts { target, ours, theirs });
             }
         }
         let mut comparison = Comparison { instructions: all.len(), ..Comparison::default() };
@@ -198,11 +198,11 @@ impl Assembler {
         &self,
         text: &Text,
         common: &[usize],
-        judged: &[Judged],
+        judged: &[ModuleVerdicts],
         unreadable: &mut Unreadable,
     ) -> Result<Vec<Disagreement>, AssemblerError> {
         // Instructions to test for each version and target, with the table's first version of each.
-        let mut questions: BTreeMap<((u8, u8), String), Asked> = BTreeMap::new();
+        let mut questions: BTreeMap<((u8, u8), String), TestedInstructions> = BTreeMap::new();
         for position in common {
             let needed = judged.iter().find_map(|judged| judged.ours.needed.get(position));
             for needed in needed.into_iter().flatten() {
@@ -223,7 +223,7 @@ impl Assembler {
                 continue;
             };
             let ours = text.judgement(&positions, *version, target);
-            let judged = Judged { target: target.clone(), ours, theirs };
+            let judged = ModuleVerdicts { target: target.clone(), ours, theirs };
             for (position, needed) in asked {
                 let (here, there) = (judged.taken_here(*position), judged.taken_there(*position));
                 if here != there {
@@ -237,9 +237,10 @@ impl Assembler {
 }
 
 /// Compares the targets that support an instruction.
-fn verdict(position: usize, judged: &[Judged]) -> Verdict {
-    let first = |taken: fn(&Judged, usize) -> bool| judged.iter().find(|judged| taken(judged, position));
-    let (ours, theirs) = (first(Judged::taken_here), first(Judged::taken_there));
+fn verdict(position: usize, judged: &[ModuleVerdicts]) -> Verdict {
+    let first =
+        |taken: fn(&ModuleVerdicts, usize) -> bool| judged.iter().find(|judged| taken(judged, position));
+    let (ours, theirs) = (first(ModuleVerdicts::taken_here), first(ModuleVerdicts::taken_there));
     let (ours, theirs) = match (ours, theirs) {
         (None, None) => return Verdict::None,
         (Some(ours), Some(theirs)) => (ours, theirs),
@@ -256,7 +257,7 @@ fn verdict(position: usize, judged: &[Judged]) -> Verdict {
             return Verdict::Disagreement(Kind::OnlyTheirs(message));
         }
     };
-    let disagrees = |judged: &Judged| {
+    let disagrees = |judged: &ModuleVerdicts| {
         let (here, there) = (judged.taken_here(position), judged.taken_there(position));
         // Some features of an architecture-specific target are absent from later targets.
         let is_gone = here && Target::from_name(&judged.target).is_some_and(|target| target.specific);

@@ -18,7 +18,7 @@ pub use approximate::{Bound, Function, Near, ulp};
 use crate::format::Format;
 use crate::kernel::{BEFORE, Carry, guard_holds};
 use crate::operands::mask;
-use crate::variant::{Place, Setting, Variant};
+use crate::variant::{Setting, Variant, VariantOperand};
 
 /// Allowed value of one result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,7 +119,7 @@ pub fn answers(variant: &Variant, judge: &Judge, row: usize, x: &[u64]) -> Vec<A
     if variant.setting != Setting::Guarded || guard_holds(row) {
         return judge(x);
     }
-    let before = |place: &Place| match place.register {
+    let before = |place: &VariantOperand| match place.register {
         ScalarType::Pred => 0,
         register => BEFORE & mask(register.bits()),
     };

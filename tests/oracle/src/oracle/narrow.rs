@@ -16,7 +16,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
         [to, from] => (*to, *from),
         _ => return Err(Unjudged::Unknown),
     };
-    let how = How {
+    let how = ConversionOptions {
         round: rounding(variant.modifiers()),
         relu: variant.has(Modifier::Relu),
         finite: variant.has(Modifier::Satfinite),
@@ -43,7 +43,7 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct How {
+struct ConversionOptions {
     round: Round,
     relu: bool,
     finite: bool,
@@ -52,7 +52,7 @@ struct How {
 type Element = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
 /// Returns the conversion of one number.
-fn element(to: ScalarType, from: ScalarType, how: How) -> Option<Element> {
+fn element(to: ScalarType, from: ScalarType, how: ConversionOptions) -> Option<Element> {
     if to == ScalarType::Ue8m0x2 {
         let format = Format::of(from)?;
         return Some(Box::new(move |x| power_of(x & mask(format.bits()), format, how)));
@@ -185,7 +185,7 @@ impl Narrow {
 
 /// Returns the power of 2 at or above a magnitude (`.ue8m0`), at least 2^-127. NaN and overflow give all
 /// ones.
-fn power_of(x: u64, format: Format, how: How) -> u64 {
+fn power_of(x: u64, format: Format, how: ConversionOptions) -> u64 {
     if format.is_nan(x) {
         return 0xff;
     }
@@ -203,7 +203,7 @@ fn power_of(x: u64, format: Format, how: How) -> u64 {
 
 /// Rounds two singles stochastically: away from zero if the dropped fraction and a random fraction sum to
 /// at least 1. Each half of c holds the random bits of one: thirteen for binary16, all for bfloat16.
-fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unjudged> {
+fn stochastic(variant: &Variant, to: ScalarType, how: ConversionOptions) -> Result<Judge, Unjudged> {
     let format = Format::of(to).ok_or(Unjudged::Unknown)?;
     let count = if format == Format::F16 { 13 } else { 16 };
     if variant.types().len() != 2 {
@@ -233,7 +233,12 @@ fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unju
 }
 
 /// Converts 8-bit fixed-point numbers by exhaustive search, scaled by a power of 2.
-fn fixed(variant: &Variant, to: ScalarType, from: ScalarType, how: How) -> Result<Judge, Unjudged> {
+fn fixed(
+    variant: &Variant,
+    to: ScalarType,
+    from: ScalarType,
+    how: ConversionOptions,
+) -> Result<Judge, Unjudged> {
     let scaled = variant.has(Modifier::ScaledByPowers);
     let scale = move |scales: u64, shift: u32| match scales >> shift & 0xff {
         _ if !scaled => 1.0,
@@ -281,7 +286,7 @@ fn fixed(variant: &Variant, to: ScalarType, from: ScalarType, how: How) -> Resul
 }
 
 /// Returns a single with ten fraction bits; the lowest thirteen are 0.
-fn tensor_float(x: u64, how: How) -> Answer {
+fn tensor_float(x: u64, how: ConversionOptions) -> Answer {
     const CUT: u64 = 1 << 13;
     let format = Format::F32;
     let x = x & mask(32);

@@ -1,4 +1,4 @@
-// The answers of SHOC's configure script on Linux that the sources ask for.
+// Results of SHOC's configure script on Linux that the sources need.
 #pragma once
 
 #define HAVE_CLOCK_GETTIME 1

@@ -125,7 +125,7 @@ fn one(driver: &Driver, path: &Path) -> Result<(), Complaint> {
 }
 
 /// Location of a parameter's values.
-enum Place {
+enum ParameterLocation {
     Scalar,
     Memory(u64),
     Array(Array, Image),
@@ -147,11 +147,11 @@ fn launch(
         let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| parameter.kind.bytes(*value)).collect();
         let (argument, place) = match (&parameter.texture, parameter.count) {
             (Some(declared), _) => textures::place(declared, driver, module, text, &parameter.name, &bytes)?,
-            (None, None) => (bytes, Place::Scalar),
+            (None, None) => (bytes, ParameterLocation::Scalar),
             (None, Some(_)) => {
                 let address = driver.allocate(bytes.len().max(1) as u64).map_err(failed)?;
                 driver.write(address, &bytes).map_err(failed)?;
-                (address.to_le_bytes().to_vec(), Place::Memory(address))
+                (address.to_le_bytes().to_vec(), ParameterLocation::Memory(address))
             }
         };
         places.push(place);
@@ -168,14 +168,18 @@ fn launch(
         let buffer = &test.parameters[*parameter];
         let mut bytes = vec![0; values.len() * buffer.kind.size];
         match &places[*parameter] {
-            Place::Scalar => {}
-            Place::Memory(address) => bytes = driver.read(*address, bytes.len() as u64).map_err(failed)?,
-            Place::Array(array, image) => driver.read_level(array, image, 0, &mut bytes).map_err(failed)?,
+            ParameterLocation::Scalar => {}
+            ParameterLocation::Memory(address) => {
+                bytes = driver.read(*address, bytes.len() as u64).map_err(failed)?
+            }
+            ParameterLocation::Array(array, image) => {
+                driver.read_level(array, image, 0, &mut bytes).map_err(failed)?
+            }
         }
         differences(buffer, &bytes, *tolerance, values).map_err(|text| (Verdict::Differs, text))?;
     }
     for place in places {
-        if let Place::Memory(address) = place {
+        if let ParameterLocation::Memory(address) = place {
             driver.free(address).map_err(failed)?;
         }
     }

@@ -4,7 +4,7 @@ use cuda_driver::{Driver, Module, Texels};
 use functional::texture::{self, AddressMode, Numeric};
 use launch_capture::{Address, Image, Level, Sampler};
 
-use super::{Complaint, Place, failed, left_out};
+use super::{Complaint, ParameterLocation, failed, left_out};
 use crate::textures::Declared;
 
 /// `CU_TRSF_READ_AS_INTEGER`, `…_NORMALIZED_COORDINATES`, `…_SRGB`, `…_SEAMLESS_CUBEMAP`.
@@ -22,7 +22,7 @@ pub(super) fn place(
     text: &str,
     name: &str,
     bytes: &[u8],
-) -> Result<(Vec<u8>, Place), Complaint> {
+) -> Result<(Vec<u8>, ParameterLocation), Complaint> {
     let code = format(declared.format).ok_or_else(|| left_out("no array has this format"))?;
     let sampler = sampler(declared);
     if declared.memory == texture::ImageKind::Linear {
@@ -34,7 +34,7 @@ pub(super) fn place(
         let channels = declared.format.channels;
         let texels = Texels::Linear { address, format: code, channels, bytes: bytes.len() as u64 };
         let object = driver.texture(&texels, &sampler).map_err(left_out)?;
-        return Ok((object.to_le_bytes().to_vec(), Place::Memory(address)));
+        return Ok((object.to_le_bytes().to_vec(), ParameterLocation::Memory(address)));
     }
     let image = image(declared, code);
     let array = driver.array(&image, declared.is_surface).map_err(failed)?;
@@ -48,18 +48,18 @@ pub(super) fn place(
     let is_reference = |kind| text.contains(&format!("{kind} {name}"));
     if is_reference(".texref") {
         driver.bind_texture(module, name, &Texels::Array(&array), &sampler).map_err(failed)?;
-        return Ok((Vec::new(), Place::Array(array, image)));
+        return Ok((Vec::new(), ParameterLocation::Array(array, image)));
     }
     if is_reference(".surfref") {
         driver.bind_surface(module, name, &array).map_err(failed)?;
-        return Ok((Vec::new(), Place::Array(array, image)));
+        return Ok((Vec::new(), ParameterLocation::Array(array, image)));
     }
     // A driver may refuse a texture object for its properties, such as filtering of integers.
     let object = match declared.is_surface {
         true => driver.surface(&array),
         false => driver.texture(&Texels::Array(&array), &sampler),
     };
-    Ok((object.map_err(left_out)?.to_le_bytes().to_vec(), Place::Array(array, image)))
+    Ok((object.map_err(left_out)?.to_le_bytes().to_vec(), ParameterLocation::Array(array, image)))
 }
 
 /// Returns the array with consecutive texels.

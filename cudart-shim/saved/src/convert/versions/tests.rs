@@ -20,7 +20,7 @@ use crate::point::Point;
 /// Empty device memory.
 struct Nothing;
 
-impl image::Memory for Nothing {
+impl image::ReadMemory for Nothing {
     fn read(&self, _address: u64, _bytes: &mut [u8]) -> std::io::Result<()> {
         Ok(())
     }

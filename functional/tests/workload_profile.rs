@@ -133,6 +133,6 @@ fn texels_count_as_global_memory_sectors() {
     // Reads between rows 0 and 1 touch both rows; one row is written.
     assert_eq!((of("sectors_read"), of("sectors_written"), of("sectors_new")), (8, 4, 12));
     assert_eq!((of("texture"), of("longest_global")), (2, 1));
-    let lines: Vec<_> = work.recency().lock().last().iter().map(|trace| trace.line - address).collect();
+    let lines: Vec<_> = work.reuse_tracker().lock().last().iter().map(|trace| trace.line - address).collect();
     assert_eq!(lines, [0, 128, 5 * 128]);
 }

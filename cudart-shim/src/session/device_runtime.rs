@@ -30,7 +30,7 @@ impl DeviceRuntime {
     pub(crate) fn of(
         simulator: &'static Simulator,
         module: &Arc<LoadedModule>,
-    ) -> Arc<dyn children::DeviceRuntime> {
+    ) -> Arc<dyn dynamic_parallelism::DeviceRuntime> {
         Arc::new(Self { simulator, module: Arc::clone(module) })
     }
 
@@ -39,7 +39,7 @@ impl DeviceRuntime {
     }
 }
 
-impl children::DeviceRuntime for DeviceRuntime {
+impl dynamic_parallelism::DeviceRuntime for DeviceRuntime {
     fn kernel_at(&self, address: u64) -> Option<std::result::Result<Arc<Program>, BindError>> {
         self.module.kernel_at(address)
     }

@@ -129,7 +129,7 @@ pub(crate) fn copied(copy: Copy) {
     match &stream.planner {
         Some(planner) => {
             let writes = copy.direction == Direction::ToDevice;
-            planner.work.recency().lock().copy(copy.address, copy.bytes, writes);
+            planner.work.reuse_tracker().lock().copy(copy.address, copy.bytes, writes);
         }
         None => {
             let Copy { direction, address, bytes } = copy;
@@ -144,8 +144,9 @@ pub(crate) fn transferred(transfer: &Transfer) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
         Some(planner) => {
-            let recency = &mut *planner.work.recency().lock();
-            let mut touch = |rows: &Rows, writes| rows.each(|row| recency.copy(row, rows.width, writes));
+            let reuse_tracker = &mut *planner.work.reuse_tracker().lock();
+            let mut touch =
+                |rows: &Rows, writes| rows.each(|row| reuse_tracker.copy(row, rows.width, writes));
             transfer.from.iter().for_each(|from| touch(from, false));
             touch(&transfer.to, true);
         }
@@ -200,8 +201,8 @@ impl Planner {
         let mut launches = self.work.launches().lock();
         let code = launches.before(&launch.kernel);
         launches.add(&launch.kernel, launch.grid.iter().map(|side| u64::from(*side)).product());
-        let recency = self.work.recency().lock();
-        Past { traces: recency.last(), pages: recency.pages(), code }
+        let reuse_tracker = self.work.reuse_tracker().lock();
+        Past { traces: reuse_tracker.last(), pages: reuse_tracker.pages(), code }
     }
 }
 
@@ -231,7 +232,7 @@ impl Stream {
     fn group(&self, planner: &Planner) {
         let counts = planner.work.take();
         let of = |range: Range<usize>| counts.get(range).unwrap_or_default();
-        let mix = of(0..work::UNITS);
+        let mix = of(0..workload_profile::UNITS);
         let mut plan = planner.plan.lock();
         let Some(held) = plan.running.take() else { return };
         let launch = &held.launch;
@@ -242,9 +243,9 @@ impl Stream {
             block: launch.block,
             instructions: mix.iter().sum(),
             mix,
-            accesses: of(work::ACCESSES),
-            longest: of(work::LONGEST),
-            uncached: of(work::UNCACHED),
+            accesses: of(workload_profile::ACCESSES),
+            longest: of(workload_profile::LONGEST),
+            uncached: of(workload_profile::UNCACHED),
         };
         if plan.groups.add(&launched) {
             self.write(|writer| writer.launch(&held));
@@ -260,7 +261,7 @@ impl Stream {
             command: command(),
             stream: name(&self.file),
             tolerance: TOLERANCE,
-            counted: work::NAMES.map(str::to_owned).to_vec(),
+            counted: workload_profile::NAMES.map(str::to_owned).to_vec(),
             launches: plan.groups.launches(),
             copies,
             device_copies,

@@ -46,9 +46,13 @@ impl Launcher for Nested {
         model.launch_beside_others(&work).map_err(|failure| LaunchError::Child(Box::new(failure)))
     }
 
-    fn transferred(&self, transfer: &children::Transfer) -> Result<(), LaunchError> {
+    fn transferred(&self, transfer: &dynamic_parallelism::Transfer) -> Result<(), LaunchError> {
         let (simulator, model) = self.own()?;
-        let children::Transfer { to, from, rows: children::Rows { width, height, depth } } = *transfer;
+        let dynamic_parallelism::Transfer {
+            to,
+            from,
+            rows: dynamic_parallelism::Rows { width, height, depth },
+        } = *transfer;
         let kind = |place: RowLayout| Some(simulator.device.memory.allocation_of(place.address)?.kind);
         let is_of_device = |place| kind(place).is_some_and(|it| it.is_device() && !it.is_seen_by_host());
         let is_nothing = [width, height, depth].contains(&0);

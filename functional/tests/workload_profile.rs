@@ -9,7 +9,7 @@ use functional::launch::{LaunchConfig, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::texture::{Filter, Format, Image, ImageKind, Level, Numeric, Sampler, Texture};
-use functional::workload_profile::{NAMES, UNITS, Work};
+use functional::workload_profile::{NAMES, UNITS, WorkloadProfile};
 
 const PTX: &str = r"
 .version 7.8
@@ -40,10 +40,10 @@ const PTX: &str = r"
 ";
 
 /// A profiled device with a module.
-fn watched(ptx: &str) -> (Arc<Work>, Arc<Device>, Module) {
-    let work = Arc::new(Work::default());
+fn watched(ptx: &str) -> (Arc<WorkloadProfile>, Arc<Device>, Module) {
+    let work = Arc::new(WorkloadProfile::default());
     let device = Device::new(DeviceSpec::default(), Settings::default()).unwrap();
-    let device = Arc::new(device.watched_by(Arc::<Work>::clone(&work)));
+    let device = Arc::new(device.watched_by(Arc::<WorkloadProfile>::clone(&work)));
     let source = Arc::new(ptx_frontend::Module::parse(ptx, "work.ptx").unwrap());
     let module = Module::load(&device, vec![source]).unwrap();
     (work, device, module)

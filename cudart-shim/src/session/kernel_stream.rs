@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use crate::session::ending;
 use crate::session::process::process;
 use crate::session::unmatched_selections;
-use functional::workload_profile::{self, Work};
+use functional::workload_profile::{self, WorkloadProfile};
 use launch_capture::{
     About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
     Selection, StreamWriter, TOLERANCE,
@@ -47,7 +47,7 @@ struct Progress {
 /// Groups launches.
 struct Planner {
     file: PathBuf,
-    work: Arc<Work>,
+    work: Arc<WorkloadProfile>,
     plan: Mutex<Planned>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Counter for the work of launches, if a plan is written.
-pub(crate) fn counter() -> Option<Arc<Work>> {
+pub(crate) fn counter() -> Option<Arc<WorkloadProfile>> {
     Some(Arc::clone(&stream()?.planner.as_ref()?.work))
 }
 

@@ -46,7 +46,7 @@ enum Count {
 /// Number of counters of warp instructions, one per unit.
 pub const UNITS: usize = Unit::COUNT;
 
-/// Number of counters that [`Work::take`] returns.
+/// Number of counters that [`WorkloadProfile::take`] returns.
 pub const COUNTS: usize = Count::NewPages as usize + 1;
 
 /// Counters of memory accesses.
@@ -95,7 +95,7 @@ pub const NAMES: [&str; COUNTS] = [
 /// reuse distance, and instructions executed for the first time. In TLBs, they count pages that no kernel
 /// has accessed before.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct WorkloadProfile {
     counters: Arc<Counters>,
     reuse_tracker: Arc<Mutex<ReuseTracker>>,
     longest: Arc<Mutex<Longest>>,
@@ -113,7 +113,7 @@ impl Counters {
     }
 }
 
-impl Work {
+impl WorkloadProfile {
     /// Counts since the last call.
     pub fn take(&self) -> [u64; COUNTS] {
         self.reuse_tracker.lock().end_launch();
@@ -166,7 +166,7 @@ struct Accesses {
     reuse_tracker: Arc<Mutex<ReuseTracker>>,
 }
 
-impl Watcher for Work {
+impl Watcher for WorkloadProfile {
     fn watch(&self, function: &Function, instruction: &Instruction) -> Vec<Watch> {
         let line = instruction.op.line();
         let double = matches!(line.unit, Unit::Fp32) && instruction.last_type() == Some(ScalarType::F64);

@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use functional::check::Checks;
 use functional::host::Level;
+use functional::sanitizer::Checks;
 use launch_capture::{Selection, UntilStable, WarmUp};
 use saved_run::Point;
 

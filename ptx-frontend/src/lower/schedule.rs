@@ -8,6 +8,7 @@ use crate::analyse::ControlFlow;
 
 use super::bottom_up;
 use super::code::{Code, Node, NodeKind};
+use super::combine::Combinations;
 use super::depend::Dependences;
 use super::live::{Live, OfWords, RegisterClass as _, live_out};
 use super::values::Values;

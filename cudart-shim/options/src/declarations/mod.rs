@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use functional::check::Checks;
 use functional::host::Level;
+use functional::sanitizer::Checks;
 use launch_capture::UntilStable;
 use saved_run::Point;
 

@@ -33,8 +33,10 @@ fn fault_of(body: &str) -> FaultKind {
     device.memory.register_host(address, SIZE as u64).unwrap();
     // SAFETY: nothing but the kernel uses the mapping of `map`.
     assert_eq!(unsafe { libc::munmap(address as *mut _, SIZE) }, 0);
-    let (block, parameters) = ([64, 1, 1], address.to_le_bytes().to_vec());
-    let launched = launch(&device, &program, LaunchConfig { block, parameters, ..LaunchConfig::default() });
+    let (grid, block) = ([1; 3], [64, 1, 1]);
+    let parameters = address.to_le_bytes().to_vec();
+    let launched =
+        launch(&device, &program, LaunchConfig { grid, block, parameters, ..LaunchConfig::default() });
     assert_eq!(
         device.memory.end_unmapped().len(),
         1,

@@ -36,8 +36,8 @@ pub trait Watcher: Send + Sync + fmt::Debug {
 
 /// Callback for warps that reach an instruction.
 pub trait Probe: Send + Sync + fmt::Debug {
-    /// Called before the lanes in [`WarpContext::mask`] execute the instruction at `site`. A fault stops them;
-    /// otherwise the probe returns [`Flow::Next`].
+    /// Called before the lanes in [`WarpContext::mask`] execute the instruction at `site`. A fault stops
+    /// them; otherwise the probe returns [`Flow::Next`].
     fn reached(&self, warp: &mut WarpContext<'_>, site: &Site) -> Flow;
 }
 

@@ -1,12 +1,13 @@
-//! Detection of warps that only spin: a warp whose registers and places repeat waits for memory that others change.
+//! Detection of warps that only spin: a warp whose registers and places repeat waits for memory that others
+//! change.
 //!
-//! A spin loop returns to the same registers at the same place until the value that it polls changes. The detector
-//! compares fingerprints of a warp at the ends of its turns (Brent's algorithm with a bounded period). A false match
-//! costs time only: the warp's CTA gives way to another one earlier.
+//! A spin loop returns to the same registers at the same place until the value that it polls changes. The
+//! detector compares fingerprints of a warp at the ends of its turns (Brent's algorithm with a bounded
+//! period). A false match costs time only: the warp's CTA gives way to another one earlier.
 //!
-//! Turns of a warp that may spin end at one place, the anchor, whatever the number of jumps in the loop: each turn so
-//! finds the registers of the same moment of the loop. Loops of code without optimisation call functions for atomics and
-//! have some 10 to 40 jumps.
+//! Turns of a warp that may spin end at one place, the anchor, whatever the number of jumps in the loop:
+//! each turn so finds the registers of the same moment of the loop. Loops of code without optimisation call
+//! functions for atomics and have some 10 to 40 jumps.
 
 use super::divergence::Divergence;
 
@@ -53,8 +54,8 @@ impl SpinDetector {
         self.credit > 0
     }
 
-    /// The warp could be looked at now that it has come to `pc`. Should it go on instead, to be looked at where it was looked
-    /// at before?
+    /// The warp could be looked at now that it has come to `pc`. Should it go on instead, to be looked at
+    /// where it was looked at before?
     pub(super) fn goes_on(&mut self, pc: u32) -> bool {
         if pc == self.anchor || self.stretch == LONGEST_LOOP {
             (self.anchor, self.stretch) = (pc, 0);
@@ -75,7 +76,8 @@ impl SpinDetector {
         self.suspicion = SUSPICIOUS_TURNS;
     }
 
-    /// Is the warp's next time slice short? A warp that polls a counter spins on with another value when that has changed.
+    /// Is the warp's next time slice short? A warp that polls a counter spins on with another value when
+    /// that has changed.
     pub(super) fn has_short_slice(&self) -> bool {
         self.spins() || self.short > 0
     }
@@ -98,9 +100,11 @@ impl SpinDetector {
 
     fn observe(&mut self, fingerprint: u64) {
         if fingerprint == self.mark {
-            // After the next period without a match the warp does something else, or spins on with another value.
+            // After the next period without a match the warp does something else, or spins on with another
+            // value.
             let period = self.since + 1;
-            // The warp that comes to a barrier last runs on to the next one, which puts its period out of step now and then.
+            // The warp that comes to a barrier last runs on to the next one, which puts its period out of
+            // step now and then.
             self.credit = if period == 1 { 1 } else { 2 * period + 2 };
             self.until = period;
             (self.since, self.slices, self.suspicion, self.short) = (0, 0, SUSPICIOUS_TURNS, SHORT_SLICES);
@@ -121,7 +125,8 @@ const FIRST_LOOK: u32 = 64;
 /// Visits of the first look's place at which the registers are compared with those of the first look.
 const VISITS: u32 = 3;
 
-/// Looks at a warp's registers within a long time slice, at a place of which it comes back, at growing distances.
+/// Looks at a warp's registers within a long time slice, at a place of which it comes back, at growing
+/// distances.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpinProbe {
     /// Jumps until the next look.
@@ -178,7 +183,8 @@ impl SpinProbe {
         self.until = 1;
     }
 
-    /// Looks at the warp, which is at `pc`. Is it back at the place of the first look, with the same registers?
+    /// Looks at the warp, which is at `pc`. Is it back at the place of the first look, with the same
+    /// registers?
     pub(super) fn repeats(&mut self, pc: u32, fingerprint: impl FnOnce() -> u64) -> bool {
         self.until = 1;
         let Some(first) = &mut self.first else {

@@ -1,12 +1,13 @@
 //! Registered memory that the program unmaps while a kernel accesses it.
 //!
-//! The engine checks an access and then makes it; between the two the program may unmap the memory. The access raises
-//! SIGSEGV. The handler here maps empty memory at the place, so that the access ends, and counts that; the launch then ends with a
-//! fault. Each other SIGSEGV goes to the action that was set before: an access by code of another file, an address that is not
-//! registered, or memory that is mapped and protected.
+//! The engine checks an access and then makes it; between the two the program may unmap the memory. The
+//! access raises SIGSEGV. The handler here maps empty memory at the place, so that the access ends, and
+//! counts that; the launch then ends with a fault. Each other SIGSEGV goes to the action that was set
+//! before: an access by code of another file, an address that is not registered, or memory that is mapped
+//! and protected.
 //!
-//! State is global because signals have no receiver, and atomic because a handler may take no lock. The empty memory stays mapped:
-//! the program may have mapped over it since.
+//! State is global because signals have no receiver, and atomic because a handler may take no lock. The
+//! empty memory stays mapped: the program may have mapped over it since.
 
 use super::arena::PAGE;
 use parking_lot::Mutex;
@@ -116,7 +117,7 @@ fn lost(from: usize) -> impl Iterator<Item = (u64, u64)> {
     places.iter().map(|lost| (lost.start.load(Ordering::Acquire), lost.bytes.load(Ordering::Acquire)))
 }
 
-/// What was lost when a launch began.
+/// Number of places that were lost when a launch began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Losses(usize);
 
@@ -156,7 +157,8 @@ fn install() {
             None => 0,
         }
     }
-    // SAFETY: the callback keeps no pointer. All of the structures may be 0, and the handler calls only what a handler may.
+    // SAFETY: the callback keeps no pointer. All of the structures may be 0, and the handler calls only
+    // what a handler may.
     unsafe {
         libc::dl_iterate_phdr(Some(find), ptr::null_mut());
         let mut before: libc::sigaction = std::mem::zeroed();
@@ -235,8 +237,8 @@ fn map(start: u64, bytes: u64) -> bool {
 
 /// Does what would have been done without this handler.
 unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the action stays, and its handler is of the type that its flags tell. The signal's default action comes with the next
-    // access, or at once where the signal was sent.
+    // SAFETY: the action stays, and its handler is of the type that its flags tell. The signal's default
+    // action comes with the next access, or at once where the signal was sent.
     unsafe {
         let before = BEFORE.load(Ordering::Acquire).as_ref();
         match before.map(|before| (before.sa_sigaction, before.sa_flags & libc::SA_SIGINFO != 0)) {

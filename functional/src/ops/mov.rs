@@ -1,4 +1,5 @@
-//! Register moves (PTX manual 9.7.9.5 to 9.7.9.7): `mov` of scalars, vectors and predicates, and width changes.
+//! Register moves (PTX manual 9.7.9.5 to 9.7.9.7): `mov` of scalars, vectors and predicates, and width
+//! changes.
 
 use std::marker::PhantomData;
 

@@ -5,8 +5,9 @@
 //! Arithmetic and plain memory accesses take effect at issue. Atomic operations and reductions take effect
 //! when the model performs them ([`crate::engine`]'s deferred ops). So do loads of the value that others
 //! see (`volatile`, `relaxed`, `acquire` beyond the CTA). Vector and 128-bit atomics are not deferred.
-//! Child kernels run after their parent's end, by the launch's [`Launcher`](crate::dynamic_parallelism::Launcher);
-//! children that their parent waits for run without a model.
+//! Child kernels run after their parent's end, by the launch's
+//! [`Launcher`](crate::dynamic_parallelism::Launcher); children that their parent waits for run without a
+//! model.
 
 mod saved;
 mod source;

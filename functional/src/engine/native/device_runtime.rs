@@ -413,13 +413,8 @@ fn fill(call: &Call<'_, '_>, to: RowLayout, rows: Rows, value: i32, stream: usiz
 fn memcpy(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
-        copy(
-            call,
-            [RowLayout::row(call.argument(0)), RowLayout::row(call.argument(1))],
-            rows,
-            call.integer(3),
-            4,
-        )
+        let ends = [0, 1].map(|n| RowLayout::row(call.argument(n)));
+        copy(call, ends, rows, call.integer(3), 4)
     })
 }
 

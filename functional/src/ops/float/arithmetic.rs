@@ -1,5 +1,5 @@
-//! `add`, `sub`, `mul`, `fma`, `mad`, `div`, `rcp`, `sqrt` with IEEE 754 rounding (PTX manual 9.7.3.3 to 9.7.3.8,
-//! 9.7.3.13, 9.7.3.15, 9.7.4.1 to 9.7.4.4, 9.7.5).
+//! `add`, `sub`, `mul`, `fma`, `mad`, `div`, `rcp`, `sqrt` with IEEE 754 rounding (PTX manual 9.7.3.3 to
+//! 9.7.3.8, 9.7.3.13, 9.7.3.15, 9.7.4.1 to 9.7.4.4, 9.7.5).
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;

@@ -1,4 +1,5 @@
-//! Properties of textures, samplers and surfaces: `txq`, `suq`, `istypep` (PTX manual 9.7.10.5, 9.7.10.6, 9.7.11.4).
+//! Properties of textures, samplers and surfaces: `txq`, `suq`, `istypep` (PTX manual 9.7.10.5, 9.7.10.6,
+//! 9.7.11.4).
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};

@@ -324,7 +324,7 @@ impl Module {
 
     /// Allocates addresses for the machine code of a program and of the kernels that it may launch.
     pub fn place_code(&self, program: &Arc<Program>) {
-        if !program.place_code() {
+        if !program.place_code(&self.device.memory) {
             return;
         }
         let externals = program.functions.iter().flat_map(|function| &function.source.externals);

@@ -3,12 +3,12 @@
 //! Ops are stored in machine-code order, and each machine instruction has at least one op. A program
 //! counter is therefore a position in the machine code. Reconvergence ops belong to no machine instruction.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use warp_stream::MachineCode;
 
 use super::probe::SiteAddress;
+use crate::memory::Memory;
 
 /// Position of an op in the machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,14 +116,8 @@ pub(crate) struct Note {
     pub(crate) told: ModelInput,
 }
 
-/// First address of machine code, outside of the device addresses that a host allocates.
-const CODE_START: u64 = 1 << 45;
-
 /// Alignment of programs in bytes.
 const PROGRAM_ALIGNMENT: u64 = 4096;
-
-/// Bytes of machine code allocated so far.
-static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Address of a program's machine code, allocated at the host's first launch. Kernels launched by kernels
 /// get no address on their own. Such launches are not repeated after a resumption, yet all other code must
@@ -184,16 +178,16 @@ impl Machine {
     /// Index for no note.
     pub(crate) const NOTHING: u32 = u32::MAX;
 
-    /// Byte address of the code, allocated on demand. Programs have disjoint addresses.
-    pub fn code_address(&self) -> u64 {
+    /// Device address of the code, allocated on demand. Programs of a device have disjoint addresses.
+    pub fn code_address(&self, memory: &Memory) -> u64 {
         let CodePlace { bytes, address } = &self.place;
-        *address.get_or_init(|| CODE_START + CODE_BYTES.fetch_add(*bytes, Ordering::Relaxed))
+        *address.get_or_init(|| memory.place_code(*bytes))
     }
 
     /// Allocates the code's address; returns `false` if there is one.
-    pub(crate) fn take_place(&self) -> bool {
+    pub(crate) fn take_place(&self, memory: &Memory) -> bool {
         let is_new = self.place.address.get().is_none();
-        self.code_address();
+        self.code_address(memory);
         is_new
     }
 

@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::op::Op;
 use super::probe::{Region, Site};
 use crate::fault::Spot;
+use crate::memory::Memory;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
 
@@ -195,10 +196,10 @@ pub fn registers_within_bounds(bounds: &ir::LaunchBounds, registers: u32, of_sm:
 }
 
 impl Program {
-    /// Allocates the address of the machine code; `false` without code or if already allocated. Addresses
-    /// follow the order of these calls.
-    pub fn place_code(&self) -> bool {
-        self.machine.as_ref().is_some_and(Machine::take_place)
+    /// Allocates the device address of the machine code; `false` without code or if already allocated.
+    /// Addresses of a device follow the order of these calls.
+    pub fn place_code(&self, memory: &Memory) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.take_place(memory))
     }
 
     /// The kernel.

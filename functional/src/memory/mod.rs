@@ -97,6 +97,9 @@ pub enum MemoryError {
     Host(String),
 }
 
+/// First address of machine code, outside of the device addresses that a host allocates.
+const CODE_START: u64 = 1 << 45;
+
 /// Memory of one device.
 #[derive(Debug)]
 pub struct Memory {
@@ -104,6 +107,8 @@ pub struct Memory {
     capacity: u64,
     used: Arc<AtomicU64>,
     functions: AtomicU64,
+    /// Bytes of machine code that have a place.
+    code: AtomicU64,
     state: RwLock<Allocations>,
     elsewhere: OnceLock<Elsewhere>,
     multicast: OnceLock<multicast::Multicast>,
@@ -179,6 +184,7 @@ impl Memory {
             capacity,
             used: Arc::default(),
             functions: AtomicU64::new(0),
+            code: AtomicU64::new(0),
             state: RwLock::new(state),
             elsewhere: OnceLock::new(),
             multicast: OnceLock::new(),
@@ -219,6 +225,11 @@ impl Memory {
     pub fn next_code_address(&self) -> u64 {
         let number = self.functions.fetch_add(1, Ordering::Relaxed);
         self.window(CODE_WINDOW) + 16 * (number % (WINDOW_SIZE / 16))
+    }
+
+    /// Allocates addresses for so many bytes of machine code, which the timing model sees.
+    pub(crate) fn place_code(&self, bytes: u64) -> u64 {
+        CODE_START + self.code.fetch_add(bytes, Ordering::Relaxed)
     }
 
     /// True for addresses that [`Memory::next_code_address`] may return.

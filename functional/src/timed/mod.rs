@@ -156,7 +156,7 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
         grid: grid.ctas,
         block: grid.threads,
         code: Arc::clone(&machine.code),
-        code_address: machine.code_address(),
+        code_address: machine.code_address(&grid.owner.memory),
         registers: registers_within_bounds(&grid.program.bounds, grid.program.registers, REGISTERS_OF_SM)
             .min(fitting),
         shared_bytes: grid.shared_bytes(),

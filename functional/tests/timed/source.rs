@@ -21,6 +21,29 @@ fn run_to_end(warps: &mut dyn WarpSource, cta: u64) {
     warps.end_cta(0);
 }
 
+/// Device address of the code of a kernel that is launched.
+fn code_address(bench: &Bench) -> u64 {
+    let (out, program) = (bench.words(&[0]), bench.module.kernel("test").unwrap());
+    let config = LaunchConfig { parameters: out.to_le_bytes().to_vec(), ..LaunchConfig::default() };
+    let mut address = 0;
+    let launched = launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
+        address = source.kernel().code_address;
+        run_to_end(&mut *source.warps(0), 0);
+        Ok::<(), TurnsError>(())
+    });
+    assert!(launched.is_ok());
+    address
+}
+
+#[test]
+fn the_address_of_code_depends_on_its_device_alone() {
+    let body = kernel("ret;");
+    let [first, second] = [(); 2].map(|()| Bench::new(&body));
+    let address = code_address(&first);
+    assert_eq!(code_address(&second), address);
+    assert_eq!(code_address(&first), address);
+}
+
 #[test]
 fn sms_can_run_on_separate_threads() {
     let bench = Bench::new(&kernel("red.global.add.u32 [%rd1], 1; ret;"));

@@ -1,11 +1,12 @@
 //! Counts of each DRAM channel and bank. Sums over channels hide uneven load: some kernels keep
 //! only few channels or banks busy.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{DramCounters, DramSpec};
 use crate::restore::{Fits, MOST_COUNTED, fits};
 use crate::statistics::Counter;
+use crate::statistics::saved::{Name, Values};
 
 /// A DRAM counter that equals no profiler metric.
 const fn counter(name: &'static str, unit: &'static str, meaning: &'static str) -> Counter {
@@ -13,7 +14,7 @@ const fn counter(name: &'static str, unit: &'static str, meaning: &'static str) 
 }
 
 /// Counts of a bank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BankCounts {
     /// Sectors read.
     pub reads: u64,
@@ -52,7 +53,7 @@ impl BankCounts {
 }
 
 /// Counts of a channel (pseudo-channel where channels have them).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChannelCounts {
     /// Sectors read.
     pub reads: u64,
@@ -118,6 +119,44 @@ impl ChannelCounts {
             BankCounts::of(std::array::from_fn(|i| combine(own[i], other[i])))
         });
         ChannelCounts { reads, writes, bus_cycles, busy_cycles, banks: banks.collect() }
+    }
+}
+
+/// Values by the names of their counters, as saved states hold them.
+fn saved<const N: usize>(counters: &[Counter; N], values: [u64; N]) -> Values {
+    let mut saved = Values::default();
+    counters.iter().zip(values).for_each(|(counter, value)| saved.add(Name::of(counter), value));
+    saved
+}
+
+/// Values of counters in a saved state.
+fn read<const N: usize>(saved: &Values, counters: &[Counter; N]) -> [u64; N] {
+    std::array::from_fn(|place| saved.get(Name::of(&counters[place])))
+}
+
+impl Serialize for BankCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        saved(&BankCounts::COUNTERS, self.values()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for BankCounts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BankCounts, D::Error> {
+        Values::deserialize(deserializer).map(|saved| BankCounts::of(read(&saved, &BankCounts::COUNTERS)))
+    }
+}
+
+impl Serialize for ChannelCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (saved(&ChannelCounts::COUNTERS, self.values()), &self.banks).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChannelCounts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ChannelCounts, D::Error> {
+        let (saved, banks) = <(Values, Vec<BankCounts>)>::deserialize(deserializer)?;
+        let [reads, writes, bus_cycles, busy_cycles] = read(&saved, &ChannelCounts::COUNTERS);
+        Ok(ChannelCounts { reads, writes, bus_cycles, busy_cycles, banks })
     }
 }
 

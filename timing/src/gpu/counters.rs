@@ -7,6 +7,7 @@ use crate::dram::{ChannelCounts, DramCounters, counts};
 use crate::l2::L2Counters;
 use crate::memory_side::MemoryCounters;
 use crate::sm::SmCounters;
+use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters, Counts};
 
 crate::counters! {
@@ -77,6 +78,33 @@ impl Counters for Totals {
         self.dram.add(&other.dram);
         counts::add(&mut self.channels, &other.channels);
     }
+
+    fn restart(&mut self) {
+        self.gpu.restart();
+        self.sm.restart();
+        self.memory.restart();
+        self.crossbar.restart();
+        self.l2.restart();
+        self.dram.restart();
+    }
+
+    fn save(&self, write: &mut dyn FnMut(Name, u64)) {
+        self.gpu.save(write);
+        self.sm.save(write);
+        self.memory.save(write);
+        self.crossbar.save(write);
+        self.l2.save(write);
+        self.dram.save(write);
+    }
+
+    fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
+        self.gpu.load(read);
+        self.sm.load(read);
+        self.memory.load(read);
+        self.crossbar.load(read);
+        self.l2.load(read);
+        self.dram.load(read);
+    }
 }
 
 impl Totals {
@@ -92,12 +120,6 @@ impl Totals {
             index += 1;
         });
         counts
-    }
-
-    /// What is highest starts anew.
-    pub(super) fn restart(&mut self) {
-        self.sm.memory.l1.most_misses = 0;
-        self.l2.most_mshrs = 0;
     }
 
     /// The same of each channel; nothing if DRAM had nothing to do.

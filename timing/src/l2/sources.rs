@@ -1,9 +1,8 @@
 //! L2 lookups by requester and kind of request.
 
-use serde::{Deserialize, Serialize};
-
 use super::L2Counters;
 use crate::message::{Origin, RequestKind};
+use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
 /// Requesters, numbered as [`Origin`].
@@ -14,7 +13,7 @@ const KINDS: usize = 4;
 const TOLD: usize = 3;
 
 /// Sectors looked up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lookups {
     /// All sectors.
     pub sectors: u64,
@@ -29,7 +28,7 @@ impl Lookups {
 }
 
 /// Lookups by requester and kind of request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SourceCounters([[Lookups; KINDS]; SOURCES]);
 
 /// Declares the counters of all requesters by name and noun.
@@ -99,6 +98,27 @@ impl Counters for SourceCounters {
             *own = own.and(*other);
         }
     }
+
+    fn restart(&mut self) {}
+
+    fn save(&self, write: &mut dyn FnMut(Name, u64)) {
+        let lookups = self.0.iter().flatten().flat_map(|Lookups { sectors, hits }| [*sectors, *hits]);
+        saved_names().zip(lookups).for_each(|(name, value)| write(name, value));
+    }
+
+    fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
+        let lookups = self.0.iter_mut().flatten().flat_map(|Lookups { sectors, hits }| [sectors, hits]);
+        saved_names().zip(lookups).for_each(|(name, value)| *value = read(name));
+    }
+}
+
+/// Names in saved states, which keep reductions apart from atomic operations, by requester and kind.
+fn saved_names() -> impl Iterator<Item = Name> {
+    COUNTERS.chunks(2 * TOLD).flat_map(|counters| {
+        let names = counters.iter().map(Name::of);
+        let reductions = counters[2 * TOLD - 2..].iter().map(|atomics| Name::of(atomics).and(".reductions"));
+        names.chain(reductions)
+    })
 }
 
 impl L2Counters {

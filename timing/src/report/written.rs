@@ -1,37 +1,54 @@
-//! Serialised counts: each counter by its number among all counters of a GPU.
+//! Serialised counts: each counter by its [name](crate::statistics::saved), so that records outlive
+//! new counters.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use serde::de::Error as _;
-use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serializer};
 
 use crate::gpu::Totals;
+use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters, Counts};
 
-/// All counters, in the order of units.
-static COUNTERS: LazyLock<Vec<&'static Counter>> = LazyLock::new(|| {
+/// All counters, in the order of units, with their names.
+static COUNTERS: LazyLock<Vec<(Name, &'static Counter)>> = LazyLock::new(|| {
     let mut counters = Vec::new();
-    Totals::default().each(&mut |counter, _| counters.push(counter));
+    Totals::default().each(&mut |counter, _| counters.push((Name::of(counter), counter)));
     counters
 });
 
 pub(super) fn serialize<S: Serializer>(counts: &Counts, serializer: S) -> Result<S::Ok, S::Error> {
-    let number = |place: usize, counter: &Counter| {
-        let in_order = COUNTERS.get(place).is_some_and(|known| *known == counter);
-        let number = if in_order { Some(place) } else { COUNTERS.iter().position(|known| *known == counter) };
-        number.ok_or_else(|| S::Error::custom(format!("unknown counter {}", counter.name)))
-    };
-    let numbered = counts.iter().enumerate();
-    let numbered = numbered.map(|(place, (counter, value))| Ok((number(place, counter)?, *value)));
-    numbered.collect::<Result<Vec<_>, S::Error>>()?.serialize(serializer)
+    serializer.collect_seq(counts.iter().map(|(counter, value)| (Name::of(counter), *value)))
 }
 
+/// All counters if there are any: those without a value are 0, values without a counter are left
+/// out.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Counts, D::Error> {
-    let numbered = Vec::<(usize, u64)>::deserialize(deserializer)?.into_iter();
-    let counter = |number: usize| {
-        let counter = COUNTERS.get(number).copied();
-        counter.ok_or_else(|| D::Error::custom(format!("unknown counter number {number}")))
-    };
-    numbered.map(|(number, value)| Ok((counter(number)?, value))).collect()
+    let values: HashMap<Name, u64> = Vec::deserialize(deserializer)?.into_iter().collect();
+    let value = |name: &Name| values.get(name).copied().unwrap_or(0);
+    match values.is_empty() {
+        true => Ok(Counts::new()),
+        false => Ok(COUNTERS.iter().map(|(name, counter)| (*counter, value(name))).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use voltsim_checkpoint::codec;
+
+    use super::*;
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Record(#[serde(with = "super")] Counts);
+
+    #[test]
+    fn a_record_outlives_new_and_dropped_counters() {
+        let (known, counter) = COUNTERS[3];
+        let dropped = known.and(".dropped");
+        let bytes = codec::encode(&vec![(dropped, 5_u64), (known, 7)]).unwrap();
+        let Record(counts) = codec::decode::<1024, Record>(&bytes).unwrap();
+        assert_eq!(counts.len(), COUNTERS.len());
+        assert_eq!(counts[3], (counter, 7));
+        assert!(counts.iter().enumerate().all(|(place, (_, value))| (place == 3) == (*value != 0)));
+    }
 }

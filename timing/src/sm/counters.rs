@@ -6,6 +6,7 @@ use warp_stream::{LaneMask, OperationClass, WARP_SIZE};
 use super::front_end::FrontEndCounters;
 use super::memory::MemoryCounters;
 use super::operands::OperandCounters;
+use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
 crate::counters! {
@@ -135,7 +136,7 @@ class_table!(WARP_CLASSES, "warp_instructions", "Instructions of warps, by what 
 class_table!(THREAD_CLASSES, "thread_instructions", "Instructions of lanes that take part, by what they do.");
 
 /// Instructions by class and by the number of lanes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCounters {
     /// Of warps, by lanes that take part: 0 to 32.
     pub lanes: Vec<u64>,
@@ -165,12 +166,6 @@ impl InstructionCounters {
         self.thread[class as usize] += u64::from(lanes);
     }
 
-    /// Whether it counts as many things as another one.
-    pub(super) fn has_shape_of(&self, other: &InstructionCounters) -> bool {
-        let lengths = |counters: &InstructionCounters| counters.tables().map(|(_, values)| values.len());
-        lengths(self) == lengths(other)
-    }
-
     fn tables(&self) -> [(&'static [Counter], &Vec<u64>); 3] {
         [(LANES, &self.lanes), (WARP_CLASSES, &self.warp), (THREAD_CLASSES, &self.thread)]
     }
@@ -189,10 +184,20 @@ impl Counters for InstructionCounters {
             own.iter_mut().zip(other).for_each(|(own, other)| *own += other);
         }
     }
+
+    fn restart(&mut self) {}
+
+    fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
+        let tables = [(LANES, &mut self.lanes), (WARP_CLASSES, &mut self.warp), (THREAD_CLASSES, &mut self.thread)];
+        for (counters, values) in tables {
+            let read = counters.iter().map(|counter| read(Name::of(counter)));
+            values.iter_mut().zip(read).for_each(|(value, read)| *value = read);
+        }
+    }
 }
 
 /// What an SM has counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmCounters {
     /// As a whole.
     pub activity: ActivityCounters,
@@ -207,6 +212,8 @@ pub struct SmCounters {
     /// Its memory side.
     pub memory: MemoryCounters,
 }
+
+crate::saved_counters!(SmCounters);
 
 impl Counters for SmCounters {
     fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
@@ -225,5 +232,32 @@ impl Counters for SmCounters {
         self.front_end.add(&other.front_end);
         self.operands.add(&other.operands);
         self.memory.add(&other.memory);
+    }
+
+    fn restart(&mut self) {
+        self.activity.restart();
+        self.issue.restart();
+        self.instructions.restart();
+        self.front_end.restart();
+        self.operands.restart();
+        self.memory.restart();
+    }
+
+    fn save(&self, write: &mut dyn FnMut(Name, u64)) {
+        self.activity.save(write);
+        self.issue.save(write);
+        self.instructions.save(write);
+        self.front_end.save(write);
+        self.operands.save(write);
+        self.memory.save(write);
+    }
+
+    fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
+        self.activity.load(read);
+        self.issue.load(read);
+        self.instructions.load(read);
+        self.front_end.load(read);
+        self.operands.load(read);
+        self.memory.load(read);
     }
 }

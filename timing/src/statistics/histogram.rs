@@ -1,12 +1,10 @@
 //! Latency histograms: count, sum, and count per range.
 
-use serde::{Deserialize, Serialize};
-
 /// Ranges: below 32 cycles, then two per power of two, then the rest.
 pub const RANGES: usize = 14;
 
 /// Latency counts by range.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Histogram {
     ranges: [u64; RANGES],
     sum: u64,
@@ -28,6 +26,14 @@ impl Histogram {
     /// Count, sum, and count per range.
     pub fn values(&self) -> impl Iterator<Item = u64> {
         [self.count(), self.sum].into_iter().chain(self.ranges)
+    }
+
+    /// Sets sum and ranges to values in the order of [`Histogram::values`].
+    pub fn set(&mut self, mut values: impl Iterator<Item = u64>) {
+        // The count follows from the ranges.
+        let _ = values.next();
+        self.sum = values.next().unwrap_or(0);
+        self.ranges.iter_mut().zip(values).for_each(|(range, value)| *range = value);
     }
 
     /// Adds another histogram.
@@ -91,7 +97,7 @@ macro_rules! latencies {
         $([$range:literal $which:literal])*
     ) => {
         $(#[doc = $about])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct $name($crate::statistics::Histogram);
 
         impl $name {
@@ -136,6 +142,13 @@ macro_rules! latencies {
 
             fn add(&mut self, other: &Self) {
                 self.0.add(&other.0);
+            }
+
+            fn restart(&mut self) {}
+
+            fn load(&mut self, read: &mut dyn FnMut($crate::statistics::saved::Name) -> u64) {
+                let names = Self::COUNTERS.iter().map($crate::statistics::saved::Name::of);
+                self.0.set(names.map(read));
             }
         }
     };

@@ -5,6 +5,7 @@
 mod derived;
 mod histogram;
 mod ratio;
+pub mod saved;
 
 pub use derived::DERIVED;
 pub use histogram::{Histogram, RANGES};
@@ -85,6 +86,17 @@ pub trait Counters {
 
     /// Adds the counters of another unit of the same kind.
     fn add(&mut self, other: &Self);
+
+    /// Restarts the counters that hold a maximum.
+    fn restart(&mut self);
+
+    /// Visits all values that a saved state holds.
+    fn save(&self, write: &mut dyn FnMut(saved::Name, u64)) {
+        self.each(&mut |counter, value| write(saved::Name::of(counter), value));
+    }
+
+    /// Sets all values from a saved state.
+    fn load(&mut self, read: &mut dyn FnMut(saved::Name) -> u64);
 }
 
 /// Declares a unit's counters: a structure of integers, each with its unit and its equal profiler
@@ -121,6 +133,10 @@ macro_rules! counters {
     (@add $own:expr, $other:expr; most) => {
         $own = $own.max($other)
     };
+    (@restart $own:expr;) => {};
+    (@restart $own:expr; most) => {
+        $own = 0
+    };
     (
         $(#[doc = $about:literal])*
         pub struct $name:ident in $section:literal {
@@ -130,7 +146,7 @@ macro_rules! counters {
         })?
     ) => {
         $(#[doc = $about])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct $name {
             $($(#[doc = $meaning])* pub $field: u64,)*
             $($($(#[doc = $group_meaning])* pub $group: $type,)*)?
@@ -150,6 +166,8 @@ macro_rules! counters {
             ];
         }
 
+        $crate::saved_counters!($name);
+
         impl $crate::statistics::Counters for $name {
             fn each(&self, tell: &mut dyn FnMut(&'static $crate::statistics::Counter, u64)) {
                 let values = [$(self.$field,)*];
@@ -162,6 +180,27 @@ macro_rules! counters {
             fn add(&mut self, other: &Self) {
                 $($crate::counters!(@add self.$field, other.$field; $($most)?);)*
                 $($($crate::statistics::Counters::add(&mut self.$group, &other.$group);)*)?
+            }
+
+            fn restart(&mut self) {
+                $($crate::counters!(@restart self.$field; $($most)?);)*
+                $($($crate::statistics::Counters::restart(&mut self.$group);)*)?
+            }
+
+            fn save(&self, write: &mut dyn FnMut($crate::statistics::saved::Name, u64)) {
+                let values = [$(self.$field,)*];
+                for (counter, value) in Self::COUNTERS.iter().zip(values) {
+                    write($crate::statistics::saved::Name::of(counter), value);
+                }
+                $($($crate::statistics::Counters::save(&self.$group, write);)*)?
+            }
+
+            fn load(&mut self, read: &mut dyn FnMut($crate::statistics::saved::Name) -> u64) {
+                let fields = [$(&mut self.$field,)*];
+                for (counter, field) in Self::COUNTERS.iter().zip(fields) {
+                    *field = read($crate::statistics::saved::Name::of(counter));
+                }
+                $($($crate::statistics::Counters::load(&mut self.$group, read);)*)?
             }
         }
     };

@@ -37,7 +37,7 @@ pub(super) fn run(old: &Path, new: &Path, cold: bool, out: &mut dyn Write) -> Re
         voltsim: env!("CARGO_PKG_VERSION"),
         engine,
         model: saved::VERSION,
-        check_model: |bytes| saved::decode(bytes).map(drop),
+        check_model: |bytes| saved::decode(bytes).map(drop).map_err(|error| error.to_string()),
         cold,
     };
     if !old.is_dir() {

@@ -42,6 +42,14 @@ pub enum ConvertError {
         /// Version of this build.
         wanted: u32,
     },
+    /// The timing-model state holds no state that this build reads.
+    #[error("the timing-model state of device {device}: {reason}")]
+    ModelState {
+        /// Number of the device.
+        device: u64,
+        /// Reason, which names the unit if another version of its state is there.
+        reason: String,
+    },
     /// The new file is the old one.
     #[error("the new file would overwrite the old one")]
     SameFile,
@@ -71,7 +79,7 @@ impl ConvertError {
             ConvertError::Model { found, wanted, .. } if found > wanted => {
                 "Use the Voltsim that wrote it, or add --cold, which empties caches and starts statistics at the point"
             }
-            ConvertError::Model { .. } => {
+            ConvertError::Model { .. } | ConvertError::ModelState { .. } => {
                 "Add --cold, which empties caches and starts statistics at the point, or resume the file with the Voltsim that made it"
             }
             ConvertError::SameFile => "Give the new file another name",

@@ -33,7 +33,7 @@ use crate::file::{
 };
 use crate::section::{
     ABOUT, ALL, DEVICES, KERNELS, LAST_COMMON, LAUNCH, OPTIONAL, REQUESTS, STEPS, Section, TURNS, memory_of,
-    model_of, schema, version_of,
+    schema, version_of,
 };
 use crate::step::{Digest, Step};
 use crate::turns::Turns;
@@ -48,7 +48,7 @@ pub struct Target<'a> {
     /// Version of the timing-model state.
     pub model: u32,
     /// Validates the bytes of such a state.
-    pub check_model: fn(&[u8]) -> Result<(), CodecError>,
+    pub check_model: fn(&[u8]) -> Result<(), String>,
     /// True to drop states of other versions.
     pub cold: bool,
 }
@@ -192,7 +192,7 @@ impl Old {
                 Ok(()) => {
                     return Err(ConvertError::Model { device, found: *version, wanted: target.model });
                 }
-                Err(error) => return Err(SavedError::Value { section: model_of(device), error }.into()),
+                Err(reason) => return Err(ConvertError::ModelState { device, reason }),
             }
         }
         self.models.retain(|device, _| left_out.iter().all(|(left, _)| left != device));

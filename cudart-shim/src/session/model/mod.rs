@@ -119,7 +119,7 @@ pub(crate) fn gpu_name() -> Option<&'static str> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
     #[error("timing-model state: {0}")]
-    Codec(#[from] CodecError),
+    Decode(#[from] saved::DecodeError),
     #[error("{0}")]
     Restore(#[from] RestoreError),
     #[error("the timing-model state has version {0}; this build reads version {VERSION}", VERSION = saved::VERSION)]
@@ -130,10 +130,10 @@ impl StateError {
     /// Remedy for the user.
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
-            StateError::Version(_) => {
+            StateError::Version(_) | StateError::Decode(saved::DecodeError::Unit { .. }) => {
                 "Drop it with `voltsim checkpoint convert --cold OLD -o NEW`, or resume with the Voltsim that made it, or in mode functional"
             }
-            StateError::Codec(_) | StateError::Restore(_) => {
+            StateError::Decode(_) | StateError::Restore(_) => {
                 "Resume with the GPU of the saved run, or in mode functional"
             }
         }

@@ -1,6 +1,7 @@
 //! Counting of a slice.
 
 use super::{L2Counters, MemoryRequest, Slice, Stall};
+use crate::statistics::Counters;
 
 impl Slice {
     /// Counters so far.
@@ -10,6 +11,7 @@ impl Slice {
 
     /// Restarts counters that hold a maximum.
     pub fn restart_counts(&mut self) {
+        self.counters.restart();
         self.counters.most_mshrs = u64::from(self.outstanding);
     }
 

@@ -1,6 +1,5 @@
 //! What the memory side of an SM counts, unit by unit.
 
-use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace};
 
 use super::coalescer::{CoalescerCounters, Footprint};
@@ -9,10 +8,11 @@ use super::l1::L1Counters;
 use super::pipeline::MemoryPipelineCounters;
 use super::shared::{Passes, SharedCounters};
 use super::tlb::TlbCounters;
+use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
 /// Counters of the units.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryCounters {
     /// Memory pipelines.
     pub pipeline: MemoryPipelineCounters,
@@ -27,6 +27,8 @@ pub struct MemoryCounters {
     /// L1 TLB.
     pub tlb: TlbCounters,
 }
+
+crate::saved_counters!(MemoryCounters);
 
 impl Counters for MemoryCounters {
     fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
@@ -45,6 +47,33 @@ impl Counters for MemoryCounters {
         self.l1.add(&other.l1);
         self.constant.add(&other.constant);
         self.tlb.add(&other.tlb);
+    }
+
+    fn restart(&mut self) {
+        self.pipeline.restart();
+        self.coalescer.restart();
+        self.shared.restart();
+        self.l1.restart();
+        self.constant.restart();
+        self.tlb.restart();
+    }
+
+    fn save(&self, write: &mut dyn FnMut(Name, u64)) {
+        self.pipeline.save(write);
+        self.coalescer.save(write);
+        self.shared.save(write);
+        self.l1.save(write);
+        self.constant.save(write);
+        self.tlb.save(write);
+    }
+
+    fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
+        self.pipeline.load(read);
+        self.coalescer.load(read);
+        self.shared.load(read);
+        self.l1.load(read);
+        self.constant.load(read);
+        self.tlb.load(read);
     }
 }
 

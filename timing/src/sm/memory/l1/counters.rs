@@ -6,6 +6,7 @@ use warp_stream::AccessKind;
 use super::{L1, SourceCounters};
 use crate::sm::memory::access::Access;
 use crate::sm::memory::shared::Passes;
+use crate::statistics::Counters;
 
 crate::counters! {
     /// L1 data cache.
@@ -156,6 +157,7 @@ impl L1 {
 
     /// What is the highest since a launch began starts anew.
     pub fn restart_counts(&mut self) {
+        self.counters.restart();
         self.counters.most_misses = u64::from(self.misses);
     }
 }

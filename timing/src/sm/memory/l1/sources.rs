@@ -1,16 +1,15 @@
 //! L1 lookups by memory space.
 
-use serde::{Deserialize, Serialize};
-
 use super::L1Counters;
 use crate::message::Origin;
+use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
 /// Global and local memory, textures.
 const SOURCES: usize = 3;
 
 /// Sectors of one memory space: load hits, outstanding and missed ones; stores and store hits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sectors {
     load_hits: u64,
     load_merged: u64,
@@ -42,7 +41,7 @@ impl Sectors {
 }
 
 /// Sectors by memory space.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SourceCounters([Sectors; SOURCES]);
 
 /// Declares the counters of all memory spaces by name and noun.
@@ -103,6 +102,24 @@ impl Counters for SourceCounters {
 
     fn add(&mut self, other: &SourceCounters) {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own = own.and(other));
+    }
+
+    fn restart(&mut self) {}
+
+    fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
+        let mut values = COUNTERS.iter().map(|counter| read(Name::of(counter)));
+        let mut next = || values.next().unwrap_or(0);
+        for sectors in &mut self.0 {
+            // The sum of a source's loads follows from the rest.
+            next();
+            *sectors = Sectors {
+                load_hits: next(),
+                load_merged: next(),
+                load_misses: next(),
+                stores: next(),
+                store_hits: next(),
+            };
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 
 /// Line size: a message concerns one line.
 pub const LINE_BYTES: u64 = 128;
@@ -30,7 +30,7 @@ pub enum RequestKind {
 
 /// Requester within the SM, for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Origin {
+pub enum Requester {
     /// Global memory.
     Global,
     /// Local memory.
@@ -45,10 +45,10 @@ pub enum Origin {
     Copy,
 }
 
-impl Origin {
+impl Requester {
     /// True for the L1 instruction cache, which constants pass through too.
     pub(crate) fn is_instruction_cache(self) -> bool {
-        matches!(self, Origin::Instruction | Origin::Constant)
+        matches!(self, Requester::Instruction | Requester::Constant)
     }
 }
 
@@ -66,7 +66,7 @@ pub struct MemoryRequest {
     /// Lanes with an atomic operation, a bit each; atomics and reductions only.
     pub lanes: u32,
     /// Requester.
-    pub origin: Origin,
+    pub requester: Requester,
     /// Number of the SM.
     pub sm: u16,
     /// The SM's identification, repeated in the reply.
@@ -77,19 +77,19 @@ pub struct MemoryRequest {
 
 impl MemoryRequest {
     /// A read of sectors.
-    pub fn read(sm: u16, line: u64, sectors: u8, origin: Origin) -> MemoryRequest {
+    pub fn read(sm: u16, line: u64, sectors: u8, requester: Requester) -> MemoryRequest {
         let kind = RequestKind::Read;
-        MemoryRequest { line, sectors, bytes: 0, kind, lanes: 0, origin, sm, tag: 0, deferred: None }
+        MemoryRequest { line, sectors, bytes: 0, kind, lanes: 0, requester, sm, tag: 0, deferred: None }
     }
 
     /// Reply to the request.
     pub fn reply(&self) -> MemoryReply {
-        let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = *self;
-        MemoryReply { line, sectors, kind, origin, sm, tag }
+        let MemoryRequest { line, sectors, kind, requester, sm, tag, .. } = *self;
+        MemoryReply { line, sectors, kind, requester, sm, tag }
     }
 
     /// Checks a restored request for a GPU of `sms` SMs.
-    pub(crate) fn check(&self, sms: u32) -> Fits {
+    pub(crate) fn check(&self, sms: u32) -> Validity {
         self.reply().check(sms)
     }
 }
@@ -113,7 +113,7 @@ pub struct MemoryReply {
     /// Kind of the request.
     pub kind: RequestKind,
     /// Requester.
-    pub origin: Origin,
+    pub requester: Requester,
     /// Number of the SM.
     pub sm: u16,
     /// The SM's identification.
@@ -122,9 +122,9 @@ pub struct MemoryReply {
 
 impl MemoryReply {
     /// Checks a restored reply for a GPU of `sms` SMs.
-    pub(crate) fn check(&self, sms: u32) -> Fits {
-        fits(u32::from(self.sm) < sms, "a message names a missing SM")?;
-        fits(
+    pub(crate) fn check(&self, sms: u32) -> Validity {
+        ensure(u32::from(self.sm) < sms, "a message names a missing SM")?;
+        ensure(
             self.line.is_multiple_of(LINE_BYTES) && self.sectors >> SECTORS == 0,
             "a message is not of one line",
         )

@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{MemoryRequest, Origin, Timed};
-use crate::restore::{Fits, fits, near};
+use crate::message::{MemoryRequest, Requester, Timed};
+use crate::restore::{Validity, ensure, near};
 use crate::sm::memory::tlb::TlbSpec;
 
 /// A walk under way.
@@ -23,9 +23,9 @@ struct Walk {
     waiting: VecDeque<Timed<MemoryRequest>>,
 }
 
-/// Whether requests of an origin pass the L2 TLB.
-fn is_translated(origin: Origin) -> bool {
-    matches!(origin, Origin::Global | Origin::Local | Origin::Texture)
+/// Requests of a requester pass the L2 TLB.
+fn is_translated(requester: Requester) -> bool {
+    matches!(requester, Requester::Global | Requester::Local | Requester::Texture)
 }
 
 /// State of the L2 TLB, and of the walks.
@@ -42,19 +42,19 @@ pub struct PageWalks {
 }
 
 impl PageWalks {
-    /// Whether those that were read can be at a cycle.
-    pub fn check(&self, now: u64) -> Fits {
+    /// Checks restored walks at a cycle.
+    pub fn check(&self, now: u64) -> Validity {
         let ends = self.walks.iter().map(|walk| walk.end);
         let waited_for = self.walks.iter().all(|walk| !walk.waiting.is_empty());
-        fits(waited_for, "nobody waits for a page walk")?;
-        fits(ends.clone().is_sorted(), "page walks end in another order")?;
-        fits(ends.clone().all(|end| near(end, now)), "a page walk takes too long")
+        ensure(waited_for, "nobody waits for a page walk")?;
+        ensure(ends.clone().is_sorted(), "page walks end in another order")?;
+        ensure(ends.clone().all(|end| near(end, now)), "a page walk takes too long")
     }
 
     /// A request at a core cycle, none earlier than those before it; says whether it can go on at
     /// once.
     pub fn translate(&mut self, spec: &TlbSpec, request: &Timed<MemoryRequest>) -> bool {
-        if spec.walk == 0 || !is_translated(request.message.origin) {
+        if spec.walk == 0 || !is_translated(request.message.requester) {
             return true;
         }
         let page = spec.page_of(request.message.line);
@@ -95,7 +95,7 @@ impl PageWalks {
 
     /// A page is used without time.
     pub fn warm(&mut self, spec: &TlbSpec, request: &MemoryRequest) {
-        if spec.walk != 0 && is_translated(request.origin) {
+        if spec.walk != 0 && is_translated(request.requester) {
             self.pages.insert(spec.page_of(request.line));
         }
     }
@@ -123,14 +123,14 @@ mod tests {
     const SPEC: TlbSpec =
         TlbSpec { page: 1 << 21, pages: 2, replacement: Replacement::Lru, miss: 9, walk: 654 };
 
-    fn read(cycle: u64, page: u64, origin: Origin) -> Timed<MemoryRequest> {
-        let message = MemoryRequest::read(0, page << 21, 1, origin);
+    fn read(cycle: u64, page: u64, requester: Requester) -> Timed<MemoryRequest> {
+        let message = MemoryRequest::read(0, page << 21, 1, requester);
         Timed { cycle, message }
     }
 
-    /// Whether a request for a page at a cycle goes on at once.
+    /// A request for a page at a cycle goes on at once.
     fn goes_on(walks: &mut PageWalks, cycle: u64, page: u64) -> bool {
-        walks.translate(&SPEC, &read(cycle, page, Origin::Global))
+        walks.translate(&SPEC, &read(cycle, page, Requester::Global))
     }
 
     /// When requests go on that do before a cycle.
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn requests_for_other_pages_pass() {
         let mut walks = PageWalks::default();
-        walks.warm(&SPEC, &read(0, 6, Origin::Global).message);
+        walks.warm(&SPEC, &read(0, 6, Requester::Global).message);
         assert_eq!([5, 6].map(|page| goes_on(&mut walks, 0, page)), [false, true]);
     }
 
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn pages_are_walked_to_again_after_they_were_forgotten() {
         let mut walks = PageWalks::default();
-        walks.warm(&SPEC, &read(0, 5, Origin::Global).message);
+        walks.warm(&SPEC, &read(0, 5, Requester::Global).message);
         assert!(goes_on(&mut walks, 0, 5));
         walks.invalidate();
         assert!(!goes_on(&mut walks, 1, 5));
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn instructions_constants_and_copies_pass() {
         let mut walks = PageWalks::default();
-        for origin in [Origin::Instruction, Origin::Constant, Origin::Copy] {
-            assert!(walks.translate(&SPEC, &read(0, 5, origin)));
+        for requester in [Requester::Instruction, Requester::Constant, Requester::Copy] {
+            assert!(walks.translate(&SPEC, &read(0, 5, requester)));
         }
     }
 }

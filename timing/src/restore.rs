@@ -48,10 +48,10 @@ pub enum RestoreError {
 }
 
 /// Result of a check; the error is the violated condition.
-pub(crate) type Fits = Result<(), &'static str>;
+pub(crate) type Validity = Result<(), &'static str>;
 
 /// Checks a condition.
-pub(crate) fn fits(holds: bool, reason: &'static str) -> Fits {
+pub(crate) fn ensure(holds: bool, reason: &'static str) -> Validity {
     if holds { Ok(()) } else { Err(reason) }
 }
 
@@ -80,10 +80,10 @@ pub(crate) fn near_or_never(cycle: u64, now: u64) -> bool {
 pub(crate) const MOST_COUNTED: u64 = 1 << 54;
 
 /// Checks that sums of counters over all units cannot overflow.
-pub(crate) fn countable(counters: &impl Counters) -> Fits {
+pub(crate) fn countable(counters: &impl Counters) -> Validity {
     let mut most = 0;
     counters.each(&mut |_, value| most = most.max(value));
-    fits(most < MOST_COUNTED, "a count is too large")
+    ensure(most < MOST_COUNTED, "a count is too large")
 }
 
 /// Records that lists must reach exactly once each.
@@ -97,9 +97,9 @@ impl Once {
     }
 
     /// Records that a list reaches a record.
-    pub(crate) fn reach(&mut self, number: u32) -> Fits {
+    pub(crate) fn reach(&mut self, number: u32) -> Validity {
         let place = self.0.get_mut(number as usize).ok_or("a list has a dangling link")?;
-        fits(!std::mem::replace(place, true), "two lists share a record")
+        ensure(!std::mem::replace(place, true), "two lists share a record")
     }
 
     /// True if a list has reached a record.
@@ -108,7 +108,7 @@ impl Once {
     }
 
     /// Checks that every record was reached.
-    pub(crate) fn all(&self) -> Fits {
-        fits(self.0.iter().all(|reached| *reached), "a record is in no list")
+    pub(crate) fn all(&self) -> Validity {
+        ensure(self.0.iter().all(|reached| *reached), "a record is in no list")
     }
 }

@@ -107,7 +107,8 @@ mod tests {
             line.hash(hashers.entry(unit_of(path)).or_insert(Fnv(0xcbf2_9ce4_8422_2325)));
         }
         let version = |unit| UNITS.iter().find(|(name, _)| *name == unit).unwrap().1;
-        let found: Vec<_> = hashers.iter().map(|(unit, hash)| (*unit, version(*unit), hash.finish())).collect();
+        let found: Vec<_> =
+            hashers.iter().map(|(unit, hash)| (*unit, version(*unit), hash.finish())).collect();
         assert_eq!(found, LAYOUTS);
     }
 
@@ -120,7 +121,10 @@ mod tests {
             decode(&bytes).map(|_| ()).map_err(|error| error.to_string())
         };
         assert_eq!(refused(UNITS), Ok(()));
-        let others: Vec<_> = UNITS.iter().map(|(unit, version)| (*unit, version + u32::from(unit.starts_with("DRAM")))).collect();
+        let others: Vec<_> = UNITS
+            .iter()
+            .map(|(unit, version)| (*unit, version + u32::from(unit.starts_with("DRAM"))))
+            .collect();
         let said = "the state of DRAM channels has version 2; this build reads version 1";
         assert_eq!(refused(&others), Err(said.to_owned()));
         assert!(refused(&UNITS[1..]).unwrap_err().starts_with("the state of the GPU has version 0"));

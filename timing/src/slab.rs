@@ -55,12 +55,12 @@ impl<T: Copy> Slab<T> {
 
     /// Prefetches a record into host caches.
     #[inline]
-    pub(crate) fn foresee(&self, number: u32) {
+    pub(crate) fn prefetch_host(&self, number: u32) {
         fetch(&self.items[number as usize]);
     }
 
     /// Prefetches all records into host caches.
-    pub(crate) fn foresee_all(&self) {
+    pub(crate) fn prefetch_host_all(&self) {
         read_all(&self.items);
     }
 

@@ -116,7 +116,7 @@ pub trait WarpSource: Send {
 
     /// Announces that the model will query all warps soon. The source may prefetch its state into the
     /// host's caches ([`host_cache`](crate::host_cache)).
-    fn foresee(&self) {}
+    fn prefetch_host(&self) {}
 
     /// Applies a deferred instruction, whose request has reached the L2 slice or shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;

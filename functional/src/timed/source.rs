@@ -270,8 +270,8 @@ impl WarpSource for LiveWarps<'_> {
         self.execute(warp, now, execution, SteppedCluster::next)
     }
 
-    fn foresee(&self) {
-        self.ctas.iter().for_each(SteppedCluster::foresee);
+    fn prefetch_host(&self) {
+        self.ctas.iter().for_each(SteppedCluster::prefetch_host);
     }
 
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {

@@ -35,12 +35,19 @@ pub(super) fn paths(tokens: &[Token]) -> (Vec<Import>, Vec<Vec<String>>) {
                     }
                     at += 1;
                 }
-                inline.push(path);
+                if !is_macro(&tokens[at.min(tokens.len())..]) {
+                    inline.push(path);
+                }
             }
             _ => at += 1,
         }
     }
     (imports, inline)
+}
+
+/// The path before these tokens is that of a macro, which is the crate's and no module's.
+fn is_macro(after: &[Token]) -> bool {
+    matches!(after, [Token::Sign('!'), Token::Sign('{' | '(' | '['), ..])
 }
 
 /// The word `pub`, with or without a scope, stands before the token at `at`.
@@ -92,6 +99,12 @@ fn tree(tokens: &[Token], mut at: usize, prefix: &[String], found: &mut Vec<(Vec
 mod tests {
     use super::super::tokens::tokens;
     use super::*;
+
+    #[test]
+    fn a_macro_of_the_crate_is_no_module() {
+        let (_, inline) = paths(&tokens("crate::a! { b } crate::c::d!(e); f(crate::g::H != i)"));
+        assert_eq!(inline, [["crate", "g", "H"]]);
+    }
 
     #[test]
     fn trees_of_imports_become_paths() {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arbiter, MAXIMUM_PORTS, islip, round_robin};
 use crate::clock::Clock;
-use crate::restore::{Fits, MOST_COUNTED, fits, near};
+use crate::restore::{MOST_COUNTED, Validity, ensure, near};
 use crate::slab::{NONE, Slab};
 use crate::wheel::Wheel;
 
@@ -245,7 +245,7 @@ impl<T: Copy> Network<T> {
     ///
     /// # Errors
     /// The state is impossible.
-    pub(crate) fn restore(&mut self, inputs: u32, outputs: u32, output_buffer: u32, now: u64) -> Fits {
+    pub(crate) fn restore(&mut self, inputs: u32, outputs: u32, output_buffer: u32, now: u64) -> Validity {
         let (inputs, outputs) = (inputs as usize, outputs as usize);
         let Matching { input_turn, output_turn, first, .. } = &self.matching;
         let lengths = [
@@ -256,23 +256,23 @@ impl<T: Copy> Network<T> {
             (self.credits.len(), outputs),
             (self.queues.len(), inputs * outputs),
         ];
-        fits(lengths.iter().all(|(there, needed)| there == needed), "the number of ports differs")?;
+        ensure(lengths.iter().all(|(there, needed)| there == needed), "the number of ports differs")?;
         let turns = input_turn.iter().chain(output_turn).all(|turn| u32::from(*turn) < MAXIMUM_PORTS);
-        fits(turns && usize::from(*first) < inputs, "an arbiter's pointer is beyond the ports")?;
-        fits(self.credits.iter().all(|credits| *credits <= output_buffer), "a port has too many credits")?;
-        fits(self.now == now && self.coming.now() <= now + 1, "the clock differs")?;
+        ensure(turns && usize::from(*first) < inputs, "an arbiter's pointer is beyond the ports")?;
+        ensure(self.credits.iter().all(|credits| *credits <= output_buffer), "a port has too many credits")?;
+        ensure(self.now == now && self.coming.now() <= now + 1, "the clock differs")?;
         let mut busy = self.input_busy_until.iter().chain(&self.output_busy_until);
-        fits(
+        ensure(
             busy.all(|until| *until <= now + u64::from(MOST_FLITS)),
             "a port is busy too far into the future",
         )?;
-        fits(
+        ensure(
             self.coming.things().all(|(cycle, _)| near(cycle, now)),
             "a packet arrives too far in the future",
         )?;
         let NetworkCounts { packets, flits, conflicts, buffer_stalls } = self.counts;
         let most = packets.max(flits).max(conflicts).max(buffer_stalls);
-        fits(most < MOST_COUNTED, "a count is too large")?;
+        ensure(most < MOST_COUNTED, "a count is too large")?;
         self.check_lists(inputs, outputs)?;
         self.derive(inputs, outputs);
         Ok(())
@@ -305,12 +305,12 @@ impl<T: Copy> Network<T> {
     }
 
     /// Checks that each packet is in the queue of its ports, or its record is free.
-    fn check_lists(&self, inputs: usize, outputs: usize) -> Fits {
+    fn check_lists(&self, inputs: usize, outputs: usize) -> Validity {
         let link_fits = |link: &Link| {
             let ports = usize::from(link.input) < inputs && usize::from(link.output) < outputs;
-            fits(ports && (1..=MOST_FLITS).contains(&link.flits), "a packet has an invalid port or size")
+            ensure(ports && (1..=MOST_FLITS).contains(&link.flits), "a packet has an invalid port or size")
         };
-        fits(self.links.len() == self.messages.capacity() as usize, "packets lack their destinations")?;
+        ensure(self.links.len() == self.messages.capacity() as usize, "packets lack their destinations")?;
         let mut records = self.messages.places()?;
         self.coming.things().try_for_each(|(_, index)| {
             records.reach(index)?;
@@ -323,10 +323,10 @@ impl<T: Copy> Network<T> {
                 let link = &self.links[index as usize];
                 link_fits(link)?;
                 let own = usize::from(link.input) * outputs + usize::from(link.output) == queue;
-                fits(own, "a packet is in another port's queue")?;
+                ensure(own, "a packet is in another port's queue")?;
                 (index, before) = (link.next, index);
             }
-            fits(*first == NONE || before == *last, "the end of a queue is wrong")?;
+            ensure(*first == NONE || before == *last, "the end of a queue is wrong")?;
         }
         records.all()
     }
@@ -384,7 +384,7 @@ impl<T: Copy> Network<T> {
     /// message.
     pub fn run(&mut self, wires: &Wires, until: u64, mut deliver: impl FnMut(u8, u8, u64, T)) {
         let until = wires.clock.from_core(until);
-        self.foresee();
+        self.prefetch_host();
         while self.now < until {
             self.admit();
             let free = self.wanted_outputs & !self.busy_outputs;
@@ -398,12 +398,12 @@ impl<T: Copy> Network<T> {
     }
 
     /// Prefetches the first packets of all queues into host caches.
-    fn foresee(&self) {
+    fn prefetch_host(&self) {
         let Matching { outputs_of, inputs_of, .. } = &self.matching;
         for input in ports(self.waiting_inputs) {
             for output in ports(outputs_of[usize::from(input)]) {
                 let queue = usize::from(input) * inputs_of.len() + usize::from(output);
-                self.messages.foresee(self.queues[queue].0);
+                self.messages.prefetch_host(self.queues[queue].0);
             }
         }
     }
@@ -449,7 +449,7 @@ impl<T: Copy> Network<T> {
         let Link { next, flits, .. } = self.links[index as usize];
         let message = self.messages.remove(index);
         if next != NONE {
-            self.messages.foresee(next);
+            self.messages.prefetch_host(next);
         }
         queue.0 = next;
         if next == NONE {

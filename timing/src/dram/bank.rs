@@ -24,7 +24,7 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// That of an access.
+    /// Direction of an access.
     pub(super) fn of(write: bool) -> Direction {
         if write { Direction::Write } else { Direction::Read }
     }
@@ -33,10 +33,10 @@ impl Direction {
 /// Accesses to sectors of a line that came together and wait: a column each, in their order.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Access {
-    /// That of the first of them: counts accesses of the channel, lower is older.
+    /// Age of the first of them: counts accesses of the channel, lower is older.
     pub(super) age: u64,
     pub(super) row: u64,
-    /// That of the line's first sector.
+    /// Column of the line's first sector.
     pub(super) column: u16,
     /// The SM that asks, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
     pub(super) source: u16,
@@ -80,7 +80,8 @@ pub(super) struct Queue {
     /// The oldest to the open row.
     #[serde(skip)]
     pub(super) hit: Option<usize>,
-    /// Ages of that one and of the oldest of all, and the first one's direction; without meaning if there is none.
+    /// Ages of that one and of the oldest of all, and the first one's direction; without meaning if
+    /// there is none.
     #[serde(skip)]
     pub(super) hit_age: u64,
     #[serde(skip)]
@@ -101,7 +102,8 @@ impl Queue {
         self.accesses.push_back(access);
     }
 
-    /// Removes an access to the open row, of those that came together the first: the oldest, or the one at a place.
+    /// Removes an access to the open row, of those that came together the first: the oldest, or the
+    /// one at a place.
     pub(super) fn remove_hit(&mut self, open: Option<u64>, place: Option<usize>) -> Option<Access> {
         let hit = self.hit?;
         let place = place.unwrap_or(hit);
@@ -133,7 +135,7 @@ impl Queue {
         self.accesses.iter().map(Access::count).sum()
     }
 
-    /// What follows from the accesses and the row that is open.
+    /// Derives the state that follows from the accesses and the open row.
     pub(super) fn derive(&mut self, open: Option<u64>) {
         self.oldest_age = self.accesses.front().map_or(0, |oldest| oldest.age);
         self.opened(open);
@@ -165,7 +167,7 @@ pub(super) struct Bank {
     pub(super) precharge_at: u64,
     /// Earliest read or write.
     pub(super) column_at: u64,
-    /// Its bank group.
+    /// Bank group.
     #[serde(skip)]
     pub(super) group: u8,
     /// Reads and writes that wait; all in the first one if there is one ([`super::Queues`]).

@@ -1,8 +1,8 @@
 //! A channel (or pseudo-channel): queues, scheduling, and the earliest cycles of commands.
 
 mod check;
+mod hang_report;
 mod scheduling;
-mod waiting;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::policy::dram_scheduler::{Issued, SchedulerState, Turn};
 pub struct Incoming {
     /// Where the line's first sector is.
     pub cell: Cell,
-    /// Whether they write.
+    /// The accesses write.
     pub write: bool,
     /// Slice of the channel.
     pub slice: u8,
@@ -56,7 +56,8 @@ pub struct Channel {
     activate_at: u64,
     /// The last four activations, the oldest first.
     activations: [u64; 4],
-    /// By queue: accesses that wait, the banks that have some, and those that have some to their open row.
+    /// By queue: accesses that wait, the banks that have some, and those that have some to their
+    /// open row.
     #[serde(skip)]
     queued: [u32; 2],
     #[serde(skip)]
@@ -94,7 +95,7 @@ struct Candidate {
     bank: u8,
 }
 
-/// What is found among banks' accesses at a cycle.
+/// Result of a search among banks' accesses at a cycle.
 #[derive(Clone, Copy)]
 struct Found {
     /// The bank of the oldest that may be commanded.
@@ -169,13 +170,13 @@ impl Channel {
         most.saturating_sub(self.queued[queue as usize])
     }
 
-    /// The cycle of the next thing to do, `u64::MAX` for nothing; refreshes of an idle channel are done when it is used
-    /// again.
+    /// The cycle of the next thing to do, `u64::MAX` for nothing; refreshes of an idle channel are
+    /// done when it is used again.
     pub fn next_event(&self) -> u64 {
         self.next
     }
 
-    /// Whether nothing waits.
+    /// No access waits.
     pub fn is_idle(&self) -> bool {
         self.queued == [0; 2]
     }
@@ -185,17 +186,17 @@ impl Channel {
         self.queued
     }
 
-    /// What was counted.
+    /// Counters of the channel.
     pub fn counters(&self) -> &DramCounters {
         &self.counters
     }
 
-    /// What was counted of it and of each bank.
+    /// Counts of the channel and of each bank.
     pub fn counts(&self) -> ChannelCounts {
         ChannelCounts::new(&self.counters, self.activity.iter().map(|bank| bank.counts).collect())
     }
 
-    /// Whether accesses wait for a bank.
+    /// Accesses wait for a bank.
     fn is_occupied(&self, bank: u8) -> bool {
         (self.occupied[0] | self.occupied[1]) >> bank & 1 != 0
     }
@@ -444,8 +445,8 @@ impl Channel {
         })
     }
 
-    /// Counts an access of a bank that has left its queue. Its data is taken to be on the bus at once: so nothing is on it in cycles
-    /// that are not busy.
+    /// Counts an access of a bank that has left its queue. Its data is taken to be on the bus at
+    /// once: so nothing is on it in cycles that are not busy.
     fn count_access(&mut self, timing: &Timing, cycle: u64, bank: u8, direction: Direction, row_hit: bool) {
         let (is_idle, is_occupied, end) = (self.is_idle(), self.is_occupied(bank), cycle + timing.burst);
         let BankActivity { counts, busy_since } = &mut self.activity[usize::from(bank)];
@@ -576,7 +577,8 @@ impl Channel {
         }
     }
 
-    /// After a long time with nothing to do all rows are closed, and what was refreshed when no longer matters.
+    /// After a long time with nothing to do all rows are closed, and what was refreshed when no
+    /// longer matters.
     fn rest(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) {
         let round = timing.refresh_interval.max(1) * u64::from(spec.banks);
         let rounds = (cycle.saturating_sub(self.refresh.due) / round).saturating_sub(2);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a command does.
+/// Kind of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Opens a row.
@@ -20,7 +20,7 @@ pub enum CommandKind {
 }
 
 impl CommandKind {
-    /// Whether it goes over the column command bus, where there are two.
+    /// The command uses the column command bus, where there are two buses.
     pub fn is_column(self) -> bool {
         matches!(self, CommandKind::Read | CommandKind::Write)
     }
@@ -29,7 +29,7 @@ impl CommandKind {
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// What it does.
+    /// Kind.
     pub kind: CommandKind,
     /// Bank; 0 for all.
     pub bank: u8,

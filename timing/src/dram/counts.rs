@@ -4,7 +4,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{DramCounters, DramSpec};
-use crate::restore::{Fits, MOST_COUNTED, fits};
+use crate::restore::{MOST_COUNTED, Validity, ensure};
 use crate::statistics::Counter;
 use crate::statistics::saved::{Name, Values};
 
@@ -181,13 +181,13 @@ pub fn add(channels: &mut Vec<ChannelCounts>, others: &[ChannelCounts]) {
 }
 
 /// Checks restored counts: all channels or none, and every value below the limit.
-pub(crate) fn check(channels: &[ChannelCounts], spec: &DramSpec, count: u32) -> Fits {
+pub(crate) fn check(channels: &[ChannelCounts], spec: &DramSpec, count: u32) -> Validity {
     let as_many = channels.is_empty() || channels.len() == (count * spec.pseudo_channels) as usize;
     let banks = channels.iter().all(|channel| channel.banks.len() == spec.banks as usize);
-    fits(as_many && banks, "the counts are of another number of banks")?;
+    ensure(as_many && banks, "the counts are of another number of banks")?;
     let of_banks = |channel: &ChannelCounts| channel.banks.iter().flat_map(BankCounts::values).max();
     let mut most = channels.iter().flat_map(|channel| channel.values().into_iter().chain(of_banks(channel)));
-    fits(most.all(|value| value < MOST_COUNTED), "a count is too large")
+    ensure(most.all(|value| value < MOST_COUNTED), "a count is too large")
 }
 
 /// State that a channel keeps per bank.

@@ -9,7 +9,7 @@ pub(super) struct Refresh {
     pub(super) due: u64,
     /// The bank, where banks are refreshed one by one.
     pub(super) bank: u8,
-    /// It was due, and has not been done.
+    /// The refresh is due and has not been done.
     pub(super) pending: bool,
 }
 
@@ -19,7 +19,7 @@ impl Refresh {
         Refresh { due: interval, bank: 0, pending: false }
     }
 
-    /// It was done.
+    /// Notes a completed refresh.
     pub(super) fn done(&mut self, interval: u64, banks: u32) {
         self.due += interval;
         self.bank = ((u32::from(self.bank) + 1) % banks) as u8;

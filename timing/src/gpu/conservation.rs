@@ -4,18 +4,18 @@ use std::fmt;
 
 use super::Totals;
 use crate::dram::{BankCounts, ChannelCounts};
-use crate::message::{Origin, RequestKind};
+use crate::message::{RequestKind, Requester};
 
 /// A violated rule: two counts that should be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Imbalance {
     /// Left expression.
     pub left: &'static str,
-    /// Its value.
+    /// Value of the left expression.
     pub left_value: u64,
     /// Right expression.
     pub right: &'static str,
-    /// Its value.
+    /// Value of the right expression.
     pub right_value: u64,
 }
 
@@ -73,8 +73,8 @@ rules! {
         + l2.sectors_instruction + gpu.copy_sectors_read
         => l2.sectors_read;
     sm.memory.l1.store_sectors + gpu.copy_sectors_written => l2.sectors_written;
-    l2.sources.of(Origin::Copy, RequestKind::Read).sectors => gpu.copy_sectors_read;
-    l2.sources.of(Origin::Copy, RequestKind::Write).sectors => gpu.copy_sectors_written;
+    l2.sources.of(Requester::Copy, RequestKind::Read).sectors => gpu.copy_sectors_read;
+    l2.sources.of(Requester::Copy, RequestKind::Write).sectors => gpu.copy_sectors_written;
     dram.reads + dram.forwarded => l2.fetches;
     dram.read_latencies.count() => l2.fetches;
     dram.writes => l2.write_backs;

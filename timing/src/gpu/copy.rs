@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind, Timed};
-use crate::restore::{Fits, LATEST, fits, near};
+use crate::message::{LINE_BYTES, MemoryRequest, RequestKind, Requester, Timed};
+use crate::restore::{LATEST, Validity, ensure, near};
 use crate::specification::GpuSpec;
 
 /// Direction of a copy.
@@ -56,12 +56,12 @@ impl RunningCopy {
     }
 
     /// Checks a restored copy against the clock.
-    pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+    pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Validity {
         let RunningCopy { id: _, copy, first, end, next, unanswered: _ } = self;
-        fits(copy.end() < 1 << 63, "a copy exceeds device memory")?;
+        ensure(copy.end() < 1 << 63, "a copy exceeds device memory")?;
         let lines = copy.first_line(gpu)..=copy.end().next_multiple_of(LINE_BYTES);
-        fits(lines.contains(next) && next.is_multiple_of(LINE_BYTES), "a copy is past its end")?;
-        fits(near(*first, now) && *end < LATEST, "a copy takes too long")
+        ensure(lines.contains(next) && next.is_multiple_of(LINE_BYTES), "a copy is past its end")?;
+        ensure(near(*first, now) && *end < LATEST, "a copy takes too long")
     }
 
     /// Core cycle at which the bus becomes free.
@@ -134,7 +134,7 @@ pub(super) fn request(
         bytes: if kind == RequestKind::Write { bytes } else { 0 },
         kind,
         lanes: 0,
-        origin: Origin::Copy,
+        requester: Requester::Copy,
         // Copies have no port of their own and use those of the SMs in turn.
         sm: (line / LINE_BYTES % u64::from(gpu.chip.sms)) as u16,
         tag: id,

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Mutex;
 
 use super::copy::RunningCopy;
-use super::crew::lock;
+use super::epoch_workers::lock;
 use super::launch::{Launch, LaunchId};
 use super::observer::{Observer, Progress};
 use super::requests::Requests;
@@ -13,7 +13,7 @@ use super::running::{Turns, Watch};
 use super::slot::{Held, Slot};
 use super::transfer::RunningTransfer;
 use super::{Gpu, LaunchError};
-use crate::message::{MemoryReply, Origin, Performed, RequestKind, Timed};
+use crate::message::{MemoryReply, Performed, RequestKind, Requester, Timed};
 use crate::sm::SmFault;
 
 /// Epochs between reports to the observer.
@@ -320,7 +320,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         let Epochs { gpu, copies, transfers, replies, .. } = self;
         for queue in replies {
             queue.retain(|Timed { cycle, message }| {
-                if message.origin != Origin::Copy {
+                if message.requester != Requester::Copy {
                     return true;
                 }
                 gpu.counters.copy_replies += 1;

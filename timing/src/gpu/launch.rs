@@ -8,10 +8,9 @@ use voltsim_checkpoint::codec;
 use warp_stream::kernel_name::signature;
 use warp_stream::{Kernel, KernelSource};
 
-use super::LaunchSpec;
-use crate::restore::{Fits, MOST_COUNTED, RestoreError, fits, near, of_unit};
+use crate::restore::{MOST_COUNTED, RestoreError, Validity, ensure, near, of_unit};
 use crate::sm::{FinishedCta, Program};
-use crate::specification::GpuSpec;
+use crate::specification::{GpuSpec, LaunchSpec};
 
 /// Number of a launch, copy or transfer in flight.
 pub type LaunchId = u32;
@@ -76,7 +75,7 @@ impl LaunchState {
         }
         let LaunchState { id, kernel: _, start, shared, started, ended, instructions, last_end } = *self;
         let unit = || format!("launch {}", here.launch);
-        fits(near(start, now), "the launch begins too late").map_err(of_unit(unit()))?;
+        ensure(near(start, now), "the launch begins too late").map_err(of_unit(unit()))?;
         let fresh = Launch::new(&gpu.launch, id, source, Program::new(gpu, here), start);
         let launch = Launch { shared, started, ended, instructions, last_end, ..fresh };
         launch.check(now).map_err(of_unit(unit()))?;
@@ -118,11 +117,11 @@ impl<'a> Launch<'a> {
     }
 
     /// Checks a restored launch against the clock.
-    fn check(&self, now: u64) -> Fits {
+    fn check(&self, now: u64) -> Validity {
         let order = self.ended <= self.started && self.started <= self.ctas;
-        fits(order && self.instructions < MOST_COUNTED, "more CTAs have ended than started")?;
+        ensure(order && self.instructions < MOST_COUNTED, "more CTAs have ended than started")?;
         let times = self.ready <= self.last_end && near(self.last_end, now);
-        fits(times, "the launch ends before its start, or too late")
+        ensure(times, "the launch ends before its start, or too late")
     }
 
     /// Resident CTAs.

@@ -7,8 +7,7 @@
 
 mod conservation;
 mod copy;
-mod counters;
-mod crew;
+mod epoch_workers;
 mod epochs;
 mod error;
 mod launch;
@@ -19,7 +18,6 @@ mod rows;
 mod running;
 mod session;
 mod slot;
-mod specification;
 mod state;
 mod stuck;
 mod transfer;
@@ -32,13 +30,11 @@ use warp_stream::{KernelSource, Moment};
 
 pub use self::conservation::Imbalance;
 pub use self::copy::{Copy, Direction};
-pub use self::counters::{GpuCounters, Totals};
 pub use self::error::LaunchError;
 pub use self::launch::LaunchId;
 pub use self::observer::{Observer, Progress};
 pub use self::rows::Rows;
 pub use self::session::{Ended, Session, Stability};
-pub use self::specification::{CopySpec, LaunchSpec, TransferSpec};
 pub use self::state::{GpuState, Interrupted};
 pub use self::stuck::Stuck;
 pub use self::transfer::Transfer;
@@ -51,6 +47,7 @@ use crate::report::{LaunchRecord, TransferRecord};
 use crate::sm::{Occupancy, Program, Sm};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
+pub use crate::totals::{GpuCounters, Totals};
 
 /// A simulated GPU.
 #[derive(Debug)]

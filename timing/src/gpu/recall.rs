@@ -3,7 +3,7 @@
 use warp_stream::{Executed, KernelSource, MemoryOperation, MemorySpace, Past, Trace, local_memory};
 
 use super::{Gpu, LaunchError};
-use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+use crate::message::{LINE_BYTES, MemoryRequest, RequestKind, Requester};
 use crate::sm::memory::constant::PARAMETERS_END;
 use crate::sm::{Occupancy, Program};
 
@@ -104,7 +104,7 @@ fn request(trace: &Trace, kind: RequestKind) -> MemoryRequest {
         bytes,
         kind,
         lanes: 0,
-        origin: Origin::Copy,
+        requester: Requester::Copy,
         sm: 0,
         tag: 0,
         deferred: None,

@@ -48,12 +48,12 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Origin;
+    use crate::message::Requester;
 
     #[test]
     fn requests_of_a_cycle_stay_in_sender_order() {
         let request = |(tag, cycle)| {
-            let message = MemoryRequest { tag, ..MemoryRequest::read(0, 0, 1, Origin::Global) };
+            let message = MemoryRequest { tag, ..MemoryRequest::read(0, 0, 1, Requester::Global) };
             Timed { cycle, message }
         };
         for far in [0, 10_000] {

@@ -10,7 +10,7 @@ use super::copy::RunningCopy;
 use super::launch::{Launch, LaunchId, LaunchState};
 use super::transfer::RunningTransfer;
 use crate::message::MemoryReply;
-use crate::restore::{Fits, RestoreError, fits, near, of_unit};
+use crate::restore::{RestoreError, Validity, ensure, near, of_unit};
 use crate::sm::Sm;
 use crate::specification::GpuSpec;
 
@@ -65,15 +65,15 @@ impl Turns {
         self.openings.iter().filter_map(VecDeque::front).min().copied()
     }
 
-    fn check(&self, sms: usize, now: u64) -> Fits {
+    fn check(&self, sms: usize, now: u64) -> Validity {
         let Turns { openings, dispatched, turn, epochs, watch } = self;
-        fits(openings.len() == sms && *turn < sms, "the number of SMs differs")?;
-        fits(*dispatched <= now, "CTA dispatch is ahead of the clock")?;
-        fits(
+        ensure(openings.len() == sms && *turn < sms, "the number of SMs differs")?;
+        ensure(*dispatched <= now, "CTA dispatch is ahead of the clock")?;
+        ensure(
             openings.iter().flatten().all(|cycle| near(*cycle, now)),
             "an SM's room lies too far in the future",
         )?;
-        fits(watch.since <= *epochs && *epochs < 1 << 60, "the progress watchdog is ahead of the clock")
+        ensure(watch.since <= *epochs && *epochs < 1 << 60, "the progress watchdog is ahead of the clock")
     }
 }
 
@@ -104,14 +104,14 @@ impl Running {
         self.launches.iter().map(|saved| saved.restore(gpu, now, sources.next().copied())).collect()
     }
 
-    fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+    fn check(&self, gpu: &GpuSpec, now: u64) -> Validity {
         self.turns.check(gpu.chip.sms as usize, now)?;
         let mut ids: Vec<LaunchId> = self.launches.iter().map(LaunchState::id).collect();
         ids.extend(self.copies.iter().map(|copy| copy.id));
         ids.extend(self.transfers.iter().map(|transfer| transfer.id));
         ids.sort_unstable();
-        fits(ids.is_sorted_by(|a, b| a < b), "two launches or copies share a number")?;
-        fits(ids.last().is_none_or(|id| *id < MOST), "too many launches or copies are in flight")?;
+        ensure(ids.is_sorted_by(|a, b| a < b), "two launches or copies share a number")?;
+        ensure(ids.last().is_none_or(|id| *id < MOST), "too many launches or copies are in flight")?;
         self.copies.iter().try_for_each(|copy| copy.check(gpu, now))?;
         self.transfers.iter().try_for_each(|transfer| transfer.check(gpu, now))
     }
@@ -122,7 +122,7 @@ impl Running {
     }
 
     /// Counts a reply in flight to a copy or transfer.
-    pub(super) fn copy_reply(&self, found: &mut [u64], reply: &MemoryReply) -> Fits {
+    pub(super) fn copy_reply(&self, found: &mut [u64], reply: &MemoryReply) -> Validity {
         let copies = self.copies.iter().map(|copy| copy.id);
         let mut all = copies.chain(self.transfers.iter().map(|transfer| transfer.id));
         let place = all.position(|id| id == reply.tag);
@@ -131,25 +131,25 @@ impl Running {
     }
 
     /// Checks that outstanding requests equal the replies in flight.
-    pub(super) fn check_replies(&self, found: &[u64]) -> Fits {
+    pub(super) fn check_replies(&self, found: &[u64]) -> Validity {
         let (of_copies, of_transfers) = found.split_at(self.copies.len());
         let mut copies = self.copies.iter().zip(of_copies);
         let mut transfers = self.transfers.iter().zip(of_transfers);
         let fit = copies.all(|(copy, found)| copy.waits_for(*found))
             && transfers.all(|(transfer, found)| transfer.waits_for(*found));
-        fits(fit, "a copy's outstanding replies differ from those in flight")
+        ensure(fit, "a copy's outstanding replies differ from those in flight")
     }
 }
 
 /// Checks that the resident CTAs are the started and uncompleted ones of the launches.
-pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Box<Sm>]) -> Fits {
+pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Box<Sm>]) -> Validity {
     let mut there = vec![0_u64; launches.len()];
     for id in sms.iter().flat_map(|sm| sm.launches()) {
         let place = launches.iter().position(|launch| launch.id == id);
         there[place.ok_or("a CTA belongs to no launch in flight")?] += 1;
     }
     let mut all = launches.iter().zip(there);
-    fits(
+    ensure(
         all.all(|(launch, ctas)| launch.ctas_there() == ctas),
         "the resident CTAs differ from those of the launches",
     )

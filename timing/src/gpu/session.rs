@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warp_stream::KernelSource;
 
 use super::copy::{Copy, RunningCopy};
-use super::crew::{Crew, lock};
+use super::epoch_workers::{EpochWorkers, lock};
 use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
@@ -18,7 +18,7 @@ use super::{Gpu, GpuState, LaunchError, Totals, conservation};
 use crate::dram::ChannelCounts;
 use crate::report::{LaunchRecord, TransferRecord};
 use crate::sm::{Occupancy, Program};
-use crate::statistics::Counts;
+use crate::statistics::{Counters, Counts};
 pub use stable::Stability;
 
 /// Active SMs or partitions per thread below which one thread runs them all.
@@ -266,17 +266,17 @@ impl<'g, 'a> Session<'g, 'a> {
             };
             return self.epochs.run(slots, steps, observer);
         }
-        let crew = Crew::new(slots.len() + partitions.count(), threads);
+        let workers = EpochWorkers::new(slots.len() + partitions.count(), threads);
         std::thread::scope(|scope| {
-            let _end = crew.end_on_drop();
+            let _end = workers.end_on_drop();
             for thread in 1..threads {
-                let (crew, work) = (&crew, &work);
-                scope.spawn(move || crew.work(thread, work));
+                let (workers, work) = (&workers, &work);
+                scope.spawn(move || workers.work(thread, work));
             }
             let together = |first: u32, active: &[u32], end| match active.len() / UNITS_PER_THREAD {
                 0 | 1 => alone(first, active, end),
                 _ => {
-                    crew.round(active.iter().map(|number| first + number), is_backward(end), end, &work);
+                    workers.round(active.iter().map(|number| first + number), is_backward(end), end, &work);
                 }
             };
             let sms_in_order = self.epochs.launches.iter().any(|launch| launch.source.needs_sm_order());

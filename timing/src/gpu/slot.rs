@@ -57,8 +57,8 @@ impl<'a> Slot<'a> {
     pub(super) fn run(&mut self, end: u64) {
         let Slot { sm, sources, inbox, outbox, finished, fault, .. } = self;
         if sm.is_busy() {
-            sm.foresee();
-            sources.iter().flatten().for_each(|source| source.foresee());
+            sm.prefetch_host();
+            sources.iter().flatten().for_each(|source| source.prefetch_host());
         }
         if let Err(error) = sm.run(end, sources, inbox, outbox, finished) {
             *fault = Some(error);

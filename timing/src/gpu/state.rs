@@ -13,9 +13,9 @@ use super::session::{self, Session};
 use super::{Gpu, GpuCounters, LaunchError, Observer, Totals};
 use crate::dram::counts;
 use crate::memory_side::{MemorySide, MemorySideState};
-use crate::message::{MemoryReply, Origin, Timed};
+use crate::message::{MemoryReply, Requester, Timed};
 use crate::report::LaunchRecord;
-use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
+use crate::restore::{LATEST, RestoreError, Validity, countable, ensure, near, of_unit};
 use crate::sm::{Expected, Sm, SmState};
 use crate::specification::GpuSpec;
 
@@ -95,10 +95,10 @@ impl GpuState {
         more.map_or(Ok(()), |(key, saved)| Err(other(key, saved, "nothing")))
     }
 
-    fn check(&self, spec: &GpuSpec) -> Fits {
+    fn check(&self, spec: &GpuSpec) -> Validity {
         let sms = spec.chip.sms as usize;
-        fits(self.sms.len() == sms && self.inboxes.len() == sms, "the number of SMs differs")?;
-        fits(self.run_to < LATEST && self.now < LATEST, "the clock is beyond its limit")?;
+        ensure(self.sms.len() == sms && self.inboxes.len() == sms, "the number of SMs differs")?;
+        ensure(self.run_to < LATEST && self.now < LATEST, "the clock is beyond its limit")?;
         countable(&self.counters)?;
         countable(&self.earlier)?;
         counts::check(&self.earlier.channels, &spec.dram, spec.partition.channels)?;
@@ -106,7 +106,7 @@ impl GpuState {
             let own = |reply: &Timed<MemoryReply>| usize::from(reply.message.sm) == number;
             inbox.iter().all(|reply| own(reply) && near(reply.cycle, self.run_to))
         };
-        fits(self.inboxes.iter().enumerate().all(own), "a reply is in another SM's inbox, or too late")
+        ensure(self.inboxes.iter().enumerate().all(own), "a reply is in another SM's inbox, or too late")
     }
 }
 
@@ -184,11 +184,11 @@ fn check_under_way(
     inboxes: &[VecDeque<Timed<MemoryReply>>],
     expected: &mut [Expected],
     running: Option<&Running>,
-) -> Fits {
+) -> Validity {
     let mut of_copies = running.map_or_else(Vec::new, Running::no_replies);
     let arrived = inboxes.iter().flatten().map(|reply| (reply.message, None));
     for (reply, deferred) in memory.under_way().into_iter().chain(arrived) {
-        if let (Origin::Copy, None, Some(running)) = (reply.origin, deferred, running) {
+        if let (Requester::Copy, None, Some(running)) = (reply.requester, deferred, running) {
             running.copy_reply(&mut of_copies, &reply)?;
             continue;
         }

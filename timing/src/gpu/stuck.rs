@@ -6,15 +6,15 @@ use std::fmt;
 use std::mem::discriminant;
 use std::sync::Mutex;
 
-use super::crew::lock;
+use super::epoch_workers::lock;
 use super::epochs::Epochs;
 use super::launch::Launch;
 use super::slot::Slot;
 use super::transfer::RunningTransfer;
-use crate::message::Origin;
+use crate::hang_report::{Located, Place};
+use crate::message::Requester;
 use crate::sm::memory::Request;
 use crate::sm::{Stage, WaitingWarp};
-use crate::whereabouts::{Located, Place};
 
 /// A deadlock, with each warp's wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +64,9 @@ impl UnderWay {
     fn add(&mut self, located: impl IntoIterator<Item = Located>) {
         for located in located {
             let reply = &located.reply;
-            let key = match reply.origin {
-                Origin::Copy => continue,
-                origin if origin.is_instruction_cache() => Key::InstructionLine(reply.line),
+            let key = match reply.requester {
+                Requester::Copy => continue,
+                requester if requester.is_instruction_cache() => Key::InstructionLine(reply.line),
                 _ => Key::Tag(reply.tag),
             };
             self.0.entry((reply.sm, key)).or_default().push(located);
@@ -87,10 +87,10 @@ impl<'a> Epochs<'_, 'a> {
     /// Builds the hang report.
     pub(super) fn stuck(&self, slots: &[Mutex<Slot<'a>>]) -> Stuck {
         let mut under_way = UnderWay::default();
-        under_way.add(self.gpu.memory.whereabouts());
+        under_way.add(self.gpu.memory.locate());
         for slot in slots {
             let slot = lock(slot);
-            under_way.add(slot.sm.whereabouts());
+            under_way.add(slot.sm.locate());
             let inbox = slot.inbox.iter();
             under_way.add(inbox.map(|reply| Located { reply: reply.message, place: Place::Inbox }));
         }

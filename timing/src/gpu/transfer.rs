@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::copy;
 use super::rows::{Place, Rows};
 use crate::message::{MemoryRequest, RequestKind, Timed};
-use crate::restore::{Fits, MOST_COUNTED, fits, near};
+use crate::restore::{MOST_COUNTED, Validity, ensure, near};
 use crate::specification::GpuSpec;
 
 /// A device copy, or a fill with a pattern.
@@ -47,10 +47,10 @@ impl Transfer {
     }
 
     /// Checks that the memory can exist.
-    pub(super) fn fits(&self) -> Fits {
+    pub(super) fn fits(&self) -> Validity {
         let same = self.from.is_none_or(|from| from.has_shape_of(&self.to));
         let in_memory = self.to.is_in_memory() && self.from.is_none_or(|from| from.is_in_memory());
-        fits(same && in_memory, "a copy or fill exceeds device memory")
+        ensure(same && in_memory, "a copy or fill exceeds device memory")
     }
 }
 
@@ -123,18 +123,21 @@ impl RunningTransfer {
     }
 
     /// Checks a restored transfer against the clock.
-    pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+    pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Validity {
         self.transfer.fits()?;
         let places = self.transfer.to.may_be_at(&self.write)
             && self.transfer.from.unwrap_or(self.transfer.to).may_be_at(&self.read);
-        fits(places, "a copy or fill is past its end")?;
+        ensure(places, "a copy or fill is past its end")?;
         let counts = [self.read_before, self.come, self.unanswered];
-        fits(counts.iter().all(|count| *count < MOST_COUNTED), "a copy or fill waits for too many replies")?;
-        fits(self.used < gpu.transfer_rate(), "a copy or fill sent too much in a cycle")?;
+        ensure(
+            counts.iter().all(|count| *count < MOST_COUNTED),
+            "a copy or fill waits for too many replies",
+        )?;
+        ensure(self.used < gpu.transfer_rate(), "a copy or fill sent too much in a cycle")?;
         let in_order = self.answers.iter().is_sorted_by_key(|answer| answer.cycle);
         let times = [self.start, self.next, self.last].into_iter();
         let mut times = times.chain(self.answers.iter().map(|answer| answer.cycle));
-        fits(in_order && times.all(|cycle| near(cycle, now)), "a copy or fill takes too long")
+        ensure(in_order && times.all(|cycle| near(cycle, now)), "a copy or fill takes too long")
     }
 
     /// True if the transfer has this many outstanding requests.

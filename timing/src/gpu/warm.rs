@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warp_stream::{Kernel, KernelSource, WarpSource};
 
 use self::resident::Resident;
-use super::crew::{Crew, lock};
+use super::epoch_workers::{EpochWorkers, lock};
 use super::observer::{Observer, Progress};
 use super::session::finish;
 use super::{Gpu, LaunchError, Stuck};
@@ -205,17 +205,17 @@ impl Gpu {
         let spec = Arc::clone(&self.spec);
         let moment = |cycle| spec.clocks.moment(cycle);
         let work = |number: u32, cycle: u64| lock(&residents[number as usize]).run(moment(cycle));
-        let crew = Crew::new(residents.len(), threads);
+        let workers = EpochWorkers::new(residents.len(), threads);
         std::thread::scope(|scope| {
-            let _end = crew.end_on_drop();
+            let _end = workers.end_on_drop();
             for thread in 1..threads {
-                let (crew, work) = (&crew, &work);
-                scope.spawn(move || crew.work(thread, work));
+                let (workers, work) = (&workers, &work);
+                scope.spawn(move || workers.work(thread, work));
             }
             let mut ended = 0;
             for round in 1.. {
                 let cycle = self.now.saturating_add(round);
-                crew.round(0..residents.len() as u32, false, cycle, &work);
+                workers.round(0..residents.len() as u32, false, cycle, &work);
                 let (mut moved, mut empty) = (false, true);
                 residents.iter().try_for_each(|resident| lock(resident).publish())?;
                 for resident in residents {

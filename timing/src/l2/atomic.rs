@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::L2Spec;
 use crate::message::{MemoryRequest, RequestKind};
-use crate::restore::{Fits, fits, near};
+use crate::restore::{Validity, ensure, near};
 
 /// Demand of a request on the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +47,9 @@ impl Atomic {
     }
 
     /// Checks restored values.
-    pub(super) fn check(&self) -> Fits {
+    pub(super) fn check(&self) -> Validity {
         let sizes = (1..=4).contains(&self.sectors) && (1..=32).contains(&self.operations);
-        fits(sizes, "an atomic operation has impossible sizes")
+        ensure(sizes, "an atomic operation has impossible sizes")
     }
 }
 
@@ -95,16 +95,16 @@ impl AtomicUnit {
     }
 
     /// Checks restored state against an L2 cycle.
-    pub(super) fn check(&self, now: u64) -> Fits {
+    pub(super) fn check(&self, now: u64) -> Validity {
         let near = near(self.free_at, now) && self.busy.iter().all(|busy| near(busy.until, now));
-        fits(near, "the atomic unit is busy too far into the future")
+        ensure(near, "the atomic unit is busy too far into the future")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Origin;
+    use crate::message::Requester;
     use crate::specification::GpuSpec;
 
     fn spec(atomic_lanes: u32, atomic_interval: u32) -> L2Spec {
@@ -112,8 +112,8 @@ mod tests {
     }
 
     fn request(kind: RequestKind, sectors: u8, bytes: u128, lanes: u32) -> MemoryRequest {
-        let origin = Origin::Global;
-        MemoryRequest { line: 0, sectors, bytes, kind, lanes, origin, sm: 0, tag: 0, deferred: None }
+        let requester = Requester::Global;
+        MemoryRequest { line: 0, sectors, bytes, kind, lanes, requester, sm: 0, tag: 0, deferred: None }
     }
 
     /// For each request with its line, the cycle after 100 of its last operation; requests arrive
@@ -132,7 +132,7 @@ mod tests {
         bytes: 0xf,
         kind: RequestKind::Reduction,
         lanes: !0,
-        origin: Origin::Global,
+        requester: Requester::Global,
         sm: 0,
         tag: 0,
         deferred: None,

@@ -1,21 +1,22 @@
-//! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked for.
+//! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked
+//! for.
 
 mod check;
 mod count;
+mod hang_report;
 mod warm;
-mod whereabouts;
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::check::Expected;
+pub use self::check::{Expected, Surroundings};
 use super::atomic::{Atomic, AtomicUnit};
 use super::tags::{Line, Tags};
 use super::waiting::Waiting;
 use super::{L2Counters, L2Spec};
 use crate::clock::Clock;
+use crate::hang_report::SliceStall as Stall;
 use crate::message::{MemoryReply, MemoryRequest, Performed, RequestKind, SECTORS, Timed};
 use crate::policy::dram_scheduler::NO_SOURCE;
 
@@ -31,14 +32,14 @@ struct Arrival {
     request: Timed<MemoryRequest>,
 }
 
-/// What is left to do for a request once its sectors are there.
+/// Work left for a request once its sectors have arrived.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Work {
     /// L2 cycle of its arrival.
     arrived: u64,
     /// L2 cycle of the last sector's look-up.
     looked_up: u64,
-    /// What the atomic unit does.
+    /// Operation of the atomic unit.
     atomic: Option<Atomic>,
     /// Core cycle at which the request was sent.
     sent: u64,
@@ -56,7 +57,7 @@ pub struct DramAccess {
     pub slot: u32,
     /// The SM that asks, or [`NO_SOURCE`].
     pub source: u16,
-    /// Whether they write.
+    /// The accesses write.
     pub write: bool,
 }
 
@@ -69,33 +70,6 @@ struct Fill {
     sectors: u8,
 }
 
-/// Why the first request cannot go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stall {
-    /// As many sectors are on their way as can be.
-    Mshr,
-    /// As many requests wait for a sector as can.
-    Merge,
-    /// All lines of the set wait for sectors.
-    Set,
-    /// The queue to DRAM is full.
-    Dram,
-    /// The crossbar has no room for its reply.
-    Reply,
-}
-
-impl fmt::Display for Stall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Stall::Mshr => "an MSHR",
-            Stall::Merge => "a sector with too many waiting requests",
-            Stall::Set => "a line of its set",
-            Stall::Dram => "room on the way to DRAM",
-            Stall::Reply => "room for its reply",
-        })
-    }
-}
-
 /// A reply that leaves a slice.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Reply {
@@ -105,7 +79,7 @@ pub struct Reply {
     pub message: MemoryReply,
 }
 
-/// What slices tell the rest of the memory side.
+/// Output of slices to the rest of the memory side.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Outbox {
     /// Replies, by the core cycle at which they are at the crossbar, with the slice.
@@ -149,21 +123,21 @@ struct Stalled {
     since: u64,
     /// Nothing has changed since.
     blocked: bool,
-    /// What has to change.
+    /// Resources that the request needs.
     needs: Needs,
 }
 
 /// Stands for any slot, and any set.
 const ANY: u32 = u32::MAX;
 
-/// What a request that waits needs.
+/// Resources that a stalled request needs.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Needs {
     /// MSHRs, or places on the way to DRAM.
     room: u32,
     /// First slot of its line's set.
     set: u32,
-    /// Its line's slot, if it has one.
+    /// Slot of the line, if it has one.
     slot: Option<u32>,
 }
 
@@ -174,12 +148,12 @@ impl Default for Needs {
 }
 
 impl Needs {
-    /// Whether sectors of a slot are something to it.
+    /// Sectors of a slot matter to the request.
     fn has_slot(&self, slot: u32) -> bool {
         self.slot.is_some_and(|own| own == slot || own == ANY)
     }
 
-    /// Whether it may take the place of the line in a slot.
+    /// The request may replace the line in a slot.
     fn has_way(&self, spec: &L2Spec, slot: u32) -> bool {
         self.set == ANY || (self.set..self.set + spec.ways).contains(&slot)
     }
@@ -201,8 +175,10 @@ struct Exit {
 }
 
 impl Exit {
-    /// A request's sectors are there at an L2 cycle. Gives the L2 cycles from its arrival to the reply's leaving.
-    // In line: what was put together for it a moment ago is not read again from memory, in other pieces.
+    /// A request's sectors are there at an L2 cycle. Gives the L2 cycles from its arrival to the
+    /// reply's leaving.
+    // In line: what was put together for it a moment ago is not read again from memory, in other
+    // pieces.
     #[inline(always)]
     fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) -> u64 {
         let mut done = cycle.max(work.looked_up);
@@ -216,7 +192,7 @@ impl Exit {
     }
 }
 
-/// So many of the sectors of a mask, or all, from the lowest on.
+/// The lowest `most` sectors of a mask, or all.
 fn lowest(sectors: u8, most: u32) -> u8 {
     let (mut taken, mut rest) = (0, sectors);
     for _ in 0..most.min(SECTORS) {
@@ -260,7 +236,8 @@ impl Slice {
         }
     }
 
-    /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes before it.
+    /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes
+    /// before it.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -271,7 +248,7 @@ impl Slice {
         request: Timed<MemoryRequest>,
     ) {
         let set = Tags::set(spec, line);
-        self.tags.foresee(spec, set);
+        self.tags.prefetch_host(spec, set);
         self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, set, request });
         if self.input.len() == 1 {
             self.look_ahead();
@@ -282,8 +259,8 @@ impl Slice {
     pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sectors: u8) {
         let cycle = clock.from_core(cycle);
         self.fills.push_back(Fill { cycle, slot, sectors });
-        self.tags.foresee_fill(slot);
-        self.waiting.foresee(slot);
+        self.tags.prefetch_host_fill(slot);
+        self.waiting.prefetch_host(slot);
         self.next = self.next.min(cycle);
     }
 
@@ -337,12 +314,13 @@ impl Slice {
         };
     }
 
-    /// Whether nothing is here or expected.
+    /// The slice has no request and expects no sector.
     pub fn is_idle(&self) -> bool {
         self.input.is_empty() && self.misses.is_empty() && self.outstanding == 0
     }
 
-    /// Replies that will come of what is here, with what will be performed when the request is looked up.
+    /// Replies that will come of what is here, with what will be performed when the request is
+    /// looked up.
     pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
         let requests = self.input.iter().map(|arrival| &arrival.request.message);
         let requests = requests.map(|request| (request.reply(), request.deferred));
@@ -385,7 +363,7 @@ impl Slice {
                 self.input.pop_front();
                 self.taken += 1;
                 if let Some(next) = self.input.front() {
-                    self.tags.foresee_line(spec, next.set, next.line);
+                    self.tags.prefetch_host_line(spec, next.set, next.line);
                 }
             }
             Err((cause, needs)) => {
@@ -533,7 +511,8 @@ impl Slice {
         Ok(Place { slot, cleaned })
     }
 
-    /// The line that is written back where a slot's line, or what comes in its place, becomes one more that is modified.
+    /// The line that is written back where a slot's line, or what comes in its place, becomes one
+    /// more that is modified.
     fn cleaned(&self, spec: &L2Spec, set: u32, slot: u32) -> Option<u32> {
         let one_more = self.tags.line(slot).modified == 0;
         (one_more && self.tags.modified() >= spec.modified).then(|| self.tags.oldest_modified(spec, set))?

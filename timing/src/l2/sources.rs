@@ -1,11 +1,11 @@
 //! L2 lookups by requester and kind of request.
 
 use super::L2Counters;
-use crate::message::{Origin, RequestKind};
+use crate::message::{RequestKind, Requester};
 use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
-/// Requesters, numbered as [`Origin`].
+/// Requesters, numbered as [`Requester`].
 const SOURCES: usize = 6;
 /// Kinds of requests, numbered as [`RequestKind`].
 const KINDS: usize = 4;
@@ -48,7 +48,7 @@ macro_rules! sources {
     };
 }
 
-/// Counters in the order of [`Origin`].
+/// Counters in the order of [`Requester`].
 static COUNTERS: &[Counter] = sources! {
     "global", "global memory";
     "local", "local memory";
@@ -61,23 +61,23 @@ static COUNTERS: &[Counter] = sources! {
 impl SourceCounters {
     /// Counts lookups.
     #[inline]
-    pub(super) fn count(&mut self, origin: Origin, kind: RequestKind, sectors: u64, hits: u64) {
-        let lookups = &mut self.0[origin as usize][kind as usize];
+    pub(super) fn count(&mut self, requester: Requester, kind: RequestKind, sectors: u64, hits: u64) {
+        let lookups = &mut self.0[requester as usize][kind as usize];
         lookups.sectors += sectors;
         lookups.hits += hits;
     }
 
     /// Lookups of a requester's kind of request.
-    pub fn of(&self, origin: Origin, kind: RequestKind) -> Lookups {
-        self.0[origin as usize][kind as usize]
+    pub fn of(&self, requester: Requester, kind: RequestKind) -> Lookups {
+        self.0[requester as usize][kind as usize]
     }
 
     fn of_kind(&self, kind: RequestKind) -> Lookups {
         self.0.iter().fold(Lookups::default(), |sum, kinds| sum.and(kinds[kind as usize]))
     }
 
-    fn sectors_of(&self, origin: Origin) -> u64 {
-        self.0[origin as usize].iter().map(|lookups| lookups.sectors).sum()
+    fn sectors_of(&self, requester: Requester) -> u64 {
+        self.0[requester as usize].iter().map(|lookups| lookups.sectors).sum()
     }
 
     fn told(&self) -> impl Iterator<Item = Lookups> {
@@ -137,12 +137,12 @@ impl L2Counters {
             write_hits: write.hits,
             atomic_hits: atomic.hits,
             reduction_hits: reduction.hits,
-            sectors_global: sources.sectors_of(Origin::Global),
-            sectors_local: sources.sectors_of(Origin::Local),
-            sectors_texture: sources.sectors_of(Origin::Texture),
-            sectors_constant: sources.sectors_of(Origin::Constant),
-            sectors_instruction: sources.sectors_of(Origin::Instruction),
-            sectors_copy: sources.sectors_of(Origin::Copy),
+            sectors_global: sources.sectors_of(Requester::Global),
+            sectors_local: sources.sectors_of(Requester::Local),
+            sectors_texture: sources.sectors_of(Requester::Texture),
+            sectors_constant: sources.sectors_of(Requester::Constant),
+            sectors_instruction: sources.sectors_of(Requester::Instruction),
+            sectors_copy: sources.sectors_of(Requester::Copy),
             ..self
         }
     }
@@ -162,14 +162,14 @@ mod tests {
     #[test]
     fn each_source_counts_under_its_own_name() {
         let mut counters = SourceCounters::default();
-        counters.count(Origin::Global, RequestKind::Read, 4, 1);
-        counters.count(Origin::Local, RequestKind::Write, 3, 2);
-        counters.count(Origin::Texture, RequestKind::Read, 2, 0);
-        counters.count(Origin::Constant, RequestKind::Read, 5, 5);
-        counters.count(Origin::Instruction, RequestKind::Read, 6, 0);
-        counters.count(Origin::Copy, RequestKind::Write, 7, 0);
-        counters.count(Origin::Global, RequestKind::Atomic, 8, 3);
-        counters.count(Origin::Global, RequestKind::Reduction, 9, 4);
+        counters.count(Requester::Global, RequestKind::Read, 4, 1);
+        counters.count(Requester::Local, RequestKind::Write, 3, 2);
+        counters.count(Requester::Texture, RequestKind::Read, 2, 0);
+        counters.count(Requester::Constant, RequestKind::Read, 5, 5);
+        counters.count(Requester::Instruction, RequestKind::Read, 6, 0);
+        counters.count(Requester::Copy, RequestKind::Write, 7, 0);
+        counters.count(Requester::Global, RequestKind::Atomic, 8, 3);
+        counters.count(Requester::Global, RequestKind::Reduction, 9, 4);
         let expected = [
             ("global_reads", 4),
             ("global_read_hits", 1),
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn sums_cover_all_sources_and_kinds() {
         let mut counters = L2Counters::default();
-        counters.sources.count(Origin::Global, RequestKind::Read, 4, 1);
-        counters.sources.count(Origin::Copy, RequestKind::Read, 3, 2);
-        counters.sources.count(Origin::Global, RequestKind::Write, 2, 2);
+        counters.sources.count(Requester::Global, RequestKind::Read, 4, 1);
+        counters.sources.count(Requester::Copy, RequestKind::Read, 3, 2);
+        counters.sources.count(Requester::Global, RequestKind::Write, 2, 2);
         let sums = counters.with_sums();
         assert_eq!((sums.sectors_read, sums.read_hits, sums.sectors_written), (7, 3, 2));
         assert_eq!((sums.sectors_global, sums.sectors_copy, sums.sectors_local), (6, 3, 0));

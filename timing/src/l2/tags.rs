@@ -8,7 +8,7 @@ use warp_stream::host_cache::{fetch, fetch_all};
 use super::L2Spec;
 use crate::message::SECTORS;
 use crate::policy::replacement::{Lines, LinesMut};
-use crate::restore::{Fits, MOST_COUNTED, fits};
+use crate::restore::{MOST_COUNTED, Validity, ensure};
 
 /// Tag of an empty slot.
 const NONE: u64 = u64::MAX;
@@ -131,12 +131,12 @@ impl Tags {
     }
 
     /// Checks restored tags.
-    pub(super) fn check(&self, spec: &L2Spec) -> Fits {
+    pub(super) fn check(&self, spec: &L2Spec) -> Validity {
         let Tags { tags, lines, used, uses, marks, .. } = self;
         let count = (spec.sets() * spec.ways) as usize;
         let counts = [tags.len(), lines.len(), used.len(), marks.len()];
-        fits(counts == [count; 4], "the number of lines differs")?;
-        fits(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line's age is too large")?;
+        ensure(counts == [count; 4], "the number of lines differs")?;
+        ensure(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line's age is too large")?;
         for (slot, (tag, line)) in (0..).zip(tags.iter().zip(lines)) {
             let sectors = line.readable | line.pending | line.modified;
             let fine = match *tag {
@@ -144,7 +144,7 @@ impl Tags {
                 tag if tag >= 1 << 57 => false,
                 tag => Tags::set(spec, tag) == slot / spec.ways * spec.ways && sectors >> SECTORS == 0,
             };
-            fits(fine, "a line is in a wrong set")?;
+            ensure(fine, "a line is in a wrong set")?;
         }
         Ok(())
     }
@@ -157,13 +157,13 @@ impl Tags {
     }
 
     /// Prefetches a set into host caches.
-    pub(super) fn foresee(&self, spec: &L2Spec, set: u32) {
+    pub(super) fn prefetch_host(&self, spec: &L2Spec, set: u32) {
         fetch(&self.digests[(set / spec.ways * spec.ways.div_ceil(PER_WORD)) as usize]);
         self.tags[set as usize..(set + spec.ways) as usize].iter().step_by(8).for_each(fetch);
     }
 
     /// Prefetches a line's tag into host caches.
-    pub(super) fn foresee_line(&self, spec: &L2Spec, set: u32, line: u64) {
+    pub(super) fn prefetch_host_line(&self, spec: &L2Spec, set: u32, line: u64) {
         match self.find(spec, set, line) {
             Some(slot) => fetch(&self.lines[slot as usize]),
             None => fetch_all(&self.used[set as usize..(set + spec.ways) as usize]),
@@ -171,7 +171,7 @@ impl Tags {
     }
 
     /// Prefetches a slot into host caches.
-    pub(super) fn foresee_fill(&self, slot: u32) {
+    pub(super) fn prefetch_host_fill(&self, slot: u32) {
         fetch(&self.lines[slot as usize]);
     }
 
@@ -341,11 +341,11 @@ impl<T: Deref<Target = Tags>> Lines for SetLines<T> {
 
     /// An empty slot always fits.
     #[inline(always)]
-    fn oldest(&self, fits: impl Fn(u8) -> bool) -> Option<u32> {
+    fn oldest(&self, may: impl Fn(u8) -> bool) -> Option<u32> {
         let (mut slot, mut least) = (None, u64::MAX);
         for (way, age) in self.ages() {
-            let fits = || age == 0 || fits(self.tags.marks[(self.set + way) as usize]);
-            if age < least && self.may_go >> way & 1 != 0 && fits() {
+            let may_leave = || age == 0 || may(self.tags.marks[(self.set + way) as usize]);
+            if age < least && self.may_go >> way & 1 != 0 && may_leave() {
                 (slot, least) = (Some(self.set + way), age);
             }
         }

@@ -5,7 +5,7 @@ use warp_stream::host_cache::fetch;
 
 use super::slice::Work;
 use crate::message::SECTORS;
-use crate::restore::{Fits, Once, fits};
+use crate::restore::{Once, Validity, ensure};
 
 const NONE: u32 = u32::MAX;
 
@@ -62,15 +62,15 @@ impl Waiting {
         &self,
         lines: u32,
         pending: impl Fn(u32) -> u8,
-        work: impl Fn(&Work) -> Fits,
-    ) -> Fits {
-        fits(self.first.len() == (lines * SECTORS) as usize, "the number of lines differs")?;
+        work: impl Fn(&Work) -> Validity,
+    ) -> Validity {
+        ensure(self.first.len() == (lines * SECTORS) as usize, "the number of lines differs")?;
         let mut lists = vec![0_u32; self.waiters.len()];
         let mut steps = 0;
         for (place, first) in (0..).zip(&self.first) {
             let (slot, sector) = (place / SECTORS, place % SECTORS);
             let comes = *first == NONE || pending(slot) >> sector & 1 != 0;
-            fits(comes, "a request waits for a sector that is not outstanding")?;
+            ensure(comes, "a request waits for a sector that is not outstanding")?;
             let mut index = *first;
             while index != NONE {
                 let waiter =
@@ -78,7 +78,7 @@ impl Waiting {
                 lists[index as usize] += 1;
                 steps += 1;
                 // A request is in at most as many lists as a line has sectors.
-                fits(steps <= self.waiters.len() * SECTORS as usize, "a list of requests is endless")?;
+                ensure(steps <= self.waiters.len() * SECTORS as usize, "a list of requests is endless")?;
                 index = waiter.next[sector as usize];
             }
         }
@@ -90,7 +90,7 @@ impl Waiting {
         }
         let mut count = 0;
         for (number, (waiter, lists)) in (0..).zip(self.waiters.iter().zip(lists)) {
-            fits(
+            ensure(
                 waiter.missing == lists && (lists == 0) == records.has(number),
                 "a request waits for nothing",
             )?;
@@ -99,11 +99,11 @@ impl Waiting {
                 work(&waiter.work)?;
             }
         }
-        fits(count == self.count, "the number of waiting requests differs")
+        ensure(count == self.count, "the number of waiting requests differs")
     }
 
     /// Prefetches a slot's waiters into host caches.
-    pub(super) fn foresee(&self, slot: u32) {
+    pub(super) fn prefetch_host(&self, slot: u32) {
         fetch(&self.first[(slot * SECTORS) as usize]);
     }
 

@@ -352,9 +352,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::gpu::Totals;
     use crate::sm::Limit;
     use crate::statistics::{Counter, Counters, DERIVED, Kind, value};
+    use crate::totals::Totals;
 
     static INSTRUCTIONS: Counter = Counter {
         section: "sm",

@@ -62,9 +62,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::gpu::Totals;
     use crate::report::{Format, Report};
     use crate::statistics::Counters;
+    use crate::totals::Totals;
 
     fn transfer(is_fill: bool, stream: u64) -> TransferRecord {
         let mut counters = Counts::new();

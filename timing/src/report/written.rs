@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-use crate::gpu::Totals;
 use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters, Counts};
+use crate::totals::Totals;
 
 /// All counters, in the order of units, with their names.
 static COUNTERS: LazyLock<Vec<(Name, &'static Counter)>> = LazyLock::new(|| {

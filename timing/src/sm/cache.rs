@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::policy::replacement::{Lines, LinesMut, Replacement};
-use crate::restore::{Fits, MOST_COUNTED, fits};
+use crate::restore::{MOST_COUNTED, Validity, ensure};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Tag {
@@ -16,14 +16,14 @@ struct Tag {
     ahead: bool,
 }
 
-/// What a lookup finds.
+/// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
     /// The line is there.
     Hit,
-    /// It is there because it was prefetched, and is used for the first time.
+    /// First hit of a prefetched line.
     FirstUse,
-    /// It is not.
+    /// The line is absent.
     Miss,
 }
 
@@ -67,12 +67,12 @@ impl Cache {
     }
 
     /// A saved cache has the shape of the one that [`Cache::new`] makes.
-    pub fn check(&self, bytes: u32, ways: u32, line: u64, replacement: Replacement) -> Fits {
+    pub fn check(&self, bytes: u32, ways: u32, line: u64, replacement: Replacement) -> Validity {
         let empty = Cache::new(bytes, ways, line, replacement);
         let shape = |cache: &Cache| (cache.tags.len(), cache.ways, cache.sets, cache.line, cache.replacement);
-        fits(shape(self) == shape(&empty), "a cache of instructions or constants has another size")?;
+        ensure(shape(self) == shape(&empty), "a cache of instructions or constants has another size")?;
         let used = self.tags.iter().all(|tag| tag.used <= self.turn);
-        fits(used && self.turn < MOST_COUNTED, "a line of instructions or constants was used too often")
+        ensure(used && self.turn < MOST_COUNTED, "a line of instructions or constants was used too often")
     }
 
     /// The first place of a line's set.
@@ -107,7 +107,7 @@ impl Cache {
         if std::mem::take(&mut self.tags[place].ahead) { Lookup::FirstUse } else { Lookup::Hit }
     }
 
-    /// Whether a line is there.
+    /// The line is present.
     pub fn has(&self, line: u64) -> bool {
         self.set(line).iter().any(|tag| tag.line == line && tag.used != 0)
     }

@@ -1,4 +1,5 @@
-//! The state of an SM, as it is written and read; whether one that was read can be, and what follows from it.
+//! The state of an SM, as it is written and read; whether one that was read can be, and what
+//! follows from it.
 
 use std::sync::Arc;
 
@@ -9,8 +10,10 @@ use super::occupancy::{Demand, Space};
 use super::sub_core::SubCore;
 use super::warp::Status;
 use super::{InFlight, Program, Sm, State};
-use crate::message::{MemoryReply, Origin};
-use crate::restore::{Fits, MOST_COUNTED, Once, RestoreError, countable, fits, near, near_or_never, of_unit};
+use crate::message::{MemoryReply, Requester};
+use crate::restore::{
+    MOST_COUNTED, Once, RestoreError, Validity, countable, ensure, near, near_or_never, of_unit,
+};
 use crate::specification::GpuSpec;
 
 /// All that changes in an SM.
@@ -20,7 +23,7 @@ pub struct SmState {
     memory: memory::State,
 }
 
-/// What an SM expects that is under way outside of it, and has not been found there.
+/// Messages that an SM expects and that have not been found outside of it yet.
 #[derive(Debug)]
 pub struct Expected {
     memory: Awaited,
@@ -30,18 +33,18 @@ pub struct Expected {
 
 impl Expected {
     /// A reply to the SM will come; before, the memory side will perform `deferred`.
-    pub(crate) fn find(&mut self, reply: &MemoryReply, deferred: Option<u32>) -> Fits {
+    pub(crate) fn find(&mut self, reply: &MemoryReply, deferred: Option<u32>) -> Validity {
         deferred.map_or(Ok(()), |number| self.deferred.reach(number))?;
-        match reply.origin {
-            Origin::Copy => Err("a copy has no reply there"),
+        match reply.requester {
+            Requester::Copy => Err("a copy has no reply there"),
             // Nobody counts them: a line that was not asked for is taken all the same.
-            origin if origin.is_instruction_cache() => Ok(()),
+            requester if requester.is_instruction_cache() => Ok(()),
             _ => self.memory.find(reply),
         }
     }
 
     /// All were found.
-    pub(crate) fn all_found(&self) -> Fits {
+    pub(crate) fn all_found(&self) -> Validity {
         self.deferred.all()?;
         self.memory.all_found()
     }
@@ -58,10 +61,10 @@ impl Sm {
         ctas.iter().filter(|cta| cta.present).map(|cta| cta.launch).chain(ended.map(|cta| cta.launch))
     }
 
-    /// What has changed since it was new.
+    /// The state.
     pub fn state(&self) -> SmState {
         let mut core = self.state.clone();
-        // What nobody looks at before it is written again.
+        // Stale values, which are overwritten before they are read.
         for warp in &mut core.warps {
             if !core.ctas[usize::from(warp.cta)].present {
                 warp.scoreboard.clear();
@@ -73,7 +76,7 @@ impl Sm {
     /// One with a state that was read, at a core cycle; gives what it expects, too.
     ///
     /// # Errors
-    /// It can have no such state.
+    /// The state is invalid.
     pub(crate) fn restore(
         gpu: &Arc<GpuSpec>,
         number: u16,
@@ -98,7 +101,7 @@ impl Sm {
     ) -> Result<Expected, &'static str> {
         let gpu = Arc::clone(&self.gpu);
         let state = &mut self.state;
-        fits(state.now <= now, "the clock differs")?;
+        ensure(state.now <= now, "the clock differs")?;
         state.check_counts(&gpu)?;
         state.check_times(now)?;
         state.instructions.check(&gpu.front_end, now)?;
@@ -115,7 +118,7 @@ impl Sm {
         let of_sub_core = |number: u32, sub_core: u8| {
             instructions.reach(number)?;
             let slot = usize::from(state.in_flight[number].slot);
-            fits(slot % SUB_CORES == usize::from(sub_core), "an access is of another sub-core")
+            ensure(slot % SUB_CORES == usize::from(sub_core), "an access is of another sub-core")
         };
         let deferred = |number| deferred.reach(number);
         let memory = memory.restore(&gpu, self.number, now, &unaccepted, of_sub_core, deferred)?;
@@ -141,22 +144,22 @@ impl Found {
 }
 
 impl State {
-    fn check_counts(&self, gpu: &GpuSpec) -> Fits {
+    fn check_counts(&self, gpu: &GpuSpec) -> Validity {
         countable(&self.counters)?;
         let shared = gpu.shared.sizes.last().copied().unwrap_or(0);
-        fits(self.shared <= shared, "it has too much shared memory")?;
-        fits(self.warps.len() == gpu.cta.warps as usize, "it has another number of warp slots")?;
-        fits(self.ctas.len() == gpu.cta.ctas as usize, "it has another number of CTA slots")
+        ensure(self.shared <= shared, "it has too much shared memory")?;
+        ensure(self.warps.len() == gpu.cta.warps as usize, "it has another number of warp slots")?;
+        ensure(self.ctas.len() == gpu.cta.ctas as usize, "it has another number of CTA slots")
     }
 
-    fn check_times(&self, now: u64) -> Fits {
+    fn check_times(&self, now: u64) -> Validity {
         let since = self.warps_since <= now + 1 && self.active_since.is_none_or(|since| since <= now);
-        fits(since, "it cannot be active since then")?;
+        ensure(since, "it cannot be active since then")?;
         let parameters = self.parameters.iter().all(|parameters| near(parameters.ready, now));
-        fits(parameters, "parameters come too late")?;
+        ensure(parameters, "parameters come too late")?;
         let next = near_or_never(self.instructions_next, now) && near_or_never(self.memory_next, now);
         let replies = self.instruction_replies.iter().all(|reply| near(reply.cycle, now));
-        fits(next && replies, "it rests for too long")
+        ensure(next && replies, "it rests for too long")
     }
 
     /// CTAs take their place again; gives their programs.
@@ -176,7 +179,7 @@ impl State {
         };
         let programs = self.ctas.iter_mut().map(adopt).collect::<Result<Vec<_>, &'static str>>()?;
         self.space = space;
-        fits((self.cta_count() == 0) == self.active_since.is_none(), "it is active without a CTA")?;
+        ensure((self.cta_count() == 0) == self.active_since.is_none(), "it is active without a CTA")?;
         Ok(programs)
     }
 
@@ -191,22 +194,22 @@ impl State {
         (cta.present && cta.slots().contains(&slot)).then_some(number)
     }
 
-    fn check_warps(&self, programs: &[Option<Arc<Program>>]) -> Fits {
+    fn check_warps(&self, programs: &[Option<Arc<Program>>]) -> Validity {
         for (number, (cta, program)) in self.ctas.iter().zip(programs).enumerate() {
             let Some(program) = program else { continue };
             let mut left = 0;
             for (slot, index) in cta.slots().zip(0..) {
                 let warp = self.warps.get(slot).ok_or("a CTA has warps that there are not")?;
                 let own = usize::from(warp.cta) == number && u32::from(warp.number) == index;
-                fits(own, "a warp is of another CTA")?;
+                ensure(own, "a warp is of another CTA")?;
                 warp.check(program, self.now)?;
                 left += u32::from(warp.status != Status::Absent);
             }
-            fits(cta.has_warps_left(left), "another number of warps is left of a CTA")?;
+            ensure(cta.has_warps_left(left), "another number of warps is left of a CTA")?;
         }
         self.warps.iter().enumerate().try_for_each(|(slot, warp)| {
             let absent = warp.status == Status::Absent && usize::from(warp.cta) < self.ctas.len();
-            fits(absent || self.owner(slot).is_some(), "a warp is of no CTA")
+            ensure(absent || self.owner(slot).is_some(), "a warp is of no CTA")
         })
     }
 
@@ -217,7 +220,7 @@ impl State {
             for &(_, instruction) in queue.iter() {
                 let is_there =
                     instruction < self.in_flight.capacity() && !found.instructions.has(instruction);
-                fits(is_there, "an instruction waits for operands that is not there")?;
+                ensure(is_there, "an instruction waits for operands that is not there")?;
                 let access = self.in_flight[instruction].access;
                 unaccepted.push(Unaccepted { access, instruction, sub_core });
             }
@@ -226,25 +229,25 @@ impl State {
     }
 
     /// Memory instructions under way are of warps and CTAs that there are.
-    fn check_instructions(&self, programs: &[Option<Arc<Program>>]) -> Fits {
+    fn check_instructions(&self, programs: &[Option<Arc<Program>>]) -> Validity {
         let stores: Vec<u32> = self.stores.numbers();
         for number in self.in_flight.numbers() {
             let InFlight { slot, position, stores: of, .. } = self.in_flight[number];
-            fits(usize::from(slot) < self.warps.len(), "an access is of no warp")?;
-            fits(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store is of no CTA")?;
+            ensure(usize::from(slot) < self.warps.len(), "an access is of no warp")?;
+            ensure(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store is of no CTA")?;
             if of.is_some_and(|of| self.stores[of].has_ended()) {
                 continue;
             }
             let cta = self.owner(usize::from(slot)).ok_or("an access is of no CTA")?;
             let count = programs[cta].as_ref().map_or(0, |program| program.instructions().len());
-            fits((position as usize) < count, "an access is of no instruction")?;
-            fits(of.is_none_or(|of| self.ctas[cta].stores == of), "a store is of another CTA")?;
+            ensure((position as usize) < count, "an access is of no instruction")?;
+            ensure(of.is_none_or(|of| self.ctas[cta].stores == of), "a store is of another CTA")?;
         }
         Ok(())
     }
 
     /// Warps, CTAs and stores count what is under way.
-    fn check_sums(&self) -> Fits {
+    fn check_sums(&self) -> Validity {
         let mut of_warps = vec![0_u32; self.warps.len()];
         let mut of_ctas = vec![0_u32; self.ctas.len()];
         let mut of_stores = vec![0_u32; self.stores.capacity() as usize];
@@ -258,7 +261,7 @@ impl State {
                 of_stores[stores as usize] += 1;
             }
             if stores.is_some_and(|stores| self.stores[stores].has_ended()) {
-                fits(begun, "a CTA has ended before its store")?;
+                ensure(begun, "a CTA has ended before its store")?;
             } else {
                 of_warps[usize::from(slot)] += 1;
                 let cta = usize::from(self.warps[usize::from(slot)].cta);
@@ -276,15 +279,18 @@ impl State {
             if cta.present {
                 stores.reach(cta.stores)?;
                 let same = cta.accesses == *accesses && cta.deferred == deferred && !cta.is_done();
-                fits(same && cta.instructions < MOST_COUNTED, "a CTA has other accesses under way")?;
-                fits(!self.stores[cta.stores].has_ended(), "stores are of a CTA that has ended")?;
+                ensure(same && cta.instructions < MOST_COUNTED, "a CTA has other accesses under way")?;
+                ensure(!self.stores[cta.stores].has_ended(), "stores are of a CTA that has ended")?;
             } else {
-                fits(*accesses == 0 && deferred == 0, "an access is of no CTA")?;
+                ensure(*accesses == 0 && deferred == 0, "an access is of no CTA")?;
             }
         }
         for number in self.stores.numbers() {
             let record = &self.stores[number];
-            fits(record.has_under_way(of_stores[number as usize]), "another number of stores is under way")?;
+            ensure(
+                record.has_under_way(of_stores[number as usize]),
+                "another number of stores is under way",
+            )?;
             if record.has_ended() {
                 stores.reach(number)?;
             }
@@ -293,16 +299,16 @@ impl State {
         let mut warps = self.warps.iter().zip(of_warps).enumerate();
         // A warp slot that nobody has counts what its CTA did not wait for.
         let same = warps.all(|(slot, (warp, count))| self.owner(slot).is_none() || warp.accesses == count);
-        fits(same, "a warp has other accesses under way")
+        ensure(same, "a warp has other accesses under way")
     }
 }
 
 impl super::Cta {
     /// Takes its place, of which nothing is taken yet.
-    fn adopt(&mut self, gpu: &GpuSpec, program: &Program, space: &mut Space, shared: u32) -> Fits {
+    fn adopt(&mut self, gpu: &GpuSpec, program: &Program, space: &mut Space, shared: u32) -> Validity {
         self.demand = Demand::new(gpu, program);
         let first = self.first_warp;
-        fits(space.has_place(gpu, &self.demand, first, shared), "a CTA has no room")?;
+        ensure(space.has_place(gpu, &self.demand, first, shared), "a CTA has no room")?;
         space.take(&self.demand, first);
         Ok(())
     }

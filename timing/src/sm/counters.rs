@@ -1,4 +1,4 @@
-//! What an SM counts, unit by unit.
+//! Counters of an SM, unit by unit.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{LaneMask, OperationClass, WARP_SIZE};
@@ -57,7 +57,7 @@ crate::counters! {
     }
 }
 
-/// What became of a slot in which an instruction could have been issued.
+/// Stall reason of an empty issue slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IssueStall {
     /// Waits for a result of a fixed latency.
@@ -83,7 +83,7 @@ pub enum IssueStall {
 }
 
 impl IssueCounters {
-    /// So many slots were left empty.
+    /// Counts empty slots by their stall reason.
     pub(super) fn count(&mut self, slot: IssueStall, slots: u64) {
         *match slot {
             IssueStall::Scoreboard => &mut self.scoreboard,
@@ -188,7 +188,8 @@ impl Counters for InstructionCounters {
     fn restart(&mut self) {}
 
     fn load(&mut self, read: &mut dyn FnMut(Name) -> u64) {
-        let tables = [(LANES, &mut self.lanes), (WARP_CLASSES, &mut self.warp), (THREAD_CLASSES, &mut self.thread)];
+        let tables =
+            [(LANES, &mut self.lanes), (WARP_CLASSES, &mut self.warp), (THREAD_CLASSES, &mut self.thread)];
         for (counters, values) in tables {
             let read = counters.iter().map(|counter| read(Name::of(counter)));
             values.iter_mut().zip(read).for_each(|(value, read)| *value = read);
@@ -196,7 +197,7 @@ impl Counters for InstructionCounters {
     }
 }
 
-/// What an SM has counted.
+/// Counters of an SM.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmCounters {
     /// As a whole.
@@ -209,7 +210,7 @@ pub struct SmCounters {
     pub front_end: FrontEndCounters,
     /// Register file.
     pub operands: OperandCounters,
-    /// Its memory side.
+    /// Memory unit.
     pub memory: MemoryCounters,
 }
 

@@ -14,13 +14,13 @@ use crate::slab::Slab;
 /// A CTA slot.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Cta {
-    /// Whether there is a CTA.
+    /// A CTA is in the slot.
     pub present: bool,
     /// Index of its launch's source.
     pub launch: u32,
     /// Number of the CTA in its grid.
     pub number: u64,
-    /// What it has taken of the SM.
+    /// Resources of the SM that the CTA holds.
     #[serde(skip)]
     pub demand: Demand,
     /// First of its warp slots.
@@ -40,23 +40,24 @@ pub struct Cta {
 }
 
 impl Cta {
-    /// Its warp slots.
+    /// Warp slots of the CTA.
     pub fn slots(&self) -> std::ops::Range<usize> {
         self.first_warp as usize..(self.first_warp + self.demand.warps) as usize
     }
 
-    /// Whether so many warps have not ended.
+    /// The CTA has this number of unfinished warps.
     pub fn has_warps_left(&self, warps: u32) -> bool {
         self.warps_left == warps
     }
 
-    /// Whether no warp is left and nothing but stores is under way.
+    /// No warp is left, and only stores are outstanding.
     pub fn is_done(&self) -> bool {
         self.warps_left == 0 && self.accesses == 0 && self.deferred == 0
     }
 }
 
-/// Stores of a CTA that have not been acknowledged. Its slot does not wait for them, its launch does.
+/// Stores of a CTA that have not been acknowledged. Its slot does not wait for them, its launch
+/// does.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Stores {
     under_way: u32,
@@ -65,12 +66,12 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Whether the CTA's slot was given back.
+    /// The CTA has ended and its slot is free.
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Whether so many are under way, as can be.
+    /// This number of stores can be outstanding.
     pub fn has_under_way(&self, stores: u32) -> bool {
         self.under_way == stores && (stores > 0 || !self.has_ended())
     }
@@ -87,7 +88,8 @@ impl Slab<Stores> {
         self[number].under_way += 1;
     }
 
-    /// A store is acknowledged. Says whether its CTA is still there, and adds it to `finished` if it has ended with this.
+    /// A store is acknowledged. Says whether its CTA is still there, and adds it to `finished` if
+    /// it has ended with this.
     pub(super) fn acknowledge(&mut self, number: u32, cycle: u64, finished: &mut Vec<FinishedCta>) -> bool {
         let stores = &mut self[number];
         stores.under_way -= 1;
@@ -165,8 +167,8 @@ impl Sm {
         Ok(slot)
     }
 
-    /// When a launch's parameters are there, if its first instruction would be issued at a cycle. Each instruction of a kernel may read
-    /// them; its first does.
+    /// When a launch's parameters are there, if its first instruction would be issued at a cycle.
+    /// Each instruction of a kernel may read them; its first does.
     fn parameters_at(&mut self, launch: u32, cycle: u64) -> u64 {
         let known = self.state.parameters.iter().find(|parameters| parameters.launch == launch);
         if let Some(parameters) = known {
@@ -194,7 +196,7 @@ impl Sm {
         warp.number = number as u16;
         warp.has_next = false;
         warp.not_before = first.max(cycle);
-        warp.hold = Status::Start;
+        warp.stall_reason = Status::Start;
         warp.buffer.redirect(0);
         warp.scoreboard.reset(cycle, program.scoreboard_size());
         warp.accesses = 0;
@@ -252,12 +254,13 @@ impl Sm {
         if ended {
             state.end_warp(slot);
         } else {
-            state.settle(&self.gpu, program, slot, cycle);
+            state.reclassify(&self.gpu, program, slot, cycle);
         }
         Ok(next == Next::Waiting)
     }
 
-    /// Asks for the next instructions of those warps of a CTA that wait for others. Those that have one go on at `resume`.
+    /// Asks for the next instructions of those warps of a CTA that wait for others. Those that have
+    /// one go on at `resume`.
     pub(super) fn ask_waiting(
         &mut self,
         cta: usize,
@@ -270,13 +273,13 @@ impl Sm {
             if warp.has_next || warp.status != Status::Barrier {
                 continue;
             }
-            let (not_before, hold) = (warp.not_before, warp.hold);
+            let (not_before, stall_reason) = (warp.not_before, warp.stall_reason);
             if resume > not_before {
-                (warp.not_before, warp.hold) = (resume, Status::Barrier);
+                (warp.not_before, warp.stall_reason) = (resume, Status::Barrier);
             }
             if self.ask(slot, cycle, sources)? {
                 let warp = &mut self.state.warps[slot];
-                (warp.not_before, warp.hold) = (not_before, hold);
+                (warp.not_before, warp.stall_reason) = (not_before, stall_reason);
             }
         }
         Ok(())

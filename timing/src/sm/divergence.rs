@@ -1,4 +1,5 @@
-//! What lanes of a warp do that have parted. Whoever executes them follows it; recordings and traces stay as they are.
+//! Execution of diverged lanes. Sources that execute kernels follow it; recordings and traces stay
+//! as they are.
 
 use crate::specification::{Document, SpecificationError};
 

@@ -1,4 +1,4 @@
-//! What the issue of an instruction entails.
+//! Issue of an instruction: resources it reserves and times of its results.
 
 use std::hint::cold_path;
 
@@ -12,7 +12,7 @@ use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
 use crate::slab::NONE;
 use crate::specification::GpuSpec;
 
-/// What an access does of which a trace does not tell.
+/// Operation of an access that a trace does not describe.
 const UNTOLD: MemoryOperation = MemoryOperation {
     space: MemorySpace::Global,
     kind: AccessKind::Load,
@@ -27,9 +27,9 @@ struct Issued<'e> {
     cycle: u64,
     /// Position in the kernel's code.
     position: u32,
-    /// What its execution has said.
+    /// Result of its execution by the source.
     execution: &'e Execution,
-    /// What the SM knows it by until it takes effect.
+    /// Its record in the SM until it takes effect.
     deferred: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ impl Sm {
             cold_path();
             let cycles = (u64::from(sleep) * u64::from(self.gpu.clocks.core)).div_ceil(1000);
             warp.not_before = warp.not_before.max(cycle + cycles);
-            warp.hold = Status::Sleep;
+            warp.stall_reason = Status::Sleep;
         }
         warp.buffer.from += 1;
         if let Some(program) = &self.programs[cta] {
@@ -172,7 +172,7 @@ impl State {
                 let end = cycle + u64::from(decoded.latency);
                 warp.scoreboard.set(results, end);
                 warp.not_before = end;
-                warp.hold = hold(decoded.class);
+                warp.stall_reason = stall_reason(decoded.class);
                 read + 1
             }
         };
@@ -183,8 +183,8 @@ impl State {
     }
 }
 
-/// What a warp waits for after a control instruction.
-fn hold(class: OperationClass) -> Status {
+/// Stall reason of a warp after a control instruction.
+fn stall_reason(class: OperationClass) -> Status {
     match class {
         OperationClass::Branch | OperationClass::Exit => Status::Fetch,
         OperationClass::Barrier | OperationClass::WarpBarrier => Status::Barrier,

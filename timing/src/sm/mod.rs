@@ -1,12 +1,13 @@
 //! A streaming multiprocessor.
 //!
-//! An SM runs an epoch on its own: it takes what the memory side has sent, and leaves requests. Between epochs its owner
-//! starts CTAs on it, and tells it what the memory side has performed.
+//! An SM runs an epoch on its own: it takes what the memory side has sent, and leaves requests.
+//! Between epochs its owner starts CTAs on it, and tells it what the memory side has performed.
 //!
-//! Nothing is looked at in a cycle in which nothing can change. A warp that waits is looked at when what it waits for is
-//! there: at a known cycle ([`wakes`]), or when somebody says so. A sub-core is looked at when one of its warps is ready or
-//! has to be looked at, instructions arrive, or the memory pipeline has room. What an instruction occupies on its way (ports,
-//! collectors, units, slots of the result bus) is reserved when it is issued, cycles ahead.
+//! Nothing is looked at in a cycle in which nothing can change. A warp that waits is looked at when
+//! what it waits for is there: at a known cycle ([`wakes`]), or when somebody says so. A sub-core
+//! is looked at when one of its warps is ready or has to be looked at, instructions arrive, or the
+//! memory pipeline has room. What an instruction occupies on its way (ports, collectors, units,
+//! slots of the result bus) is reserved when it is issued, cycles ahead.
 
 mod cache;
 mod check;
@@ -57,7 +58,7 @@ use crate::statistics::Counters;
 
 /// Instructions of a turn from which on most of what an SM keeps is used in it.
 const BUSY: u64 = 48;
-/// The same for L1, which keeps more.
+/// Instructions of a turn from which on most of L1's state is used in the turn.
 const BUSY_WITH_L1: u64 = 192;
 
 /// Executes CTAs of a launch on one SM.
@@ -90,7 +91,7 @@ pub enum SmFault {
         warp: u32,
         /// When. Core cycles.
         cycle: u64,
-        /// What the source says.
+        /// Error of the source.
         error: SourceError,
     },
     /// There is no source for a launch of which CTAs run.
@@ -122,9 +123,9 @@ struct InFlight {
     slot: u8,
     /// Position in the kernel's code.
     position: u32,
-    /// Its number at the memory unit, until the pipeline has it.
+    /// Number at the memory unit, until the pipeline takes the access.
     access: u32,
-    /// What the memory side will perform.
+    /// Deferred instruction that the memory side will perform.
     deferred: Option<u32>,
     /// Of a store that its CTA does not wait for, the number of that one's [`Stores`].
     stores: Option<u32>,
@@ -137,7 +138,7 @@ struct Deferred {
     cta: u8,
     /// Warp within the CTA.
     warp: u16,
-    /// Its number at the source.
+    /// Number at the source.
     number: u32,
 }
 
@@ -241,7 +242,7 @@ impl Sm {
         }
     }
 
-    /// Whether one more CTA of a kernel has room now.
+    /// The SM has room for one more CTA of a kernel.
     pub fn has_room(&self, program: &Program) -> bool {
         let demand = Demand::new(&self.gpu, program);
         self.state.space.find(&self.gpu, &demand, self.shared_for(&demand)).is_ok()
@@ -252,14 +253,15 @@ impl Sm {
         self.state.freed.drain(..)
     }
 
-    /// Shared memory that there is when a CTA comes: an SM that runs nothing is given what the kernel needs. Bytes.
+    /// Shared memory that there is when a CTA comes: an SM that runs nothing is given what the
+    /// kernel needs. Bytes.
     fn shared_for(&self, demand: &Demand) -> u32 {
         if self.state.space.ctas() == 0 { demand.carve_out(&self.gpu) } else { self.state.shared }
     }
 
-    /// A CTA begins at a cycle; [`Sm::has_room`] has said that it can. That may be before what [`Sm::run`] has run, if its start
-    /// takes longer than that is ago: else its warps go on late. `launch` is the index of its source. One that has nothing to
-    /// do is added to `finished`.
+    /// A CTA begins at a cycle; [`Sm::has_room`] has said that it can. That may be before what
+    /// [`Sm::run`] has run, if its start takes longer than that is ago: else its warps go on late.
+    /// `launch` is the index of its source. One that has nothing to do is added to `finished`.
     ///
     /// # Errors
     /// The source cannot start it, or there is none.
@@ -276,25 +278,25 @@ impl Sm {
         self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
     }
 
-    /// Whether it has so much to do in its turns that it needs most of what it keeps.
+    /// The SM issues enough instructions in a turn to use most of its state.
     pub fn is_busy(&self) -> bool {
         self.issued >= BUSY
     }
 
-    /// It is going to be run, and has much to do.
-    pub fn foresee(&self) {
+    /// Prefetches the state of a busy SM to the host's caches before a turn.
+    pub fn prefetch_host(&self) {
         let State { sub_cores, warps, in_flight, .. } = &self.state;
         read_all(std::slice::from_ref(self));
-        sub_cores.iter().for_each(SubCore::foresee);
+        sub_cores.iter().for_each(SubCore::prefetch_host);
         read_all(warps);
-        in_flight.foresee_all();
-        self.memory.foresee(self.issued >= BUSY_WITH_L1);
+        in_flight.prefetch_host_all();
+        self.memory.prefetch_host(self.issued >= BUSY_WITH_L1);
         let present = warps.iter().filter(|warp| warp.status != Status::Absent);
-        present.for_each(|warp| warp.scoreboard.foresee());
+        present.for_each(|warp| warp.scoreboard.prefetch_host());
     }
 
-    /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to `outbox` in the order in which
-    /// they leave, and CTAs that end to `finished`.
+    /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to
+    /// `outbox` in the order in which they leave, and CTAs that end to `finished`.
     ///
     /// # Errors
     /// A source cannot go on. The SM cannot be used any more.
@@ -321,8 +323,9 @@ impl Sm {
         Ok(())
     }
 
-    /// A deferred instruction takes effect: its request is at its slice. To be called between epochs, for all SMs in the order
-    /// in which the memory side tells, so that effects have that order too. `cycle` is the first that has not been run.
+    /// A deferred instruction takes effect: its request is at its slice. To be called between
+    /// epochs, for all SMs in the order in which the memory side tells, so that effects have that
+    /// order too. `cycle` is the first that has not been run.
     ///
     /// # Errors
     /// The source cannot.
@@ -335,7 +338,7 @@ impl Sm {
         self.take_effect(cycle, performed.deferred, sources)
     }
 
-    /// So many requests were taken at the other end; from `cycle` on as many more may leave.
+    /// The crossbar has taken `count` requests, so as many may leave from `cycle` on.
     pub fn give_credits(&mut self, cycle: u64, count: u32) {
         self.memory.give_credits(cycle, count);
         self.state.memory_next = self.memory.next_event().unwrap_or(u64::MAX);
@@ -344,8 +347,8 @@ impl Sm {
         }
     }
 
-    /// The first cycle at which something happens without a message from outside; nothing if it is idle or waits for
-    /// messages. Replies that wait to be taken count as messages from outside.
+    /// The first cycle at which something happens without a message from outside; nothing if it is
+    /// idle or waits for messages. Replies that wait to be taken count as messages from outside.
     pub fn next_event(&self) -> Option<u64> {
         let State { sub_cores, memory_next, instructions_next, .. } = &self.state;
         let units = (*memory_next).min(*instructions_next);
@@ -353,7 +356,7 @@ impl Sm {
         (next != u64::MAX).then_some(next)
     }
 
-    /// Whether no CTA is on it and nothing is under way.
+    /// The SM has no CTA and nothing is outstanding.
     pub fn is_idle(&self) -> bool {
         self.cta_count() == 0 && self.memory.is_idle() && !self.state.instructions.waits()
     }
@@ -370,12 +373,12 @@ impl Sm {
         self.state.parameters.clear();
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold the maximum of a launch.
     pub(crate) fn restart_counts(&mut self) {
         self.memory.restart_counts();
     }
 
-    /// What it has counted, up to the cycle that it has run to.
+    /// Counters up to the cycle that the SM has run to.
     pub fn counters(&self) -> SmCounters {
         let mut counters = SmCounters::default();
         self.add_counters(&mut counters);
@@ -432,7 +435,7 @@ impl Sm {
             .ok_or_else(|| SmFault::NoSource { launch }.into())
     }
 
-    /// What a warp slot is at its source.
+    /// Name of a warp slot at its source.
     fn name(&self, slot: usize) -> WarpSlot {
         let warp = &self.state.warps[slot];
         WarpSlot { cta: u32::from(warp.cta), warp: u32::from(warp.number) }

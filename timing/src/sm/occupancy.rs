@@ -1,4 +1,4 @@
-//! What CTAs take of an SM, and how many it can hold.
+//! Resources of an SM that CTAs take, and the number of CTAs that fit.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::WARP_SIZE;
@@ -78,7 +78,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Its name in statistics.
+    /// Name in statistics.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Warps => "warps",
@@ -89,7 +89,7 @@ impl Limit {
     }
 }
 
-/// What a CTA takes.
+/// Resources of a CTA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Demand {
     /// Warp slots, one after the other.
@@ -112,20 +112,20 @@ impl Demand {
         }
     }
 
-    /// The shared memory that an SM should have when it runs nothing else: enough for as many CTAs as it can hold
-    /// otherwise. Bytes.
+    /// The shared memory that an SM should have when it runs nothing else: enough for as many CTAs
+    /// as it can hold otherwise. Bytes.
     pub fn carve_out(&self, gpu: &GpuSpec) -> u32 {
         let mut space = Space::default();
         let unlimited = Demand { shared: 0, ..*self };
         let ctas = space.fill(gpu, &unlimited, u32::MAX);
         let largest = gpu.shared.sizes.last().copied().unwrap_or(0);
-        // What is more than the largest size would not be used.
+        // Shared memory beyond the largest size would not be used.
         let held = ctas.min(largest.checked_div(self.shared).unwrap_or(0));
         gpu.shared.size_for(held.max(1).saturating_mul(self.shared))
     }
 }
 
-/// What is taken of an SM.
+/// Resources of an SM that are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Space {
     /// Warp slots, one bit each.
@@ -150,7 +150,7 @@ impl Space {
     /// The first warp slot of one more CTA.
     ///
     /// # Errors
-    /// It has no room; says why.
+    /// The CTA has no room: the limit that it exceeds.
     pub fn find(&self, gpu: &GpuSpec, demand: &Demand, shared_bytes: u32) -> Result<u32, Limit> {
         let spec = &gpu.cta;
         if self.ctas >= spec.ctas {
@@ -172,7 +172,7 @@ impl Space {
         Ok(place)
     }
 
-    /// Whether a CTA can be at a warp slot, beside those that are there.
+    /// A CTA can begin at a warp slot, beside the present CTAs.
     pub fn has_place(&self, gpu: &GpuSpec, demand: &Demand, first: u32, shared_bytes: u32) -> bool {
         let slots =
             demand.warps > 0 && demand.warps <= gpu.cta.warps && first <= gpu.cta.warps - demand.warps;
@@ -215,7 +215,7 @@ impl Space {
     }
 }
 
-/// So many warp slots from the first on.
+/// Mask of `count` warp slots from the first one on.
 fn mask(warps: u32) -> u128 {
     u128::MAX >> (128 - warps.clamp(1, 128))
 }
@@ -235,7 +235,7 @@ fn by_sub_core(demand: &Demand, first: u32) -> [u32; SUB_CORES] {
 pub struct Occupancy {
     /// CTAs; 0 for a kernel that cannot run.
     pub ctas: u32,
-    /// What keeps it from holding more.
+    /// Limit of the number of CTAs.
     pub limit: Limit,
     /// Warps of these CTAs.
     pub warps: u32,

@@ -1,15 +1,16 @@
 //! Register file of a sub-core: collectors that gather operands, and the ports of its banks.
 //!
-//! An instruction has a collector from the cycle after its issue until its unit takes it. It reads its operands as ports
-//! are free. Results take ports of their banks from each other and not from reads: Huerta et al., section 2.2, allow as many
-//! results in a bank and a cycle as it has ports. Ports are reserved cycles ahead, in the order of issue.
+//! An instruction has a collector from the cycle after its issue until its unit takes it. It reads
+//! its operands as ports are free. Results take ports of their banks from each other and not from
+//! reads: Huerta et al., section 2.2, allow as many results in a bank and a cycle as it has ports.
+//! Ports are reserved cycles ahead, in the order of issue.
 
 use std::hint::cold_path;
 
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
-use crate::restore::{Fits, fits, near};
+use crate::restore::{Validity, ensure, near};
 use crate::specification::{Document, SpecificationError};
 
 /// Banks at most: as many as a [`BankCounts`] has.
@@ -103,7 +104,8 @@ impl BankCounts {
         BankCounts(self.0 - other.0)
     }
 
-    /// Whether so many more fit beside these, with 127 less a bank's ports in each count of `slack`.
+    /// Whether so many more fit beside these, with 127 less a bank's ports in each count of
+    /// `slack`.
     fn leaves(self, counts: BankCounts, slack: u64) -> bool {
         (self.0 + counts.0 + slack) & TOP == 0
     }
@@ -113,7 +115,7 @@ impl BankCounts {
     }
 }
 
-/// What is reserved for a cycle. In few bytes: those of all SMs are used in each epoch.
+/// Ports reserved for a cycle. Few bytes, as those of all SMs are used in each epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Reserved {
     /// Ports that operands are read through.
@@ -146,20 +148,20 @@ impl Ports {
         }
     }
 
-    /// Whether those that were read can be at a cycle.
-    pub fn check(&self, spec: &OperandSpec, now: u64) -> Fits {
+    /// Checks restored reservations at a cycle.
+    pub fn check(&self, spec: &OperandSpec, now: u64) -> Validity {
         let Ports { reserved, slack, ports } = Ports::new(spec);
         let same = (reserved.len(), slack, ports) == (self.reserved.len(), self.slack, self.ports);
-        fits(same, "the register file has other ports")?;
+        ensure(same, "the register file has other ports")?;
         let few = |counts: BankCounts| counts.0.to_le_bytes().iter().all(|count| *count <= ports);
         let cycle = |reserved: &Reserved| u64::from(reserved.round) * HORIZON;
         let fine =
             |reserved: &Reserved| few(reserved.reads) && few(reserved.writes) && near(cycle(reserved), now);
-        fits(self.reserved.iter().all(fine), "more ports are in use than there are")
+        ensure(self.reserved.iter().all(fine), "more ports are in use than there are")
     }
 
     /// They are going to be reserved.
-    pub fn foresee(&self) {
+    pub fn prefetch_host(&self) {
         read_all(&self.reserved);
     }
 
@@ -202,7 +204,7 @@ impl Ports {
         self.spread_later(start, counts, of)
     }
 
-    /// What finds too few ports in its first cycle.
+    /// Reservation of an instruction that finds too few ports in its first cycle.
     #[cold]
     fn spread_later(
         &mut self,
@@ -229,8 +231,8 @@ impl Ports {
         }
     }
 
-    /// A slot of the result bus at a cycle, of `slots` there are, and ports for what is written, if they are free. With no
-    /// `ports`, the slot alone.
+    /// A slot of the result bus at a cycle, of `slots` there are, and ports for what is written, if
+    /// they are free. With no `ports`, the slot alone.
     #[inline(always)]
     pub fn take_result(&mut self, cycle: u64, slots: u32, ports: Option<BankCounts>) -> bool {
         // What needs more ports than there are has all of them, and counts no further.
@@ -273,11 +275,11 @@ impl Collectors {
     ///
     /// # Errors
     /// They can have no such state.
-    pub fn restore(&mut self, spec: &OperandSpec, now: u64) -> Fits {
+    pub fn restore(&mut self, spec: &OperandSpec, now: u64) -> Validity {
         self.free.sort_unstable();
-        fits(self.free.len() == spec.collectors as usize, "there is another number of operand collectors")?;
-        fits(self.free.first() == Some(&self.first), "another operand collector is free first")?;
-        fits(self.free.iter().all(|free| near(*free, now)), "an operand collector is in use for too long")
+        ensure(self.free.len() == spec.collectors as usize, "there is another number of operand collectors")?;
+        ensure(self.free.first() == Some(&self.first), "another operand collector is free first")?;
+        ensure(self.free.iter().all(|free| near(*free, now)), "an operand collector is in use for too long")
     }
 
     /// When the first is free. Core cycles.

@@ -10,16 +10,16 @@ use super::operands::BankCounts;
 use super::scoreboard::{late, own};
 use crate::specification::GpuSpec;
 
-/// What an instruction waits for besides its registers, and how it ends.
+/// Kind of an instruction by the way its results come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Its result is there after a fixed time.
+    /// Results come after a fixed latency.
     Fixed,
-    /// It goes to the memory unit.
+    /// The memory unit executes the instruction.
     Memory,
-    /// It has no result; the warp's next instruction waits for its latency.
+    /// No result; the warp's next instruction waits for the latency.
     Control,
-    /// The same, and it waits until the warp's accesses have ended.
+    /// As `Control`, after all accesses of the warp have ended.
     Fence,
 }
 
@@ -66,18 +66,19 @@ pub(super) struct Decoded {
     pub interval: u32,
     /// From issue to the issue of what depends on it. Core cycles.
     pub latency: u32,
-    /// What late uses of its registers and of its predicates take longer. Core cycles.
+    /// Extra latency of late uses of its registers and of its predicates. Core cycles.
     pub lags: [u32; 2],
     /// Registers read, by bank.
     pub reads: BankCounts,
-    /// Those of them that the instruction before it in the code reads as the same operand and does not write.
+    /// Those of them that the instruction before it in the code reads as the same operand and does
+    /// not write.
     pub reused: BankCounts,
-    /// Whether the ports of a bank take more than a cycle to read them.
+    /// The ports of a bank take more than a cycle to read the registers.
     pub reads_long: bool,
     /// Registers written, by bank.
     pub writes: BankCounts,
     pub memory: Option<MemoryOperation>,
-    /// Whether it is an atomic operation on global memory, as far as it tells.
+    /// Atomic operation on global memory, as far as the code tells.
     pub atomic: bool,
     /// Line of the PTX text; 0 where there is none.
     pub line: u32,
@@ -234,7 +235,7 @@ impl Program {
         decoded.results.of(&self.numbers)
     }
 
-    /// What the late use of one of an instruction's results takes longer. Core cycles.
+    /// Extra latency of a late use of one of an instruction's results. Core cycles.
     pub(super) fn lag(&self, decoded: &Decoded, number: u16) -> u32 {
         decoded.lags[usize::from(number >= self.first_predicate)]
     }
@@ -250,15 +251,16 @@ impl Program {
     }
 }
 
-/// What a number of the scoreboard stands for.
+/// Register or predicate of a scoreboard number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     Register(u16),
     Predicate(u16),
 }
 
-/// Whether an instruction's predicates decide if it is executed, as a guard does. Those of integers and comparisons, which may be
-/// operands (carries, selections, conditions that are combined), are taken for operands.
+/// Whether an instruction's predicates decide if it is executed, as a guard does. Those of integers
+/// and comparisons, which may be operands (carries, selections, conditions that are combined), are
+/// taken for operands.
 fn takes_predicates_late(class: OperationClass) -> bool {
     use OperationClass::*;
     !matches!(class, Integer | IntegerExtremum | Fp32Compare | Fp64Compare)

@@ -1,4 +1,4 @@
-//! What happens in a cycle of an SM.
+//! A cycle of an SM.
 
 use std::collections::VecDeque;
 use std::hint::cold_path;
@@ -11,7 +11,7 @@ use super::scoreboard::UNKNOWN;
 use super::sub_cores;
 use super::warp::Status;
 use super::{FinishedCta, InFlight, Sm, SmFault, Source, State};
-use crate::message::{MemoryReply, MemoryRequest, Origin, Timed};
+use crate::message::{MemoryReply, MemoryRequest, Requester, Timed};
 use crate::specification::GpuSpec;
 
 impl Sm {
@@ -56,7 +56,7 @@ impl Sm {
         while let Some(sub_core) = sub_cores::take_first(&mut completed) {
             let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle) else { break };
             if let Some(next) = self.memory.coming_completion(sub_core as u8) {
-                self.state.in_flight.foresee(next);
+                self.state.in_flight.prefetch_host(next);
             }
             self.complete(instruction, cycle, sources, finished)?;
         }
@@ -76,7 +76,7 @@ impl Sm {
         Ok(())
     }
 
-    /// What the memory unit has said is performed takes effect.
+    /// Deferred instructions that the memory unit has performed take effect.
     #[cold]
     fn take_effects(&mut self, cycle: u64, sources: &mut [Option<Source<'_>>]) -> Result<(), Box<SmFault>> {
         let mut performed = std::mem::take(&mut self.performed);
@@ -116,7 +116,7 @@ impl Sm {
         warp.accesses -= 1;
         state.ctas[cta].accesses -= u32::from(stores.is_none());
         if warp.status == Status::Memory {
-            state.settle(&self.gpu, program, slot, cycle);
+            state.reclassify(&self.gpu, program, slot, cycle);
         }
         self.end_cta_if_done(cta, cycle, sources, finished)
     }
@@ -155,7 +155,7 @@ impl Sm {
             if let Some(message) = instructions.send(self.number) {
                 outbox.push(Timed { cycle, message });
                 counters.front_end.l2_lines += 1;
-                counters.front_end.constant_l2_lines += u64::from(message.origin == Origin::Constant);
+                counters.front_end.constant_l2_lines += u64::from(message.requester == Requester::Constant);
             }
             if instructions.wants_to_send() {
                 next = cycle + 1;
@@ -271,18 +271,18 @@ impl Sm {
             let slot = woken.trailing_zeros() as usize * SUB_CORES + number;
             woken &= woken - 1;
             let warp = &self.state.warps[slot];
-            if warp.status == Status::Scoreboard && warp.ripe <= cycle {
-                self.state.ripen(slot);
+            if warp.status == Status::Scoreboard && warp.ready_at <= cycle {
+                self.state.mark_ready(slot);
             } else if let Some(program) = &self.programs[usize::from(warp.cta)]
                 && warp.status != Status::Absent
             {
-                self.state.settle(&self.gpu, program, slot, cycle);
+                self.state.reclassify(&self.gpu, program, slot, cycle);
             }
         }
     }
 
-    /// Gives the memory unit, which takes one, an instruction that has its operands. With a store, gives its CTA slot, which has
-    /// no more to do with it.
+    /// Gives the memory unit, which takes one, an instruction that has its operands. With a store,
+    /// gives its CTA slot, which has no more to do with it.
     fn dispatch_memory(&mut self, number: usize, cycle: u64) -> Option<usize> {
         let state = &mut self.state;
         let instruction = state.sub_cores[number].queue.take(cycle)?;
@@ -319,7 +319,7 @@ impl State {
     #[cold]
     pub(super) fn take_instruction_replies(&mut self, replies: &mut VecDeque<Timed<MemoryReply>>) {
         replies.retain(|reply| {
-            let other = !reply.message.origin.is_instruction_cache();
+            let other = !reply.message.requester.is_instruction_cache();
             if !other {
                 self.instruction_replies.push_back(Timed { cycle: reply.cycle, message: reply.message.line });
                 self.instructions_next = self.instructions_next.min(reply.cycle);
@@ -339,17 +339,17 @@ impl State {
     }
 
     /// Finds what a warp waits for, and sees to it that it is looked at when that is there.
-    pub(super) fn settle(&mut self, gpu: &GpuSpec, program: &Program, slot: usize, cycle: u64) {
+    pub(super) fn reclassify(&mut self, gpu: &GpuSpec, program: &Program, slot: usize, cycle: u64) {
         let local = (slot / SUB_CORES) as u32;
         let warp = &mut self.warps[slot];
         let sub_core = &mut self.sub_cores[slot % SUB_CORES];
         let decoded = program.instructions().get(warp.buffer.from as usize);
-        warp.ripe = u64::MAX;
+        warp.ready_at = u64::MAX;
         let status = match decoded {
             Some(decoded) if warp.has_next => {
                 if warp.not_before > cycle {
                     sub_core.wake(cycle, warp.not_before, local);
-                    warp.hold
+                    warp.stall_reason
                 } else if !warp.buffer.has_next() {
                     sub_core.fetch.update(&gpu.front_end, program, local, &warp.buffer);
                     sub_core.look_at(cycle + 1);
@@ -362,7 +362,7 @@ impl State {
                         ready if ready > cycle => {
                             sub_core.wake(cycle, ready, local);
                             if !decoded.atomic {
-                                warp.ripe = ready;
+                                warp.ready_at = ready;
                             }
                             Status::Scoreboard
                         }
@@ -386,7 +386,7 @@ impl State {
     }
 
     /// A warp that has waited for results of a fixed latency has them.
-    fn ripen(&mut self, slot: usize) {
+    fn mark_ready(&mut self, slot: usize) {
         let warp = &mut self.warps[slot];
         let ready = Status::Ready;
         self.sub_cores[slot % SUB_CORES].set_status(

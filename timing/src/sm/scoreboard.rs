@@ -1,24 +1,25 @@
 //! Scoreboard of a warp: when each register and predicate is there.
 //!
-//! Each has two numbers: its own, by which arithmetic waits for it, and that of its late use, by which what takes results of fixed
-//! latency later than arithmetic does waits for it.
+//! Each has two numbers: its own, by which arithmetic waits for it, and that of its late use, by
+//! which what takes results of fixed latency later than arithmetic does waits for it.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 
 /// Nobody knows when.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// The same in the table.
+/// Marker of an unknown time in the table.
 const PENDING: u16 = u16::MAX;
 
-/// What the table counts from is so far before what is noted in it, at least, once a warp has run for longer. Core cycles; more than
-/// any result of known time takes.
+/// What the table counts from is so far before what is noted in it, at least, once a warp has run
+/// for longer. Core cycles; more than any result of known time takes.
 const BEFORE: u64 = 1 << 15;
 
-/// So far from what the table counts from results are noted: what is late of them comes up to [`PENDING`] later. Core cycles.
+/// So far from what the table counts from results are noted: what is late of them comes up to
+/// [`PENDING`] later. Core cycles.
 const FARTHEST: u64 = PENDING as u64 - (1 << 13);
 
 /// The use of a register or predicate by arithmetic.
@@ -26,16 +27,16 @@ pub fn own(number: u16) -> u32 {
     2 * u32::from(number)
 }
 
-/// Its late use.
+/// Use of a register or predicate by an operand that is read late.
 pub fn late(number: u16) -> u32 {
     2 * u32::from(number) + 1
 }
 
-/// When registers and predicates are there: the first cycle in which an instruction that needs them can be issued. In few bytes: those
-/// of all warps are looked at all the time.
+/// When registers and predicates are there: the first cycle in which an instruction that needs them
+/// can be issued. In few bytes: those of all warps are looked at all the time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Scoreboard {
-    /// What the table counts from. Core cycles.
+    /// Origin of the table's times. Core cycles.
     base: u64,
     /// Of each its own number, and that of its late use.
     ready: Vec<[u16; 2]>,
@@ -49,9 +50,9 @@ impl Scoreboard {
         self.ready.resize(count, [0; 2]);
     }
 
-    /// Whether one that was read can be at a cycle, of so many registers and predicates.
-    pub fn check(&self, count: usize, now: u64) -> Fits {
-        fits(self.ready.len() == count && self.base <= now, "a scoreboard is of another kernel")
+    /// Checks a restored scoreboard at a cycle, of so many registers and predicates.
+    pub fn check(&self, count: usize, now: u64) -> Validity {
+        ensure(self.ready.len() == count && self.base <= now, "a scoreboard is of another kernel")
     }
 
     /// Of a warp that is not there.
@@ -59,12 +60,13 @@ impl Scoreboard {
         *self = Scoreboard::default();
     }
 
-    /// It is going to be looked at.
-    pub fn foresee(&self) {
+    /// Prefetches the table to the host's caches.
+    pub fn prefetch_host(&self) {
         read_all(&self.ready);
     }
 
-    /// The first cycle at which all of these uses ([`own`], [`late`]) are possible; [`UNKNOWN`] if an answer from memory decides.
+    /// The first cycle at which all of these uses ([`own`], [`late`]) are possible; [`UNKNOWN`] if
+    /// an answer from memory decides.
     pub fn ready_at(&self, uses: &[u32]) -> u64 {
         let ready = self.ready.as_flattened();
         let latest = uses.iter().map(|&number| ready[number as usize]).max().unwrap_or(0);

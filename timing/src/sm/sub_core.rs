@@ -9,10 +9,10 @@ use super::memory::SUB_CORES;
 use super::operands::{Collectors, Ports};
 use super::wakes::Wakes;
 use super::warp::{STATUSES, Status, Warp};
-use crate::due::Due;
 use crate::policy::warp_scheduler::WarpScheduler;
-use crate::restore::{Fits, fits, near, near_or_never};
+use crate::restore::{Validity, ensure, near, near_or_never};
 use crate::specification::GpuSpec;
+use crate::timed_queue::TimedQueue;
 
 /// Between issue and dispatch if nothing is in the way: the operand read.
 pub const ISSUE_TO_DISPATCH: u64 = 2;
@@ -41,8 +41,9 @@ pub struct SubCore {
     #[serde(skip)]
     by_status: [u32; STATUSES],
     wakes: Wakes,
-    /// Memory instructions for the memory pipeline, by their numbers among those under way, due when they have their operands.
-    pub queue: Due<u32>,
+    /// Memory instructions for the memory pipeline, by their numbers among those under way, due
+    /// when they have their operands.
+    pub queue: TimedQueue<u32>,
     /// When its write-back latch can take a result from memory. Core cycles.
     pub latch_free: u64,
     /// Warp and position of the last issued instruction.
@@ -51,7 +52,7 @@ pub struct SubCore {
     pub next: u64,
     /// Slots before are counted. Core cycles; `u64::MAX` while the SM has no CTA.
     counted: u64,
-    /// What becomes of the slots since.
+    /// Stall reason of the slots since.
     stall: IssueStall,
 }
 
@@ -69,7 +70,7 @@ impl SubCore {
             reads_long: 0,
             by_status: [0; STATUSES],
             wakes: Wakes::default(),
-            queue: Due::default(),
+            queue: TimedQueue::default(),
             latch_free: 0,
             last_issued: None,
             next: u64::MAX,
@@ -81,8 +82,13 @@ impl SubCore {
     /// Makes one that was read ready to run at a cycle, with its warps.
     ///
     /// # Errors
-    /// It can have no such state.
-    pub fn restore<'w>(&mut self, gpu: &GpuSpec, now: u64, warp: impl Fn(u32) -> Option<&'w Warp>) -> Fits {
+    /// The state is invalid.
+    pub fn restore<'w>(
+        &mut self,
+        gpu: &GpuSpec,
+        now: u64,
+        warp: impl Fn(u32) -> Option<&'w Warp>,
+    ) -> Validity {
         let warps = gpu.cta.warps / SUB_CORES as u32;
         (self.ready, self.ready_units, self.by_status) = Default::default();
         let mut present = 0;
@@ -97,18 +103,18 @@ impl SubCore {
         self.collectors.restore(&gpu.operands, now)?;
         self.wakes.check(warps)?;
         let mut times = self.units.iter().chain([&self.latch_free]);
-        fits(times.all(|cycle| near(*cycle, now)), "a unit is busy for too long")?;
-        fits(near_or_never(self.next, now) && near_or_never(self.counted, now), "it rests for too long")?;
-        fits(self.queue.iter().all(|(cycle, _)| near(*cycle, now)), "an access waits for too long")
+        ensure(times.all(|cycle| near(*cycle, now)), "a unit is busy for too long")?;
+        ensure(near_or_never(self.next, now) && near_or_never(self.counted, now), "it rests for too long")?;
+        ensure(self.queue.iter().all(|(cycle, _)| near(*cycle, now)), "an access waits for too long")
     }
 
-    /// It is going to be run.
-    pub fn foresee(&self) {
-        self.ports.foresee();
-        self.wakes.foresee();
+    /// Prefetches the state to the host's caches.
+    pub fn prefetch_host(&self) {
+        self.ports.prefetch_host();
+        self.wakes.prefetch_host();
     }
 
-    /// It has something to do at a cycle.
+    /// Schedules the sub-core for a cycle.
     pub fn look_at(&mut self, cycle: u64) {
         self.next = self.next.min(cycle);
     }
@@ -131,7 +137,7 @@ impl SubCore {
         }
     }
 
-    /// Whether the next instruction of a warp reads its operands for more than a cycle.
+    /// Notes that a warp's next instruction reads its operands for more than a cycle.
     pub fn set_reads_long(&mut self, warp: u32, reads_long: bool) {
         self.reads_long = self.reads_long & !(1 << warp) | u32::from(reads_long) << warp;
     }
@@ -190,8 +196,8 @@ impl SubCore {
         first.map_or(IssueStall::Idle, |(_, slot)| slot)
     }
 
-    /// When the first of its ready warps may be issued after a cycle, and what becomes of the slots until then. The time may be
-    /// too early, but not too late.
+    /// When the first of its ready warps may be issued after a cycle, and what becomes of the slots
+    /// until then. The time may be too early, but not too late.
     fn next_issue(&self, gpu: &GpuSpec, cycle: u64) -> (u64, IssueStall) {
         let collector = self.collectors.next_free().saturating_sub(ISSUE_TO_DISPATCH - 1);
         if collector > cycle + 1 {
@@ -209,13 +215,13 @@ impl SubCore {
         (next.max(cycle + 1), if full { IssueStall::MemoryThrottle } else { IssueStall::UnitBusy })
     }
 
-    /// Whether ready warps cannot go on because too many instructions wait for the memory pipeline.
+    /// Ready warps stall because the queue to the memory pipeline is full.
     fn is_throttled(&self, gpu: &GpuSpec) -> bool {
         self.ready_units & MEMORY_UNITS != 0 && self.queue.len() >= gpu.issue.memory_queue as usize
     }
 
-    /// A cycle ends in which instructions were issued or not: finds what becomes of the slots after it, and when there is
-    /// something to do, apart from the queue to the memory pipeline.
+    /// A cycle ends in which instructions were issued or not: finds what becomes of the slots after
+    /// it, and when there is something to do, apart from the queue to the memory pipeline.
     pub fn end_cycle(&mut self, gpu: &GpuSpec, cycle: u64, issued: bool) {
         let is_ready = self.by_status[Status::Ready as usize] != 0;
         let others = self.fetch.next_event(cycle);
@@ -257,7 +263,8 @@ impl SubCore {
         counters.count(self.stall, self.uncounted(width, cycle));
     }
 
-    /// Whether the slots of a cycle count, to which [`SubCore::count_until`] has counted; they are as good as counted then.
+    /// Whether the slots of a cycle count, to which [`SubCore::count_until`] has counted; they are
+    /// as good as counted then.
     pub fn begin_cycle(&mut self, cycle: u64) -> bool {
         let counts = self.counted <= cycle;
         if counts {

@@ -1,9 +1,9 @@
-//! Sets of sub-cores: masks with a bit for each. They are found without branches, as which sub-cores have something to do changes
-//! from cycle to cycle.
+//! Sets of sub-cores: masks with a bit for each. They are found without branches, as which
+//! sub-cores have something to do changes from cycle to cycle.
 
 use super::memory::SUB_CORES;
 
-/// Those of whose parts something is said.
+/// Sub-cores whose parts satisfy a condition.
 #[inline(always)]
 pub fn of<T>(parts: &[T; SUB_CORES], said: impl Fn(&T) -> bool) -> u32 {
     (0..SUB_CORES).fold(0, |mask, number| mask | u32::from(said(&parts[number])) << number)

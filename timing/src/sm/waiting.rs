@@ -1,4 +1,5 @@
-//! Who waits for what, for the watchdog: from a warp over its instruction under way to the lines that this waits for.
+//! Who waits for what, for the watchdog: from a warp over its instruction under way to the lines
+//! that this waits for.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ use super::warp::{Status, Warp};
 use super::{InFlight, Sm};
 use crate::message::LINE_BYTES;
 
-/// What a warp waits for.
+/// Stall reason of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// Nothing: it could issue.
@@ -27,7 +28,7 @@ pub enum Reason {
         /// Why L1 takes no line, if it is that.
         stall: Option<Stall>,
     },
-    /// Its accesses that are under way: a fence, or its end.
+    /// Outstanding accesses of the warp: at a fence, or at its end.
     Accesses(u32),
     /// Instructions.
     Fetch,
@@ -50,18 +51,18 @@ pub struct WaitingWarp {
     pub warp: u32,
     /// Line of the PTX text of its next instruction; 0 where there is none.
     pub line: u32,
-    /// What it waits for.
+    /// Stall reason.
     pub reason: Reason,
-    /// Its instructions under way whose results that is.
+    /// Outstanding instructions whose results the warp waits for.
     pub accesses: Vec<WaitingAccess>,
 }
 
 /// An instruction of a warp that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingAccess {
-    /// What it does.
+    /// Operation.
     pub class: OperationClass,
-    /// Its line of the PTX text; 0 where there is none.
+    /// Line of the PTX text; 0 for none.
     pub line: u32,
     /// How far it is.
     pub stage: Stage,
@@ -72,9 +73,9 @@ pub struct WaitingAccess {
 pub enum Stage {
     /// It waits for the memory pipeline's dispatch latch behind so many others of its sub-core.
     Dispatch(usize),
-    /// It waits for these lines.
+    /// The access waits for these lines.
     Lines(Vec<AwaitedLine>),
-    /// Its result waits to be written back.
+    /// The result waits for write-back.
     WriteBack,
 }
 
@@ -162,8 +163,8 @@ impl Sm {
         }
     }
 
-    /// The instructions under way that a warp waits for: those that write the register that is missing, else all; of a warp that
-    /// waits for others, those that take effect later.
+    /// The instructions under way that a warp waits for: those that write the register that is
+    /// missing, else all; of a warp that waits for others, those that take effect later.
     fn awaited(&self, program: &Program, slot: usize, accesses: &[memory::Waiting]) -> Vec<WaitingAccess> {
         let warp = &self.state.warps[slot];
         match warp.status {
@@ -215,7 +216,7 @@ impl Sm {
     }
 
     /// Where the requests of its memory side are that have not left it.
-    pub fn whereabouts(&self) -> Vec<crate::whereabouts::Located> {
-        self.memory.whereabouts()
+    pub fn locate(&self) -> Vec<crate::hang_report::Located> {
+        self.memory.locate()
     }
 }

@@ -3,17 +3,18 @@
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 
 /// Cycles ahead that it reaches.
 const REACH: u64 = 63;
 
-/// Warps by the cycle at which they are looked at, for the next [`REACH`] cycles. No cycle that has something may be left out.
+/// Warps by the cycle at which they are looked at, for the next [`REACH`] cycles. No cycle that has
+/// something may be left out.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Wakes {
     /// Sets of warps by the cycle's last six bits.
     warps: Vec<u32>,
-    /// Those that are not empty.
+    /// Cycles that have warps to wake.
     occupied: u64,
 }
 
@@ -24,17 +25,18 @@ impl Default for Wakes {
 }
 
 impl Wakes {
-    /// Whether those that were read can be, of warps below a number.
-    pub fn check(&self, warps: u32) -> Fits {
-        fits(self.warps.len() == 64, "warps are looked at in other cycles")?;
+    /// Checks restored wakes, of warps below a number.
+    pub fn check(&self, warps: u32) -> Validity {
+        ensure(self.warps.len() == 64, "warps are looked at in other cycles")?;
         let there = (1_u64 << warps) - 1;
         let below = self.warps.iter().all(|warps| u64::from(*warps) & !there == 0);
         let marked =
             (0..).zip(&self.warps).all(|(bit, warps)| (*warps != 0) == (self.occupied >> bit & 1 != 0));
-        fits(below && marked, "warps are looked at that there are not")
+        ensure(below && marked, "warps are looked at that there are not")
     }
 
-    /// A warp is looked at in a cycle after `now`, or earlier if that is too far ahead; gives that cycle.
+    /// A warp is looked at in a cycle after `now`, or earlier if that is too far ahead; gives that
+    /// cycle.
     pub fn add(&mut self, now: u64, cycle: u64, warp: u32) -> u64 {
         let cycle = cycle.min(now + REACH);
         self.warps[(cycle % 64) as usize] |= 1 << warp;
@@ -42,8 +44,8 @@ impl Wakes {
         cycle
     }
 
-    /// It is going to be looked at.
-    pub fn foresee(&self) {
+    /// Prefetches the wakes to the host's caches.
+    pub fn prefetch_host(&self) {
         read_all(&self.warps);
     }
 

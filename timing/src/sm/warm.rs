@@ -7,7 +7,7 @@ use super::memory::SUB_CORES;
 use super::occupancy::Demand;
 use super::program::Kind;
 use super::{Program, Sm};
-use crate::message::{LINE_BYTES, MemoryRequest, Origin};
+use crate::message::{LINE_BYTES, MemoryRequest, Requester};
 
 /// Where code lies of which nothing but the size is known: behind all other.
 const OTHER_CODE: u64 = 1 << 62;
@@ -39,7 +39,9 @@ impl Sm {
         let fetch = &mut self.state.sub_cores[warp % SUB_CORES].fetch;
         let missed = &mut self.missed;
         fetch.warm(&self.gpu.front_end, program, &mut self.state.instructions, line, missed);
-        out.extend(missed.drain(..).map(|line| front_end::request(self.number, line, Origin::Instruction)));
+        out.extend(
+            missed.drain(..).map(|line| front_end::request(self.number, line, Requester::Instruction)),
+        );
         line
     }
 
@@ -118,7 +120,7 @@ impl Sm {
         let any = !missed.is_empty();
         for line in missed.drain(..) {
             if !self.state.instructions.warm(line) {
-                out.push(front_end::request(self.number, line, Origin::Constant));
+                out.push(front_end::request(self.number, line, Requester::Constant));
             }
         }
         any

@@ -6,10 +6,9 @@ use super::document::closest;
 pub use super::files::{
     BUILT_IN, DEFAULT, about, built_in, capability, document, is_file, named, names, spelt, timed,
 };
-use super::{Document, Key, SpecificationError, device, quantity};
+use super::{CopySpec, Document, Key, LaunchSpec, SpecificationError, TransferSpec, device, quantity};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::{DramSpec, RefreshMode};
-use crate::gpu::{CopySpec, LaunchSpec, TransferSpec};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
 use crate::sm::divergence::SmSpec;

@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod files;
 pub mod gpu;
+mod launch;
 mod quantity;
 mod value;
 mod written;
@@ -20,6 +21,7 @@ pub use device::DeviceSpec;
 pub use document::{Document, Entry};
 pub use error::{Place, SpecificationError};
 pub use gpu::GpuSpec;
+pub use launch::{CopySpec, LaunchSpec, TransferSpec};
 pub use value::Value;
 
 /// A key of a GPU's file.

@@ -104,8 +104,8 @@ mod tests {
     use voltsim_checkpoint::codec;
 
     use super::*;
-    use crate::gpu::Totals;
     use crate::l2::L2Counters;
+    use crate::totals::Totals;
 
     mod old {
         crate::counters! {

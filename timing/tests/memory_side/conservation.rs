@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use timing::crossbar::Arbiter;
 use timing::dram::{RefreshMode, Scheduler};
 use timing::l2::{Fetch, WriteAllocation};
-use timing::message::{MemoryRequest, Origin, RequestKind, Timed};
+use timing::message::{MemoryRequest, RequestKind, Requester, Timed};
 use timing::policy::address_map::AddressMap;
 use timing::specification::GpuSpec;
 
@@ -84,7 +84,7 @@ fn requests() -> impl Strategy<Value = Vec<MemoryRequest>> {
         RequestKind::Atomic,
         RequestKind::Reduction,
     ];
-    let origins = vec![Origin::Global, Origin::Local, Origin::Constant, Origin::Copy];
+    let origins = vec![Requester::Global, Requester::Local, Requester::Constant, Requester::Copy];
     let request = (
         0_u64..400,
         0_u8..16,
@@ -95,7 +95,7 @@ fn requests() -> impl Strategy<Value = Vec<MemoryRequest>> {
         prop::sample::select(origins),
         any::<bool>(),
     );
-    let request = request.prop_map(|(line, sectors, bytes, kind, lanes, sm, origin, deferred)| {
+    let request = request.prop_map(|(line, sectors, bytes, kind, lanes, sm, requester, deferred)| {
         let mask = (0..4)
             .filter(|sector| sectors >> sector & 1 != 0)
             .fold(0, |mask, sector| mask | 0xffff_ffff_u128 << (sector * 32));
@@ -104,7 +104,7 @@ fn requests() -> impl Strategy<Value = Vec<MemoryRequest>> {
             bytes: if kind == RequestKind::Read { 0 } else { bytes & mask },
             kind,
             lanes,
-            origin,
+            requester,
             sm,
             deferred: deferred.then_some(7),
             ..read(line * 128, 0)
@@ -130,7 +130,7 @@ fn replies(bench: &mut Bench, mut streams: Vec<VecDeque<MemoryRequest>>) -> BTre
         for (stream, credits) in streams.iter_mut().zip(&mut bench.credits) {
             for _ in 0..*credits {
                 if let Some(message) = stream.pop_front() {
-                    *credits -= u32::from(message.origin != Origin::Copy);
+                    *credits -= u32::from(message.requester != Requester::Copy);
                     requests.push(Timed { cycle: bench.now, message });
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use timing::dram::{Cell, Channel, ChannelCounts, DramCounters, DramSpec, Incoming, Timing};
 use timing::memory_side::MemorySide;
-use timing::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
+use timing::message::{MemoryReply, MemoryRequest, Performed, RequestKind, Requester, Timed};
 use timing::specification::{GpuSpec, gpu};
 
 /// TITAN V without page walks, changed.
@@ -24,7 +24,7 @@ pub fn read(line: u64, sectors: u8) -> MemoryRequest {
         bytes: 0,
         kind: RequestKind::Read,
         lanes: 0,
-        origin: Origin::Global,
+        requester: Requester::Global,
         sm: 0,
         tag: 0,
         deferred: None,

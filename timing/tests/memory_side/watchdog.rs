@@ -3,8 +3,8 @@
 use std::mem::discriminant;
 
 use timing::dram::RefreshMode;
+use timing::hang_report::{Place, SectorRead};
 use timing::message::Timed;
-use timing::whereabouts::{Place, SectorRead};
 
 use crate::harness::{Bench, read, titan_v};
 
@@ -14,7 +14,7 @@ fn way(bench: &mut Bench) -> Vec<Place> {
     let mut replies = bench.epoch(&[request]);
     let mut way: Vec<Place> = Vec::new();
     while replies.is_empty() {
-        let located = bench.side.whereabouts();
+        let located = bench.side.locate();
         assert_eq!(located.len(), 1, "{located:?}");
         assert_eq!(located[0].reply, request.message.reply());
         if way.last().is_none_or(|last| discriminant(last) != discriminant(&located[0].place)) {
@@ -22,7 +22,7 @@ fn way(bench: &mut Bench) -> Vec<Place> {
         }
         replies = bench.epoch(&[]);
     }
-    assert_eq!(bench.side.whereabouts(), []);
+    assert_eq!(bench.side.locate(), []);
     way
 }
 
@@ -59,7 +59,7 @@ fn reads_of_a_bank_are_told_in_their_order() {
     assert_eq!(replies, []);
     let before: Vec<usize> = bench
         .side
-        .whereabouts()
+        .locate()
         .iter()
         .map(|located| match &located.place {
             Place::Sectors { missing, .. } => match missing[0].read {

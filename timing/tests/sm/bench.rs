@@ -372,8 +372,8 @@ impl Bench {
         self.cycle = end;
         let count = self.outbox.len() as u32;
         for Timed { cycle, message } in std::mem::take(&mut self.outbox) {
-            let MemoryRequest { line, sectors, kind, origin, sm, tag, deferred, .. } = message;
-            let reply = MemoryReply { line, sectors, kind, origin, sm, tag };
+            let MemoryRequest { line, sectors, kind, requester, sm, tag, deferred, .. } = message;
+            let reply = MemoryReply { line, sectors, kind, requester, sm, tag };
             self.replies.push_back(Timed { cycle: (cycle + FAR).max(end), message: reply });
             self.sent.push(Timed { cycle, message });
             if let Some(deferred) = deferred {

@@ -1,6 +1,6 @@
 //! Instruction caches and fetch.
 
-use timing::message::{Origin, RequestKind};
+use timing::message::{RequestKind, Requester};
 use warp_stream::OperationClass;
 
 use crate::bench::{Bench, FAR, Script, control, operation};
@@ -17,7 +17,7 @@ fn the_first_instruction_comes_from_l2() {
     let run = Bench::new(&["cta.start=0", "constant.parameters=0"]).run(straight(1), 1);
     let first = run.cycle(0, 0);
     assert!((FAR..FAR + 20).contains(&first), "{first}");
-    assert_eq!(run.sent[0].message.origin, Origin::Instruction);
+    assert_eq!(run.sent[0].message.requester, Requester::Instruction);
     assert_eq!((run.sent[0].message.line, run.sent[0].message.kind), (0x7000_0000, RequestKind::Read));
 }
 

@@ -1,6 +1,6 @@
 //! Memory instructions on their way through the SM.
 
-use timing::message::{Origin, RequestKind};
+use timing::message::{RequestKind, Requester};
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
 use crate::bench::{Bench, FAR, Script, access, control, load, operation};
@@ -113,7 +113,7 @@ fn constants_that_a_round_of_their_cache_does_not_hold_come_from_l1_5() {
     let script = Script { address: |_, step| 64 * u64::from(step % 64), stride: |_| 0, ..Script::new(&code) };
     let mut bench = Bench::new(&[]);
     let first = bench.run(script.clone(), 1);
-    let constants = first.sent.iter().filter(|sent| sent.message.origin == Origin::Constant);
+    let constants = first.sent.iter().filter(|sent| sent.message.requester == Requester::Constant);
     assert_eq!(constants.count(), 32);
     let second = bench.run(script, 1).counters;
     assert_eq!((second.memory.constant.misses, second.front_end.constant_hits), (128, 64 + 32));

@@ -189,8 +189,8 @@ impl Bench {
     pub fn step(&mut self) {
         self.unit.step(self.cycle, &mut self.inbox, &mut self.sent, &mut self.performed);
         for &Timed { cycle, message } in &self.sent[self.replied..] {
-            let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = message;
-            let reply = MemoryReply { line, sectors, kind, origin, sm, tag };
+            let MemoryRequest { line, sectors, kind, requester, sm, tag, .. } = message;
+            let reply = MemoryReply { line, sectors, kind, requester, sm, tag };
             self.inbox.push_back(Timed { cycle: cycle + FAR, message: reply });
         }
         self.unit.give_credits(self.cycle + 1, (self.sent.len() - self.replied) as u32);

@@ -1,6 +1,6 @@
 //! Where requests are that have not left their SM, as the watchdog tells it.
 
-use timing::whereabouts::Place;
+use timing::hang_report::Place;
 
 use crate::bench::{Bench, Instruction};
 
@@ -12,7 +12,7 @@ fn places(bench: &mut Bench, cycles: u64) -> Vec<Place> {
     for _ in 0..cycles {
         bench.cycle += 1;
         bench.step();
-        for located in bench.unit.whereabouts() {
+        for located in bench.unit.locate() {
             assert_eq!(located.reply.line, 1 << 21);
             if places.last() != Some(&located.place) {
                 places.push(located.place);
@@ -33,5 +33,5 @@ fn a_request_without_a_translation_waits_for_it() {
 fn what_has_left_the_sm_is_not_in_it() {
     let mut bench = Bench::new();
     places(&mut bench, 20);
-    assert_eq!((bench.sent.len(), bench.unit.whereabouts()), (1, Vec::new()));
+    assert_eq!((bench.sent.len(), bench.unit.locate()), (1, Vec::new()));
 }

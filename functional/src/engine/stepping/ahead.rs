@@ -207,7 +207,7 @@ impl WarpStep<'_, '_> {
     /// Executes the following instructions as long as they depend on no other warp; `told` is scratch.
     pub(super) fn go_ahead(&mut self, told: &mut Execution) -> Result<(), FaultKind> {
         if self.ahead.were_many() {
-            self.foresee_frame();
+            self.prefetch_host_frame();
         }
         while self.standing == Standing::Ready && self.pending.is_empty() {
             let position = self.machine.places[self.w.pc as usize].position();

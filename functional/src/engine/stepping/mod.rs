@@ -13,8 +13,8 @@
 mod address;
 mod ahead;
 mod deferred;
-mod foresee;
 mod held;
+mod prefetch_host;
 mod saved;
 
 use std::hint::cold_path;
@@ -331,7 +331,7 @@ impl SteppedCluster {
         what: impl FnOnce(&mut WarpStep<'_, '_>, &mut Execution) -> Result<(), FaultKind>,
     ) -> Result<(), Box<Fault>> {
         let (rank, own) = self.place(number);
-        self.foresee_warp(rank, own);
+        self.prefetch_host_warp(rank, own);
         let Cluster { state, ctas, shared, .. } = &mut self.cluster;
         let shared = state.shared_of(rank, shared);
         let warp = &mut self.warps[number];

@@ -1,19 +1,20 @@
-//! Whether a channel that was read can be, and what follows from it.
+//! Check of a restored channel, and its derived state.
 
 use super::{Access, Bank, Channel, Checker, Direction, DramSpec};
 use crate::dram::counts;
 use crate::message::SECTORS;
-use crate::restore::{Fits, LATEST, countable, fits};
+use crate::restore::{LATEST, Validity, countable, ensure};
 
 /// Cycles ahead that commands may be put off: some of the longest gaps that a Spec can have.
 const AHEAD: u64 = 1 << 20;
 
 impl Channel {
-    /// Makes one that was read ready to run, as part `slot` of a channel, at a cycle of the command clock.
+    /// Makes one that was read ready to run, as part `slot` of a channel, at a cycle of the command
+    /// clock.
     ///
     /// # Errors
-    /// It can have no such state.
-    pub(crate) fn restore(&mut self, spec: &DramSpec, slot: u32, now: u64) -> Fits {
+    /// The state is invalid.
+    pub(crate) fn restore(&mut self, spec: &DramSpec, slot: u32, now: u64) -> Validity {
         self.check(spec, slot, now)?;
         self.banks.iter().try_for_each(|bank| self.check_bank(bank, now))?;
         self.queued = [0; 2];
@@ -26,13 +27,13 @@ impl Channel {
             }
             for (queue, direction) in bank.queues.iter().zip([Direction::Read, Direction::Write]) {
                 let its_own = |access: &Access| spec.queues.of(access.direction) == direction;
-                fits(queue.accesses.iter().all(its_own), "accesses are in another's queue")?;
+                ensure(queue.accesses.iter().all(its_own), "accesses are in another's queue")?;
             }
             self.bank_changed(number as u8);
         }
         let [reads, writes] = self.queued;
-        fits(reads <= spec.read_queue && writes <= spec.write_queue, "its queues have too many accesses")?;
-        fits(self.is_idle() == (self.next == u64::MAX), "nobody would look at its queues")?;
+        ensure(reads <= spec.read_queue && writes <= spec.write_queue, "its queues have too many accesses")?;
+        ensure(self.is_idle() == (self.next == u64::MAX), "nobody would look at its queues")?;
         if cfg!(debug_assertions) {
             let mut checker = Box::new(Checker::new(spec));
             checker.resumed(now, self.banks.iter().map(|bank| bank.open));
@@ -41,37 +42,37 @@ impl Channel {
         Ok(())
     }
 
-    fn check(&self, spec: &DramSpec, slot: u32, now: u64) -> Fits {
+    fn check(&self, spec: &DramSpec, slot: u32, now: u64) -> Validity {
         let Channel { banks, groups, columns, activate_at, activations, refresh, .. } = self;
-        fits(banks.len() == spec.banks as usize, "it has another number of banks")?;
-        fits(groups.len() == spec.bank_groups as usize, "it has another number of bank groups")?;
-        fits(self.slot == slot, "it is another part of the channel")?;
-        fits(u32::from(refresh.bank) < spec.banks, "no such bank can be refreshed")?;
+        ensure(banks.len() == spec.banks as usize, "it has another number of banks")?;
+        ensure(groups.len() == spec.bank_groups as usize, "it has another number of bank groups")?;
+        ensure(self.slot == slot, "it is another part of the channel")?;
+        ensure(u32::from(refresh.bank) < spec.banks, "no such bank can be refreshed")?;
         let times = groups.iter().chain([columns]).flatten().chain(activations).chain([activate_at]);
         let busy = self.activity.iter().map(|bank| &bank.busy_since).chain([&self.busy_to]);
         let mut times = times.chain([&self.counted, &self.commanded]).chain(busy);
         let due = refresh.due <= now + AHEAD + u64::from(spec.refi);
-        fits(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
-        fits(self.next == u64::MAX || self.next <= now + AHEAD, "it rests for too long")?;
-        fits(self.age < LATEST, "it had too many accesses")?;
+        ensure(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
+        ensure(self.next == u64::MAX || self.next <= now + AHEAD, "it rests for too long")?;
+        ensure(self.age < LATEST, "it had too many accesses")?;
         self.scheduling.check(&spec.scheduling, spec.banks)?;
         counts::check(&[self.counts()], &DramSpec { pseudo_channels: 1, ..spec.clone() }, 1)?;
         countable(&self.counters)
     }
 
-    fn check_bank(&self, bank: &Bank, now: u64) -> Fits {
+    fn check_bank(&self, bank: &Bank, now: u64) -> Validity {
         let times = [bank.activate_at, bank.precharge_at, bank.column_at];
-        fits(times.iter().all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
+        ensure(times.iter().all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
         bank.queues.iter().try_for_each(|queue| {
             let ends = queue.accesses.iter().map(|access| access.age.saturating_add(access.count().into()));
             let starts = queue.accesses.iter().skip(1).map(|access| access.age).chain([self.age]);
             let sorted = ends.zip(starts).all(|(end, next)| end <= next);
-            fits(sorted, "accesses are not in their order")?;
+            ensure(sorted, "accesses are not in their order")?;
             let of_a_line = |access: &Access| {
                 let sectors = access.sectors != 0 && access.sectors >> SECTORS == 0;
                 sectors && access.column <= u16::MAX - SECTORS as u16
             };
-            fits(queue.accesses.iter().all(of_a_line), "an access is to no sector of a line")
+            ensure(queue.accesses.iter().all(of_a_line), "an access is to no sector of a line")
         })
     }
 

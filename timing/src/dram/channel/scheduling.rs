@@ -69,7 +69,7 @@ impl Channel {
         WaitingIn { channel: self, queue: queue as usize, columns: spec.columns_of_request() }
     }
 
-    /// What the scheduler sees at a turn.
+    /// View of the scheduler at a turn.
     #[inline(always)]
     pub(super) fn look<'l>(
         &'l self,

@@ -33,7 +33,7 @@ impl Slice {
         counters.misses += all - hits;
         counters.pending_hits += u64::from(pending.count_ones());
         counters.tag_cycles += all.max(1);
-        counters.sources.count(request.origin, request.kind, all, hits);
+        counters.sources.count(request.requester, request.kind, all, hits);
     }
 
     /// Adds the occupancy of outstanding sectors up to an L2 cycle.

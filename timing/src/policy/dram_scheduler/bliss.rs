@@ -20,7 +20,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Issued, NO_SOURCE, Policy, Request, Turn, Waiting, filtered};
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
@@ -90,8 +90,11 @@ impl Policy for Bliss {
         }
     }
 
-    fn check(_: &BlissSpec, state: &State, _: u32) -> Fits {
-        fits(state.listed.len() <= usize::from(u16::MAX), "a DRAM scheduler lists more SMs than there can be")
+    fn check(_: &BlissSpec, state: &State, _: u32) -> Validity {
+        ensure(
+            state.listed.len() <= usize::from(u16::MAX),
+            "a DRAM scheduler lists more SMs than there can be",
+        )
     }
 
     fn columns(spec: &BlissSpec, state: &State, waiting: &impl Waiting, turn: Turn) -> u64 {

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Issued, Policy, Turn, Waiting, filtered};
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 
 crate::specification! {
     /// FR-FCFS with a cap.
@@ -40,8 +40,11 @@ impl Policy for FrFcfsCap {
     type Spec = CapSpec;
     type State = Passed;
 
-    fn check(_: &CapSpec, state: &Passed, banks: u32) -> Fits {
-        fits(state.0.len() <= banks as usize, "a DRAM scheduler counts accesses of more banks than there are")
+    fn check(_: &CapSpec, state: &Passed, banks: u32) -> Validity {
+        ensure(
+            state.0.len() <= banks as usize,
+            "a DRAM scheduler counts accesses of more banks than there are",
+        )
     }
 
     fn columns(spec: &CapSpec, state: &Passed, waiting: &impl Waiting, _: Turn) -> u64 {

@@ -17,7 +17,7 @@ mod fr_fcfs_cap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::restore::Fits;
+use crate::restore::Validity;
 use crate::specification::{Document, SpecificationError};
 
 /// Source of accesses that no SM asks for: lines that L2 writes back.
@@ -92,7 +92,7 @@ trait Policy {
     }
 
     /// A saved state fits a channel of so many banks.
-    fn check(_spec: &Self::Spec, _state: &Self::State, _banks: u32) -> Fits {
+    fn check(_spec: &Self::Spec, _state: &Self::State, _banks: u32) -> Validity {
         Ok(())
     }
 
@@ -158,7 +158,7 @@ macro_rules! schedulers {
 
         impl SchedulerState {
             /// A saved state fits a channel of so many banks.
-            pub(crate) fn check(&self, spec: &Parameters, banks: u32) -> Fits {
+            pub(crate) fn check(&self, spec: &Parameters, banks: u32) -> Validity {
                 $(<$policy>::check(&spec.$field, &self.0.$field, banks)?;)*
                 Ok(())
             }

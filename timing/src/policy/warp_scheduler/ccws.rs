@@ -28,7 +28,7 @@ use super::gto::Gto;
 use super::warps::MOST_WARPS;
 use super::{Policy, View, Warps};
 use crate::message::LINE_BYTES;
-use crate::restore::{Fits, LATEST, MOST_COUNTED, fits};
+use crate::restore::{LATEST, MOST_COUNTED, Validity, ensure};
 use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
@@ -51,7 +51,7 @@ const MOST_TAGS: u32 = 1 << 10;
 /// Points of scores and their factor, at most: their products are numbers.
 const MOST_POINTS: u32 = 1 << 16;
 
-/// What a warp has lost.
+/// Lost locality of a warp.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Locality {
     /// Addresses of evicted lines by set, the youngest last.
@@ -133,14 +133,14 @@ impl Policy for Ccws {
         }
     }
 
-    fn check(spec: &CcwsSpec, state: &State, _: &Warps) -> Fits {
+    fn check(spec: &CcwsSpec, state: &State, _: &Warps) -> Validity {
         let of_set = |victims: &Vec<u64>| victims.len() <= spec.ccws_ways as usize;
         let of_warp = |warp: &Locality| {
             let shape = warp.victims.is_empty() || warp.victims.len() as u64 == spec.sets();
             shape && warp.victims.iter().all(of_set) && warp.points < MOST_COUNTED && warp.since < LATEST
         };
         let warps = state.warps.len() <= MOST_WARPS && state.warps.iter().all(of_warp);
-        fits(warps && state.hits < LATEST && state.issued < LATEST, "a warp has lost too many lines of L1")
+        ensure(warps && state.hits < LATEST && state.issued < LATEST, "a warp has lost too many lines of L1")
     }
 
     fn pick(_: &CcwsSpec, _: &State, view: &View<'_>) -> u32 {

@@ -21,7 +21,7 @@ mod warps;
 use serde::{Deserialize, Serialize};
 
 use self::warps::Warps;
-use crate::restore::Fits;
+use crate::restore::Validity;
 use crate::specification::{Document, SpecificationError};
 
 /// A sub-core at the issue of an instruction.
@@ -38,7 +38,7 @@ pub struct View<'w> {
 /// An event of the L1 data cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct L1Event {
-    /// What has happened.
+    /// Kind of the event.
     pub kind: L1EventKind,
     /// The warp that loads the line, or that brought the evicted line in. A warp slot of the SM.
     pub warp: u8,
@@ -46,7 +46,7 @@ pub struct L1Event {
     pub line: u64,
 }
 
-/// What has happened in the L1 data cache.
+/// Kind of an event of the L1 data cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum L1EventKind {
     /// A load found all its sectors of the line.
@@ -77,7 +77,7 @@ trait Policy {
     }
 
     /// A saved state fits the warps that are there.
-    fn check(_spec: &Self::Spec, _state: &Self::State, _warps: &Warps) -> Fits {
+    fn check(_spec: &Self::Spec, _state: &Self::State, _warps: &Warps) -> Validity {
         Ok(())
     }
 
@@ -151,7 +151,7 @@ macro_rules! schedulers {
 
         impl WarpScheduler {
             /// A saved scheduler fits the warps that are present.
-            pub(crate) fn check(&self, spec: &Parameters, present: u32) -> Fits {
+            pub(crate) fn check(&self, spec: &Parameters, present: u32) -> Validity {
                 self.warps.check(present)?;
                 $(<$policy>::check(&spec.$field, &self.states.$field, &self.warps)?;)*
                 Ok(())

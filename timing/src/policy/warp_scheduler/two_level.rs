@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Policy, View, Warps};
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
@@ -50,8 +50,8 @@ impl Policy for TwoLevel {
         }
     }
 
-    fn check(_: &TwoLevelSpec, state: &State, warps: &Warps) -> Fits {
-        fits(state.active & !warps.present() == 0, "a warp is active that is not there")
+    fn check(_: &TwoLevelSpec, state: &State, warps: &Warps) -> Validity {
+        ensure(state.active & !warps.present() == 0, "a warp is active that is not there")
     }
 
     fn pick(spec: &TwoLevelSpec, state: &State, view: &View<'_>) -> u32 {

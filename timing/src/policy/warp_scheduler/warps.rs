@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 
 /// Warps that a sub-core can have: a warp is a number below it, a set of warps a mask.
 pub(super) const MOST_WARPS: usize = 32;
@@ -18,8 +18,8 @@ pub struct Warps {
 
 impl Warps {
     /// A saved order fits the warps that are present.
-    pub(super) fn check(&self, present: u32) -> Fits {
-        fits(self.last < MOST_WARPS as u32, "no such warp can have been issued")?;
+    pub(super) fn check(&self, present: u32) -> Validity {
+        ensure(self.last < MOST_WARPS as u32, "no such warp can have been issued")?;
         let mut by_age: Vec<u32> = (0..32).filter(|warp| present >> warp & 1 != 0).collect();
         by_age.sort_by_key(|&warp| self.older[warp as usize].count_ones());
         let mut before = 0;
@@ -28,7 +28,7 @@ impl Warps {
             before |= 1 << warp;
             is_next
         });
-        fits(ordered && self.present == present, "other warps are in the order of age")
+        ensure(ordered && self.present == present, "other warps are in the order of age")
     }
 
     pub(super) fn begin(&mut self, warp: u32) {

@@ -1,13 +1,13 @@
-//! L1 instruction cache of an SM, which its sub-cores ask in turn. It is also the L1.5 of constants (Jia et al.): the constant
-//! cache has its turn beside the sub-cores.
+//! L1 instruction cache of an SM, which its sub-cores ask in turn. It is also the L1.5 of constants
+//! (Jia et al.): the constant cache has its turn beside the sub-cores.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use super::FrontEndSpec;
-use crate::message::{LINE_BYTES, MemoryRequest, Origin};
-use crate::restore::{Fits, fits, near};
+use crate::message::{LINE_BYTES, MemoryRequest, Requester};
+use crate::restore::{Validity, ensure, near};
 use crate::sm::cache::{Cache, Lookup};
 use crate::sm::memory::SUB_CORES;
 use crate::sm::memory::constant::{ConstantSpec, PARAMETER_BANK};
@@ -50,12 +50,12 @@ pub struct L1 {
     answers: VecDeque<Answer>,
 }
 
-/// What the cache has done with a question.
+/// Outcome of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granted {
     /// Whose it was.
     pub asker: usize,
-    /// Whether the line was there.
+    /// The lookup hit.
     pub hit: bool,
 }
 
@@ -71,12 +71,12 @@ impl L1 {
         }
     }
 
-    /// Whether one that was read can be, at a cycle.
-    pub fn check(&self, spec: &FrontEndSpec, now: u64) -> Fits {
+    /// Checks a restored cache at a cycle.
+    pub fn check(&self, spec: &FrontEndSpec, now: u64) -> Validity {
         self.cache.check(spec.l1_size, spec.l1_ways, LINE_BYTES, spec.l1_replacement)?;
-        fits(self.turn < ASKERS, "it is nobody's turn to ask for instructions")?;
+        ensure(self.turn < ASKERS, "it is nobody's turn to ask for instructions")?;
         let near = self.answers.iter().all(|answer| near(answer.cycle, now));
-        fits(near, "a line of instructions comes too late")
+        ensure(near, "a line of instructions comes too late")
     }
 
     /// Somebody asks for a line.
@@ -84,7 +84,8 @@ impl L1 {
         self.queues[asker].push_back(line);
     }
 
-    /// A sub-core looks a line up without an L0 cache of its own; what is not there comes as an answer to all that ask.
+    /// A sub-core looks a line up without an L0 cache of its own; what is not there comes as an
+    /// answer to all that ask.
     pub fn look_up(&mut self, sub_core: usize, line: u64) -> bool {
         let there = self.cache.look_up(line) != Lookup::Miss;
         if !there {
@@ -131,7 +132,7 @@ impl L1 {
         self.answers.insert(place, answer);
     }
 
-    /// Whether a request waits to leave.
+    /// A miss waits to be sent to L2.
     pub fn wants_to_send(&self) -> bool {
         self.misses.iter().any(|miss| !miss.sent)
     }
@@ -140,8 +141,9 @@ impl L1 {
     pub fn send(&mut self, sm: u16) -> Option<MemoryRequest> {
         let miss = self.misses.iter_mut().find(|miss| !miss.sent)?;
         miss.sent = true;
-        let origin = if miss.waiting == 1 << CONSTANTS { Origin::Constant } else { Origin::Instruction };
-        Some(request(sm, miss.line, origin))
+        let requester =
+            if miss.waiting == 1 << CONSTANTS { Requester::Constant } else { Requester::Instruction };
+        Some(request(sm, miss.line, requester))
     }
 
     /// A line comes from L2. Sub-cores have it at once; to the constant cache it takes its way.
@@ -155,7 +157,7 @@ impl L1 {
         }
         let sub_cores = waiting & !(1 << CONSTANTS);
         if sub_cores != 0 {
-            // It is earlier than what has been looked up lately, and passes it.
+            // The answer is earlier than those of recent lookups and passes them.
             self.answers.push_front(Answer { cycle, line, askers: sub_cores });
         }
     }
@@ -173,7 +175,7 @@ impl L1 {
         self.answers.front().map_or(u64::MAX, |answer| answer.cycle)
     }
 
-    /// Whether lines are on their way from L2.
+    /// Lines are outstanding at L2.
     pub fn waits(&self) -> bool {
         !self.misses.is_empty()
     }
@@ -189,9 +191,9 @@ impl L1 {
     }
 }
 
-/// What an SM asks L2 for when a line is not there.
-pub fn request(sm: u16, line: u64, origin: Origin) -> MemoryRequest {
-    MemoryRequest::read(sm, line, 0xf, origin)
+/// Request of an SM to L2 for a missed line.
+pub fn request(sm: u16, line: u64, requester: Requester) -> MemoryRequest {
+    MemoryRequest::read(sm, line, 0xf, requester)
 }
 
 #[cfg(test)]
@@ -199,7 +201,8 @@ mod tests {
     use super::*;
     use crate::specification::{GpuSpec, gpu};
 
-    /// Who is granted in consecutive cycles, where those in a list have asked for so many lines each.
+    /// Who is granted in consecutive cycles, where those in a list have asked for so many lines
+    /// each.
     fn granted(asked: &[(usize, u64)]) -> Vec<usize> {
         let gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
         let mut l1 = L1::new(&gpu.front_end);

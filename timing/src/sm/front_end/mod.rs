@@ -17,11 +17,11 @@ pub use self::l1::L1;
 pub(super) use self::l1::request;
 use super::cache::{Cache, Lookup};
 use super::program::Program;
-use crate::due::Due;
 use crate::message::LINE_BYTES;
 use crate::policy::replacement::Replacement;
-use crate::restore::{Fits, fits, near};
+use crate::restore::{Validity, ensure, near};
 use crate::specification::{Document, SpecificationError};
+use crate::timed_queue::TimedQueue;
 
 crate::choice! {
     /// Front ends of an SM.
@@ -142,7 +142,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Whether the next instruction is there.
+    /// The next instruction has arrived.
     pub fn has_next(&self) -> bool {
         self.from < self.to
     }
@@ -161,19 +161,19 @@ impl Buffer {
         wanted
     }
 
-    /// Whether one that was read can be, of a warp with a program.
-    pub fn check(&self, program: &Program) -> Fits {
+    /// Checks a restored buffer of a warp with a program.
+    pub fn check(&self, program: &Program) -> Validity {
         let Buffer { from, to, asked, .. } = *self;
         let order = from <= to && to <= asked && asked as usize <= program.instructions().len();
-        fits(order, "a warp's instructions are not in their order")
+        ensure(order, "a warp's instructions are not in their order")
     }
 
-    /// Whether instructions on their way can be those that were asked for.
+    /// An outstanding fetch agrees with the buffer's requests.
     fn expects(&self, arrival: &Arrival) -> bool {
         arrival.turn != self.turn || (self.to..=self.asked).contains(&arrival.to)
     }
 
-    /// Whether it has room for what is fetched at once, and there is more to fetch.
+    /// The buffer has room for a fetch, and instructions are left to fetch.
     fn has_room(&self, spec: &FrontEndSpec, program: &Program) -> bool {
         self.asked - self.from + spec.width <= spec.buffer
             && (self.asked as usize) < program.instructions().len()
@@ -196,7 +196,7 @@ struct Request {
     ahead: bool,
 }
 
-/// What a sub-core's fetch has beside it in the SM.
+/// Units of the SM that a sub-core's fetch uses.
 pub struct Beside<'a> {
     /// The front end's specification.
     pub spec: &'a FrontEndSpec,
@@ -204,7 +204,7 @@ pub struct Beside<'a> {
     pub program: &'a Program,
     /// The SM's L1 instruction cache.
     pub l1: &'a mut L1,
-    /// What is counted.
+    /// Counters of the front end.
     pub counters: &'a mut FrontEndCounters,
     /// Number of the sub-core.
     pub sub_core: usize,
@@ -220,7 +220,7 @@ pub struct Fetch {
     blocked: u32,
     /// Whose turn is next.
     turn: u32,
-    arrivals: Due<Arrival>,
+    arrivals: TimedQueue<Arrival>,
     /// Lines that L1 has been asked for.
     requests: Vec<Request>,
     /// Lines that it will be asked for.
@@ -235,31 +235,31 @@ impl Fetch {
             wanted: 0,
             blocked: 0,
             turn: 0,
-            arrivals: Due::default(),
+            arrivals: TimedQueue::default(),
             requests: Vec::new(),
             queue: VecDeque::new(),
         }
     }
 
-    /// Whether one that was read can be at a cycle, with the buffers of warps that there are.
+    /// Checks a restored fetch unit at a cycle, with the buffers of the present warps.
     pub fn check<'b>(
         &self,
         spec: &FrontEndSpec,
         now: u64,
         present: u32,
         buffer: impl Fn(u32) -> Option<&'b Buffer>,
-    ) -> Fits {
+    ) -> Validity {
         self.l0.check(spec.l0_size, spec.l0_ways, LINE_BYTES, spec.l0_replacement)?;
-        fits((self.wanted | self.blocked) & !present == 0, "instructions are fetched for no warp")?;
-        fits(self.turn < 32, "it is the turn of no warp to fetch")?;
-        fits(
+        ensure((self.wanted | self.blocked) & !present == 0, "instructions are fetched for no warp")?;
+        ensure(self.turn < 32, "it is the turn of no warp to fetch")?;
+        ensure(
             self.requests.len() <= spec.l0_requests as usize,
             "too many lines of instructions are asked for",
         )?;
         self.arrivals.iter().try_for_each(|(cycle, arrival)| {
             let buffer = buffer(arrival.warp).ok_or("instructions are fetched for no warp")?;
             let expected = present >> arrival.warp & 1 == 0 || buffer.expects(arrival);
-            fits(expected && near(*cycle, now), "instructions come that were not asked for")
+            ensure(expected && near(*cycle, now), "instructions come that were not asked for")
         })
     }
 
@@ -419,7 +419,7 @@ impl Fetch {
         if self.wanted != 0 { cycle + 1 } else { self.arrivals.next() }
     }
 
-    /// Whether lines wait to be asked for.
+    /// Lines wait to be requested from L1.
     pub fn has_requests(&self, spec: &FrontEndSpec) -> bool {
         !self.queue.is_empty() && self.requests.len() < spec.l0_requests as usize
     }
@@ -435,7 +435,7 @@ mod tests {
     use super::*;
     use crate::specification::{GpuSpec, gpu};
 
-    /// That of a TITAN V, with nothing in it.
+    /// Empty fetch unit of a TITAN V.
     fn fetch() -> Fetch {
         let gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
         Fetch::new(&gpu.front_end)

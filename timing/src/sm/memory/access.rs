@@ -1,11 +1,11 @@
-//! What is under way: warps' accesses, and the lines each consists of.
+//! Outstanding accesses of warps, and the lines of each.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass};
 
-use crate::message::Origin;
+use crate::message::Requester;
 
-/// What the memory structures of an SM are.
+/// Memory structure of an SM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Structure {
     /// L1 data cache, and what passes by it to L2.
@@ -49,11 +49,11 @@ pub struct Access {
     pub sub_core: u8,
     /// Warp slot of the SM.
     pub warp: u8,
-    /// What it is.
+    /// Class.
     pub class: OperationClass,
     /// Where and how.
     pub operation: MemoryOperation,
-    /// What the source is told to perform.
+    /// Deferred instruction that the source performs.
     pub deferred: Option<u32>,
     /// Where it goes.
     pub structure: Structure,
@@ -78,8 +78,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// Lines whose addresses are computed at a cycle and that the structure has not taken: the address stage makes
-    /// `rate` of them a cycle.
+    /// Lines whose addresses are computed at a cycle and that the structure has not taken: the
+    /// address stage makes `rate` of them a cycle.
     pub fn available(&self, cycle: u64, rate: u16) -> u16 {
         let computed = cycle.saturating_sub(self.start).saturating_mul(u64::from(rate));
         computed.min(u64::from(self.total)) as u16 - self.taken
@@ -90,23 +90,23 @@ impl Access {
         self.start.saturating_add(1 + u64::from(self.taken / rate))
     }
 
-    /// Whether a load, with an answer.
+    /// The access is a load.
     pub fn is_load(&self) -> bool {
         self.operation.kind == AccessKind::Load
     }
 
     /// Who asks, for statistics.
-    pub fn origin(&self) -> Origin {
-        origin(self.operation.space)
+    pub fn requester(&self) -> Requester {
+        requester(self.operation.space)
     }
 }
 
 /// Who asks for memory of a space, for statistics.
-pub fn origin(space: MemorySpace) -> Origin {
+pub fn requester(space: MemorySpace) -> Requester {
     match space {
-        MemorySpace::Global | MemorySpace::Shared | MemorySpace::Generic => Origin::Global,
-        MemorySpace::Local => Origin::Local,
-        MemorySpace::Constant => Origin::Constant,
-        MemorySpace::Texture => Origin::Texture,
+        MemorySpace::Global | MemorySpace::Shared | MemorySpace::Generic => Requester::Global,
+        MemorySpace::Local => Requester::Local,
+        MemorySpace::Constant => Requester::Constant,
+        MemorySpace::Texture => Requester::Texture,
     }
 }

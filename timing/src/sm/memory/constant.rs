@@ -1,7 +1,8 @@
-//! Constant cache of an SM. What it has not comes from the L1.5, which is the L1 instruction cache (`sm::front_end`), or from L2.
+//! Constant cache of an SM. What it has not comes from the L1.5, which is the L1 instruction cache
+//! (`sm::front_end`), or from L2.
 //!
-//! Each distinct word of a warp's access is a request, and the cache takes one a cycle. A request that misses waits for its line;
-//! others pass it.
+//! Each distinct word of a warp's access is a request, and the cache takes one a cycle. A request
+//! that misses waits for its line; others pass it.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{LaneMask, WARP_SIZE};
@@ -9,7 +10,7 @@ use warp_stream::{LaneMask, WARP_SIZE};
 use super::access::Line;
 use crate::message::LINE_BYTES;
 use crate::policy::replacement::Replacement;
-use crate::restore::{Fits, fits};
+use crate::restore::{Validity, ensure};
 use crate::sm::cache::{Cache, Lookup};
 use crate::specification::{Document, SpecificationError};
 
@@ -35,15 +36,16 @@ crate::specification! {
     }
 }
 
-/// Bytes of the constant bank with a launch's parameters, which begins at address 0 (CUDA C++ Programming Guide, compute
-/// capabilities: 64 KiB).
+/// Bytes of the constant bank with a launch's parameters, which begins at address 0 (CUDA C++
+/// Programming Guide, compute capabilities: 64 KiB).
 pub(crate) const PARAMETER_BANK: u64 = 64 << 10;
 
-/// Where parameters end in it at the latest: 0x160 bytes are before them (`cuobjdump -sass`), and they have 4 KiB at most (PTX manual,
-/// kernel function parameters, before 8.1).
+/// Where parameters end in it at the latest: 0x160 bytes are before them (`cuobjdump -sass`), and
+/// they have 4 KiB at most (PTX manual, kernel function parameters, before 8.1).
 pub(crate) const PARAMETERS_END: u64 = 0x160 + (4 << 10);
 
-/// Cycles from the look-up of a miss to that in the L1 instruction cache, and from a line's arrival to the write-back latch.
+/// Cycles from the look-up of a miss to that in the L1 instruction cache, and from a line's arrival
+/// to the write-back latch.
 const STAGES: u32 = 2;
 
 impl ConstantSpec {
@@ -75,7 +77,8 @@ impl ConstantSpec {
         u64::from(self.l1_5_latency - STAGES)
     }
 
-    /// From a line's arrival in the L1 instruction cache to that here: what a miss takes more than a hit. Core cycles.
+    /// From a line's arrival in the L1 instruction cache to that here: what a miss takes more than
+    /// a hit. Core cycles.
     pub(crate) fn way_of_fill(&self) -> u64 {
         u64::from(self.l1_5_latency - self.latency)
     }
@@ -145,11 +148,11 @@ impl ConstantCache {
         }
     }
 
-    /// Whether one that was read can be; `waits` is told of each access that waits for a line.
-    pub(super) fn check(&self, spec: &ConstantSpec, mut waits: impl FnMut(u32) -> Fits) -> Fits {
+    /// Checks a restored cache; `waits` gets each access that waits for a line.
+    pub(super) fn check(&self, spec: &ConstantSpec, mut waits: impl FnMut(u32) -> Validity) -> Validity {
         self.cache.check(spec.size, spec.ways, u64::from(spec.line), spec.replacement)?;
         let awaited = |line: &u64| self.waiting.iter().any(|waiter| waiter.line == *line);
-        fits(self.wanted.iter().all(awaited), "a line of constants is asked for that nobody waits for")?;
+        ensure(self.wanted.iter().all(awaited), "a line of constants is asked for that nobody waits for")?;
         self.waiting.iter().try_for_each(|waiter| waits(waiter.access))
     }
 
@@ -169,23 +172,26 @@ impl ConstantCache {
         false
     }
 
-    /// Lines that an access waits for, each as the line of the L1 instruction cache that it lies in.
+    /// Lines that an access waits for, each as the line of the L1 instruction cache that it lies
+    /// in.
     pub(super) fn awaited(&self, access: u32) -> impl Iterator<Item = u64> {
         let waiting = self.waiting.iter().filter(move |waiter| waiter.access == access);
         waiting.map(|waiter| waiter.line - waiter.line % LINE_BYTES)
     }
 
-    /// Whether lines are to be asked for.
+    /// Missed lines wait to be requested.
     pub(super) fn wants_lines(&self) -> bool {
         !self.wanted.is_empty()
     }
 
-    /// Takes the lines to be asked for, each as the line of the L1 instruction cache that it lies in.
+    /// Takes the lines to be asked for, each as the line of the L1 instruction cache that it lies
+    /// in.
     pub(super) fn take_wanted(&mut self) -> impl Iterator<Item = u64> {
         self.wanted.drain(..).map(|line| line - line % LINE_BYTES)
     }
 
-    /// A line of the L1 instruction cache comes; `answered` gets the accesses of the requests that have waited for parts of it.
+    /// A line of the L1 instruction cache comes; `answered` gets the accesses of the requests that
+    /// have waited for parts of it.
     pub(super) fn fill(&mut self, line: u64, answered: &mut Vec<u32>) {
         let ConstantCache { cache, waiting, .. } = self;
         waiting.retain(|waiter| {
@@ -200,7 +206,8 @@ impl ConstantCache {
         });
     }
 
-    /// A line is used, and comes at once if it is not there; says whether it was. Nothing is counted.
+    /// A line is used, and comes at once if it is not there; says whether it was. Nothing is
+    /// counted.
     pub(super) fn warm(&mut self, line: u64) -> bool {
         let there = self.cache.look_up(line) != Lookup::Miss;
         if !there {

@@ -1,4 +1,4 @@
-//! What the memory side of an SM counts, unit by unit.
+//! Counters of the memory unit of an SM, unit by unit.
 
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace};
 

@@ -1,20 +1,21 @@
 //! The memory side of an SM: what happens to a memory instruction from its issue to its result.
 //!
-//! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]) to one of the structures that the sub-cores
-//! share: L1 data cache ([`l1`]), shared memory ([`shared`]), constant cache ([`constant`]). What the coalescer makes of lanes'
-//! addresses ([`coalescer`]) is found when it is issued, and there when the address stage has computed it. The structures take
-//! requests of the sub-cores in turn. What L1 has not, and all stores, atomic operations and accesses that pass by it, go out as
-//! [`MemoryRequest`]s; replies fill L1. What the constant cache has not it asks of the SM's instruction cache. What goes out to
-//! memory passes the TLB ([`tlb`]).
+//! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]) to one of the
+//! structures that the sub-cores share: L1 data cache ([`l1`]), shared memory ([`shared`]),
+//! constant cache ([`constant`]). What the coalescer makes of lanes' addresses ([`coalescer`]) is
+//! found when it is issued, and there when the address stage has computed it. The structures take
+//! requests of the sub-cores in turn. What L1 has not, and all stores, atomic operations and
+//! accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1. What the constant cache
+//! has not it asks of the SM's instruction cache. What goes out to memory passes the TLB ([`tlb`]).
 
 mod access;
+mod arbitration;
 pub mod atomic;
 mod banks;
 mod check;
 pub mod coalescer;
 pub mod constant;
 mod counters;
-mod grant;
 pub mod l1;
 pub mod pipeline;
 pub mod shared;
@@ -32,27 +33,28 @@ use warp_stream::host_cache::read_all;
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, NOT_ACCEPTED, STRUCTURES, Structure};
+use self::arbitration::{Arbiter, pipelines};
 pub(crate) use self::check::{Awaited, Unaccepted};
 use self::coalescer::{Coalesced, Pattern};
 use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
-use self::grant::{Arbiter, pipelines};
-use self::l1::passes::Part;
+use self::l1::bank_conflicts::Part;
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline, Queued};
 use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use super::sub_cores;
-use crate::due::Due;
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::policy::warp_scheduler::L1Event;
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
+use crate::timed_queue::TimedQueue;
 
 /// Sub-cores of an SM.
 pub const SUB_CORES: usize = 4;
 
-/// Tag of a request whose reply fills an entry of L1's table; the rest of the tag is the entry. Others have the access.
+/// Tag of a request whose reply fills an entry of L1's table; the rest of the tag is the entry.
+/// Others have the access.
 const FILL: u32 = 1 << 31;
 
 /// A memory instruction, `SHFL`, or a texture instruction that a sub-core has issued.
@@ -64,9 +66,10 @@ pub struct MemoryIssue<'a> {
     pub sub_core: u8,
     /// Warp slot of the SM.
     pub warp: u8,
-    /// What it is.
+    /// Class.
     pub class: OperationClass,
-    /// Where and how; the space is resolved, never [`MemorySpace::Generic`]. Without meaning for `SHFL`.
+    /// Where and how; the space is resolved, never [`MemorySpace::Generic`]. Without meaning for
+    /// `SHFL`.
     pub operation: MemoryOperation,
     /// Lanes that execute.
     pub active: LaneMask,
@@ -76,7 +79,7 @@ pub struct MemoryIssue<'a> {
     pub stride: Option<u64>,
     /// Addresses of texels, of texture and surface instructions.
     pub texels: &'a [u64],
-    /// What the source is told to perform.
+    /// Deferred instruction that the source performs.
     pub deferred: Option<u32>,
 }
 
@@ -90,7 +93,8 @@ pub(crate) struct State {
     /// Pipelines with accesses for a structure, one bit each.
     #[serde(skip)]
     waiting: [u32; STRUCTURES],
-    /// When the next request of the first of these has its address, by structure and pipeline. Core cycles; `u64::MAX` for none.
+    /// When the next request of the first of these has its address, by structure and pipeline. Core
+    /// cycles; `u64::MAX` for none.
     #[serde(skip)]
     available: [[u64; SUB_CORES]; STRUCTURES],
     /// Pipelines with accesses in their dispatch latches, one bit each.
@@ -108,7 +112,7 @@ pub(crate) struct State {
     outgoing: VecDeque<MemoryRequest>,
     credits: u32,
     /// Instructions whose results wait for a sub-core's write-back latch.
-    completions: [Due<u32>; SUB_CORES],
+    completions: [TimedQueue<u32>; SUB_CORES],
     /// When the first of them is there. Core cycles; `u64::MAX` if there is none.
     #[serde(skip)]
     next_completion: u64,
@@ -123,9 +127,9 @@ pub(crate) struct State {
 
 /// The memory side of an SM.
 ///
-/// In a cycle: [`step`](MemoryUnit::step), then [`next_completion`](MemoryUnit::next_completion) and
-/// [`accept`](MemoryUnit::accept). A cycle may be left out if neither [`next_event`](MemoryUnit::next_event) nor the inbox has
-/// something for it.
+/// In a cycle: [`step`](MemoryUnit::step), then [`next_completion`](MemoryUnit::next_completion)
+/// and [`accept`](MemoryUnit::accept). A cycle may be left out if neither
+/// [`next_event`](MemoryUnit::next_event) nor the inbox has something for it.
 #[derive(Debug, Clone)]
 pub struct MemoryUnit {
     gpu: Arc<GpuSpec>,
@@ -188,18 +192,18 @@ impl MemoryUnit {
         }
     }
 
-    /// It is going to be run, and has much to do, with L1 too or without.
-    pub(super) fn foresee(&self, with_l1: bool) {
+    /// Prefetches the state before a busy turn, with L1's tables if `with_l1`.
+    pub(super) fn prefetch_host(&self, with_l1: bool) {
         let State { accesses, lines, pipelines, l1, .. } = &self.state;
-        accesses.foresee_all();
-        lines.foresee_all();
+        accesses.prefetch_host_all();
+        lines.prefetch_host_all();
         read_all(pipelines);
         if with_l1 {
-            l1.foresee_all();
+            l1.prefetch_host_all();
         }
     }
 
-    /// Whether the dispatch latch of a sub-core takes an instruction.
+    /// The dispatch latch of a sub-core takes an instruction.
     pub fn can_accept(&self, sub_core: u8, cycle: u64) -> bool {
         let pipeline = &self.state.pipelines[self.pipeline(sub_core)];
         pipeline.can_accept(self.gpu.memory_pipeline.organisation, cycle)
@@ -210,18 +214,20 @@ impl MemoryUnit {
         pipelines(self.released).map(|sub_core| sub_core as u8)
     }
 
-    /// From when on the dispatch latch of a sub-core takes an instruction; `u64::MAX` if a step has to free it. Core cycles.
+    /// From when on the dispatch latch of a sub-core takes an instruction; `u64::MAX` if a step has
+    /// to free it. Core cycles.
     pub fn accepts_at(&self, sub_core: u8) -> u64 {
         self.state.pipelines[self.pipeline(sub_core)].accepts_at(self.gpu.memory_pipeline.organisation)
     }
 
-    /// Makes requests of the lanes of an instruction, so that nobody has to keep their addresses. It waits for its operands then,
-    /// and is [accepted](MemoryUnit::accept) by the number that this gives.
+    /// Makes requests of the lanes of an instruction, so that nobody has to keep their addresses.
+    /// It waits for its operands then, and is [accepted](MemoryUnit::accept) by the number that
+    /// this gives.
     pub fn coalesce(&mut self, issue: &MemoryIssue<'_>) -> u32 {
         self.coalesced.clear();
         let mut access = self.access(issue);
         if access.structure == Structure::L1 {
-            self.coalesced.lines.iter().for_each(|line| self.state.l1.foresee(line.address));
+            self.coalesced.lines.iter().for_each(|line| self.state.l1.prefetch_host(line.address));
             self.state.l1.counters.loads += u64::from(access.is_load());
         }
         for line in self.coalesced.lines.drain(..).rev() {
@@ -244,7 +250,7 @@ impl MemoryUnit {
         self.state.changed = true;
     }
 
-    /// What an instruction asks of its structure. Its lines are left in `self.coalesced.lines`.
+    /// Access of an instruction. `self.coalesced.lines` holds its lines afterwards.
     fn access(&mut self, issue: &MemoryIssue<'_>) -> Access {
         let MemoryIssue { operation, active, addresses, .. } = *issue;
         let mut access = Access {
@@ -350,8 +356,8 @@ impl MemoryUnit {
         self.state.next_step = self.state.next_step.min(access.start + 1);
     }
 
-    /// Does what is due at a cycle: takes replies from the inbox (those to instruction fetches stay there), sends requests, and
-    /// says what the source has to perform.
+    /// Does what is due at a cycle: takes replies from the inbox (those to instruction fetches stay
+    /// there), sends requests, and says what the source has to perform.
     #[inline(always)]
     pub fn step(
         &mut self,
@@ -378,7 +384,7 @@ impl MemoryUnit {
     fn take_replies(&mut self, cycle: u64, inbox: &mut VecDeque<Timed<MemoryReply>>) -> u64 {
         let mut i = 0;
         while let Some(&Timed { cycle: arrival, message: reply }) = inbox.get(i) {
-            if reply.origin.is_instruction_cache() {
+            if reply.requester.is_instruction_cache() {
                 i += 1;
                 continue;
             }
@@ -391,26 +397,26 @@ impl MemoryUnit {
                 cold_path();
                 inbox.remove(i)
             };
-            self.foresee_replies(inbox, i);
+            self.prefetch_host_replies(inbox, i);
             self.reply(cycle, reply);
         }
         u64::MAX
     }
 
-    /// What replies behind the next one, at a place of the inbox, are about.
-    fn foresee_replies(&self, inbox: &VecDeque<Timed<MemoryReply>>, next: usize) {
+    /// Prefetches the entries of replies behind the next one, which is at a place of the inbox.
+    fn prefetch_host_replies(&self, inbox: &VecDeque<Timed<MemoryReply>>, next: usize) {
         let filled = |ahead: usize| {
             let reply = inbox.get(next + ahead)?.message;
-            (reply.tag & FILL != 0 && !reply.origin.is_instruction_cache()).then_some(reply.tag & !FILL)
+            (reply.tag & FILL != 0 && !reply.requester.is_instruction_cache()).then_some(reply.tag & !FILL)
         };
         if let Some(entry) = filled(6) {
-            self.state.l1.foresee_fill(entry);
+            self.state.l1.prefetch_host_fill(entry);
         }
         if let Some(entry) = filled(4) {
-            self.state.l1.foresee_answer(entry);
+            self.state.l1.prefetch_host_answer(entry);
         }
         if let Some(entry) = filled(2) {
-            self.state.l1.foresee_eviction(entry);
+            self.state.l1.prefetch_host_eviction(entry);
         }
     }
 
@@ -432,14 +438,14 @@ impl MemoryUnit {
         let mut answered = std::mem::take(&mut self.answered);
         self.state.l1.fill(spec, cycle, reply.tag & !FILL, reply.sectors, &mut answered);
         let there = cycle + u64::from(spec.fill_latency);
-        // Those that have waited read the line one after the other.
+        // Waiting accesses read the line one after the other.
         for (turn, number) in (0..).zip(answered.drain(..)) {
             self.answer(number, there + turn);
         }
         self.answered = answered;
     }
 
-    /// Whether lines of constants are to be asked of the instruction cache.
+    /// Lines of constants wait to be requested from the instruction cache.
     pub fn wants_constants(&self) -> bool {
         self.state.constants.wants_lines()
     }
@@ -449,7 +455,8 @@ impl MemoryUnit {
         self.state.constants.take_wanted()
     }
 
-    /// A line of constants comes from the instruction cache; results are there from the next cycle on.
+    /// A line of constants comes from the instruction cache; results are there from the next cycle
+    /// on.
     pub fn fill_constants(&mut self, cycle: u64, line: u64) {
         let mut answered = std::mem::take(&mut self.answered);
         self.state.constants.fill(line, &mut answered);
@@ -516,7 +523,7 @@ impl MemoryUnit {
         there
     }
 
-    /// So many requests were taken at the other end since the last time; from `cycle` on as many more may leave.
+    /// The crossbar has taken `count` requests, so as many may leave from `cycle` on.
     pub fn give_credits(&mut self, cycle: u64, count: u32) {
         self.state.credits = self.state.credits.saturating_add(count).min(self.gpu.memory_pipeline.credits);
         if !self.state.outgoing.is_empty() && self.state.credits > 0 {
@@ -538,7 +545,8 @@ impl MemoryUnit {
         sub_cores::of(&self.state.completions, |completions| completions.next() <= cycle)
     }
 
-    /// An instruction of a sub-core whose result can be written back, or whose store is acknowledged.
+    /// An instruction of a sub-core whose result can be written back, or whose store is
+    /// acknowledged.
     #[inline]
     pub fn next_completion(&mut self, sub_core: u8, cycle: u64) -> Option<u32> {
         let one_latch = self.gpu.memory_pipeline.organisation == Organisation::PerSm;
@@ -556,7 +564,8 @@ impl MemoryUnit {
         self.state.completions[usize::from(sub_core)].first()
     }
 
-    /// Shared memory gets the smallest size that holds so many bytes, L1 the rest. A size that changes empties L1.
+    /// Shared memory gets the smallest size that holds so many bytes, L1 the rest. A size that
+    /// changes empties L1.
     pub fn set_shared(&mut self, bytes: u32) {
         let spec = &self.gpu.l1;
         if spec.unified {
@@ -571,7 +580,7 @@ impl MemoryUnit {
         self.state.constants.invalidate();
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold the maximum of a launch.
     pub fn restart_counts(&mut self) {
         self.state.l1.restart_counts();
     }
@@ -586,14 +595,14 @@ impl MemoryUnit {
         self.state.l1.size(&self.gpu.l1)
     }
 
-    /// What it has counted.
+    /// Counters with sums.
     pub fn counters(&self) -> MemoryCounters {
         let State { l1, constants, tlb, counters, .. } = &self.state;
         MemoryCounters { l1: l1.counts(), constant: constants.counters, tlb: tlb.counters, ..*counters }
     }
 
-    /// Whether nothing is under way; results that nobody has taken are not.
+    /// No access is outstanding, and all results are taken.
     pub fn is_idle(&self) -> bool {
-        self.state.accesses.is_empty() && self.state.completions.iter().all(Due::is_empty)
+        self.state.accesses.is_empty() && self.state.completions.iter().all(TimedQueue::is_empty)
     }
 }

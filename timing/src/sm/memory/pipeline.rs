@@ -1,8 +1,9 @@
 //! Memory pipelines: dispatch latch, address stage, request buffer (Huerta et al., section 2.3).
 //!
-//! An access leaves the dispatch latch for the address stage after a cycle, unless the stage is still busy or the buffer is
-//! full. The stage makes a request a cycle. Requests wait in the buffer until their structure takes them; those for one
-//! structure keep their order, those for another pass them.
+//! An access leaves the dispatch latch for the address stage after a cycle, unless the stage is
+//! still busy or the buffer is full. The stage makes a request a cycle. Requests wait in the buffer
+//! until their structure takes them; those for one structure keep their order, those for another
+//! pass them.
 
 use std::collections::VecDeque;
 
@@ -80,9 +81,10 @@ crate::counters! {
 /// An access in a pipeline.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Queued {
-    /// Its number.
+    /// Number of the access.
     pub access: u32,
-    /// Its first line: what the host's caches are asked for before its turn. Without meaning if it was read.
+    /// Its first line: what the host's caches are asked for before its turn. Without meaning if it
+    /// was read.
     #[serde(skip)]
     pub line: u64,
 }
@@ -103,7 +105,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Whether the dispatch latch is free.
+    /// The dispatch latch is free.
     pub fn can_accept(&self, organisation: Organisation, cycle: u64) -> bool {
         self.accepts_at(organisation) <= cycle
     }

@@ -1,7 +1,7 @@
 //! L1 TLB of an SM. L1 caches have virtual addresses, so only what leaves the SM is translated.
 //!
-//! A request for a page that the TLB has not waits for the L2 TLB, with the others for that page behind it; requests for other pages
-//! pass. The L2 TLB is on the memory side (`page_walks.rs`).
+//! A request for a page that the TLB has not waits for the L2 TLB, with the others for that page
+//! behind it; requests for other pages pass. The L2 TLB is on the memory side (`page_walks.rs`).
 
 use std::collections::VecDeque;
 use std::hint::cold_path;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::{LINE_BYTES, MemoryRequest};
 use crate::policy::replacement::{Lines, LinesMut, Replacement};
-use crate::restore::{Fits, fits, near};
+use crate::restore::{Validity, ensure, near};
 use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
@@ -133,13 +133,13 @@ pub(super) struct Tlb {
 }
 
 impl Tlb {
-    /// Whether one that was read can be at a cycle.
-    pub(super) fn check(&self, spec: &TlbSpec, now: u64) -> Fits {
+    /// Checks a restored TLB at a cycle.
+    pub(super) fn check(&self, spec: &TlbSpec, now: u64) -> Validity {
         let Pages { numbers, marks } = &self.pages;
-        fits(numbers.len() <= spec.pages as usize, "the TLB has too many pages")?;
-        fits(numbers.len() == marks.len(), "the TLB has marks of other pages")?;
+        ensure(numbers.len() <= spec.pages as usize, "the TLB has too many pages")?;
+        ensure(numbers.len() == marks.len(), "the TLB has marks of other pages")?;
         let near = self.waiting.iter().all(|waiting| near(waiting.ready, now));
-        fits(near, "a translation takes too long")
+        ensure(near, "a translation takes too long")
     }
 
     /// Requests that wait for their translations.
@@ -176,7 +176,7 @@ impl Tlb {
             self.counters.hits += 1;
             return Some(request);
         };
-        // It is not ready before those that have been there.
+        // A translation is not ready before earlier ones.
         let ready = self.waiting.back().map_or(ready, |last| last.ready.max(ready));
         self.waiting.push_back(Untranslated { ready, request });
         None
@@ -241,16 +241,16 @@ impl Tlb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Origin;
+    use crate::message::Requester;
 
     const SPEC: TlbSpec =
         TlbSpec { page: 1 << 21, pages: 2, replacement: Replacement::Lru, miss: 9, walk: 0 };
 
     fn read(line: u64) -> MemoryRequest {
-        MemoryRequest::read(0, line, 1, Origin::Global)
+        MemoryRequest::read(0, line, 1, Requester::Global)
     }
 
-    /// Whether a request for a page at a cycle leaves at once.
+    /// A request for a page at a cycle leaves at once.
     fn leaves(tlb: &mut Tlb, cycle: u64, page: u64) -> bool {
         tlb.translate(&SPEC, cycle, read(page << 21)).is_some()
     }

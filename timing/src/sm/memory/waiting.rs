@@ -1,4 +1,4 @@
-//! What is under way in an SM's memory side and which lines it waits for, for the watchdog.
+//! Outstanding accesses of an SM and the lines that they wait for, for the watchdog.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use warp_stream::{AccessKind, MemorySpace};
 use super::access::{NOT_ACCEPTED, Structure};
 use super::l1::{AwaitedEntry, Stall};
 use super::{FILL, MemoryUnit, NONE};
-use crate::whereabouts::{Located, Place};
+use crate::hang_report::{Located, Place};
 
 /// An instruction that is under way, for whoever asks why nothing moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Waiting {
     pub warp: u8,
     /// Memory it goes to.
     pub space: MemorySpace,
-    /// What it does.
+    /// Operation.
     pub kind: AccessKind,
     /// Lines that its structure has not taken.
     pub not_taken: u16,
@@ -28,14 +28,14 @@ pub struct Waiting {
     pub unanswered: u16,
     /// Why L1 takes no line, if it is that.
     pub stall: Option<Stall>,
-    /// What it waits for, line by line as far as the unit knows.
+    /// Cause of the wait, line by line as far as the unit knows.
     pub lines: Vec<AwaitedLine>,
 }
 
 /// A line that an instruction waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedLine {
-    /// Its address, where the unit knows it.
+    /// Address, where the unit knows it.
     pub address: Option<u64>,
     /// Who has it.
     pub holder: Holder,
@@ -69,9 +69,9 @@ pub enum Holder {
 /// By what a request is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Its tag.
+    /// Tag of the request.
     Tag(u32),
-    /// Its line, of those of the instruction cache.
+    /// Line of the instruction cache.
     InstructionLine(u64),
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for AwaitedLine {
 }
 
 impl MemoryUnit {
-    /// What is under way and has its operands, in the order of the sub-cores' instructions.
+    /// Outstanding accesses that have their operands, in the order of the sub-cores' instructions.
     pub fn waiting(&self) -> Vec<Waiting> {
         let numbers = self.state.accesses.numbers().into_iter();
         let accepted = numbers.filter(|number| self.state.accesses[*number].start != NOT_ACCEPTED);
@@ -160,7 +160,7 @@ impl MemoryUnit {
     }
 
     /// Where the requests are that have not left the SM.
-    pub fn whereabouts(&self) -> Vec<Located> {
+    pub fn locate(&self) -> Vec<Located> {
         let credits = self.state.credits;
         let untranslated = self.state.tlb.waiting().map(|request| (request, Place::Translation));
         let outgoing = self.state.outgoing.iter().enumerate();

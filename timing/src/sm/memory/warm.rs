@@ -2,9 +2,9 @@
 
 use warp_stream::{AccessKind, Execution, MemoryOperation, MemorySpace};
 
-use super::access::{Line, origin};
+use super::access::{Line, requester};
 use super::coalescer::Pattern;
-use super::{MemoryUnit, grant};
+use super::{MemoryUnit, arbitration};
 use crate::message::{LINE_BYTES, MemoryRequest, RequestKind};
 
 impl MemoryUnit {
@@ -30,7 +30,7 @@ impl MemoryUnit {
                 self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
             }
         }
-        let bypasses = grant::bypasses(&operation, *deferred);
+        let bypasses = arbitration::bypasses(&operation, *deferred);
         for place in 0..self.coalesced.lines.len() {
             let line = self.coalesced.lines[place];
             self.warm_line(&operation, bypasses, &line, out);
@@ -91,7 +91,7 @@ impl MemoryUnit {
                 bytes: line.bytes,
                 kind,
                 lanes: line.lanes,
-                origin: origin(operation.space),
+                requester: requester(operation.space),
                 sm: self.sm,
                 tag: 0,
                 deferred: None,

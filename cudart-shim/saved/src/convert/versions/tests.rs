@@ -46,9 +46,8 @@ fn about() -> About {
 }
 
 fn target(cold: bool) -> Target<'static> {
-    let check_model = |bytes: &[u8]| {
-        codec::decode::<1000, String>(bytes).map(drop).map_err(|error| error.to_string())
-    };
+    let check_model =
+        |bytes: &[u8]| codec::decode::<1000, String>(bytes).map(drop).map_err(|error| error.to_string());
     Target { voltsim: "0.1.0", engine: Digest::of(b"this build"), model: 9, check_model, cold }
 }
 

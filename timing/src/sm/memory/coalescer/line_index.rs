@@ -1,11 +1,12 @@
-//! Finds lines again among those of an access: a search through them would take as long for each lane as there are lanes before it.
+//! Finds lines again among those of an access: a search through them would take as long for each
+//! lane as there are lanes before it.
 
 use crate::message::LINE_BYTES;
 
 const BUCKETS: usize = 64;
 /// No line.
 const END: u16 = u16::MAX;
-/// So many lines are searched one after the other.
+/// Number of lines that are searched one after the other.
 const FEW: usize = 8;
 
 /// Lines of an access by address, numbered in the order in which they came.
@@ -33,7 +34,7 @@ impl LineIndex {
     /// The number of a line; if it is not there, it gets the next one.
     ///
     /// # Errors
-    /// It has come for the first time; its number.
+    /// First occurrence of the line, with its number.
     #[inline]
     pub fn find(&mut self, line: u64) -> Result<usize, usize> {
         if self.lines.len() > FEW {

@@ -87,7 +87,7 @@ crate::counters! {
     }
 }
 
-/// What lanes ask for.
+/// Addresses of the lanes of an access.
 #[derive(Debug, Clone, Copy)]
 pub struct Pattern<'a> {
     /// Lanes that take part.
@@ -98,7 +98,7 @@ pub struct Pattern<'a> {
     pub stride: Option<u64>,
     /// Bytes per lane.
     pub width: u8,
-    /// Whether lines need the bytes that are touched, and the lanes: stores, atomic operations.
+    /// Lines need the touched bytes and the lanes: stores, atomic operations.
     pub marks: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct Footprint {
     pub by_eight: u32,
 }
 
-/// What an access comes to. Kept from access to access for its memory.
+/// Lines of an access. Reused from access to access for its memory.
 #[derive(Debug, Clone, Default)]
 pub struct Coalesced {
     /// How its addresses lie.
@@ -199,8 +199,8 @@ impl Coalesced {
     }
 }
 
-/// Adds what runs of a pattern touch, line by line; `index` has the lines that may be touched again, the first of which is at
-/// `start`.
+/// Adds what runs of a pattern touch, line by line; `index` has the lines that may be touched
+/// again, the first of which is at `start`.
 fn add(pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Line>, start: usize, index: &mut LineIndex) {
     for run in runs {
         match index.find(run.line) {
@@ -265,7 +265,8 @@ mod tests {
 
     #[test]
     fn strides_of_the_papers_fig_4_give_its_counts() {
-        // C[(idx / stride) * 32 + idx % stride] of 4 B elements: stride 1 is a line per thread, 32 one line for all.
+        // C[(idx / stride) * 32 + idx % stride] of 4 B elements: stride 1 is a line per thread, 32
+        // one line for all.
         for (stride, by_eight, distinct) in
             [(1, 32, 32), (2, 16, 16), (4, 8, 8), (8, 4, 4), (16, 4, 4), (32, 4, 4)]
         {

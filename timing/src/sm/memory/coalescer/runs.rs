@@ -1,5 +1,5 @@
-//! Lanes that follow each other and touch the same line: most accesses have a few of these, and all that is asked about
-//! an access is asked of them and not of its lanes.
+//! Lanes that follow each other and touch the same line: most accesses have a few of these, and all
+//! that is asked about an access is asked of them and not of its lanes.
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
@@ -10,14 +10,14 @@ use crate::message::LINE_BYTES;
 /// Bytes of a word of a line, the finest that loads are looked at in.
 pub const WORD_BYTES: u64 = 8;
 
-/// What lanes that follow each other touch of a line.
+/// Part of a line that consecutive lanes touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Run {
     /// Device address of the line.
     pub line: u64,
-    /// Its words of 8 B, one bit each.
+    /// Words of 8 B, one bit each.
     pub words: u16,
-    /// Its sectors, one bit each.
+    /// Sectors, one bit each.
     pub sectors: u8,
     /// Whichever of the lanes is first.
     pub first: u8,
@@ -66,8 +66,8 @@ pub fn lanes_per_part(width: u8) -> usize {
 /// Lanes that are looked at together.
 pub const EIGHT: usize = 8;
 
-/// Finds the runs of a pattern whose eights of lanes lie so, in the order of the lanes. None goes from one eight of lanes to
-/// the next, nor from a part ([`lanes_per_part`]) to the next.
+/// Finds the runs of a pattern whose eights of lanes lie so, in the order of the lanes. None goes
+/// from one eight of lanes to the next, nor from a part ([`lanes_per_part`]) to the next.
 pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>) {
     let most = lanes_per_part(pattern.width).min(EIGHT);
     let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
@@ -80,7 +80,8 @@ pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>
     }
 }
 
-/// The runs of a pattern each eight lanes of which touch one line, one byte after the other or all the same.
+/// The runs of a pattern each eight lanes of which touch one line, one byte after the other or all
+/// the same.
 #[inline(always)]
 pub fn of_eights(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Option<[Run; EIGHTS]> {
     let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
@@ -122,7 +123,8 @@ fn find_in_any(pattern: &Pattern<'_>, first: u8, most: u8, runs: &mut Vec<Run>) 
     runs.push(Run { line, words, sectors: sectors(words), lanes: 0xff << first, first });
 }
 
-/// The line that eight lanes touch, if it is one, and its words. None of them is across the end of a word.
+/// The line that eight lanes touch, if it is one, and its words. None of them is across the end of
+/// a word.
 fn one_line_of_any(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
         return None;

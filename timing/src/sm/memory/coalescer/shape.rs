@@ -1,4 +1,5 @@
-//! Accesses that are told by the address of their first lane: most are, and nothing of them is asked lane by lane.
+//! Accesses that are told by the address of their first lane: most are, and nothing of them is
+//! asked lane by lane.
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
@@ -23,7 +24,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// That of lanes which are so many bytes apart.
+    /// Shape of lanes at a constant stride.
     fn of_stride(stride: u64, width: u64) -> Shape {
         match stride {
             0 => Shape::Uniform,
@@ -32,7 +33,7 @@ impl Shape {
         }
     }
 
-    /// That of eight lanes.
+    /// Shape of eight lanes.
     fn of_eight(addresses: &[u64; EIGHT], width: u64) -> Shape {
         let stride = addresses[1].wrapping_sub(addresses[0]);
         let shape = Shape::of_stride(stride, width);
@@ -44,7 +45,7 @@ impl Shape {
         if apart == 0 { shape } else { Shape::Any }
     }
 
-    /// That of a pattern whose eights lie so.
+    /// Shape of a pattern from those of its eights.
     pub fn of(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Shape {
         let shape = eights[0];
         let width = u64::from(pattern.width.max(1));
@@ -75,7 +76,7 @@ pub fn eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
     }
 }
 
-/// The same where nothing is known.
+/// Shape of a pattern without a known stride.
 #[inline(never)]
 fn unknown_eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
     let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
@@ -111,7 +112,8 @@ pub fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
     Footprint { distinct, by_eight: distinct * EIGHTS as u32 }
 }
 
-/// Adds the lines of a stretch of bytes; `lanes` tells who touches bytes from one address to before another.
+/// Adds the lines of a stretch of bytes; `lanes` tells who touches bytes from one address to before
+/// another.
 fn add(marks: bool, first: u64, bytes: u64, lines: &mut Vec<Line>, lanes: impl Fn(u64, u64) -> LaneMask) {
     let (mut from, end) = (first, first + bytes);
     while from < end {

@@ -19,7 +19,7 @@ pub fn coalesce(
     Footprint { distinct: sectors(lines), by_eight: eights(runs).map(sectors_of_eight).sum() }
 }
 
-/// The same where each eight lanes have one run.
+/// Lines of a pattern in which each eight lanes have one run.
 pub fn coalesce_eights(pattern: &Pattern<'_>, runs: &[Run; EIGHTS], lines: &mut Vec<Line>) -> Footprint {
     let mut by_eight = 0;
     for run in runs {
@@ -77,7 +77,8 @@ mod tests {
         for case in 0..5 * 4 * 64 * 2 {
             let (width, turns, offset) = (1 << (case % 5), case / 5 % 4, 4 * (case / 20 % 64));
             let marks = case / 1280 == 1;
-            // Sixteen lanes side by side or at one place, the others in the same line, another one, or in between.
+            // Sixteen lanes side by side or at one place, the others in the same line, another one,
+            // or in between.
             let address = |lane: u64| {
                 let (row, column) = (lane / 16, if turns % 2 == 0 { lane % 16 } else { 0 });
                 0x1000 + offset + width * column + row * [0, 64, 96, 4096][turns as usize]

@@ -1,4 +1,4 @@
-//! What an L1 data cache counts.
+//! Counters of an L1 data cache.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::AccessKind;
@@ -142,7 +142,7 @@ impl L1Counters {
 }
 
 impl L1 {
-    /// What it has counted.
+    /// Counters with sums.
     pub fn counts(&self) -> L1Counters {
         self.counters.with_sums()
     }
@@ -155,7 +155,7 @@ impl L1 {
         self.counted = cycle;
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold the maximum of a launch.
     pub fn restart_counts(&mut self) {
         self.counters.restart();
         self.counters.most_misses = u64::from(self.misses);

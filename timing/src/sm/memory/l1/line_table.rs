@@ -48,12 +48,12 @@ fn hash(line: u64) -> u16 {
 
 impl LineTable {
     /// Many lines are going to be looked for.
-    pub fn foresee_all(&self) {
+    pub fn prefetch_host_all(&self) {
         read_all(&self.places);
     }
 
     /// A line is going to be looked for.
-    pub fn foresee(&self, line: u64) {
+    pub fn prefetch_host(&self, line: u64) {
         fetch(&self.places[self.home(hash(line))]);
     }
 

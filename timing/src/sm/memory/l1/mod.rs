@@ -1,15 +1,16 @@
 //! L1 data cache: lines of 128 B in four sectors, tags and merging of misses in one table.
 //!
-//! An entry of the table is a line that is in the data array, or one that is on its way, or both. With allocation on fill a
-//! line needs a place in the data array only when it arrives, so more can be on their way than there are places (Khairy et
-//! al., section III-C). With allocation on miss a place is taken at the miss.
+//! An entry of the table is a line that is in the data array, or one that is on its way, or both.
+//! With allocation on fill a line needs a place in the data array only when it arrives, so more can
+//! be on their way than there are places (Khairy et al., section III-C). With allocation on miss a
+//! place is taken at the miss.
 
+pub(crate) mod bank_conflicts;
 mod check;
 mod counters;
 mod events;
-mod foresee;
 mod line_table;
-pub(crate) mod passes;
+mod prefetch_host;
 mod set;
 mod sources;
 mod waiting;
@@ -25,7 +26,7 @@ use self::set::{Set, SetLines};
 pub use self::sources::SourceCounters;
 pub(super) use self::waiting::AwaitedEntry;
 use super::banks;
-use crate::message::{LINE_BYTES, Origin, SECTOR_BYTES};
+use crate::message::{LINE_BYTES, Requester, SECTOR_BYTES};
 use crate::policy::replacement::Replacement;
 use crate::policy::set_index::SetIndex;
 use crate::policy::warp_scheduler::L1EventKind;
@@ -163,19 +164,20 @@ pub struct Entry {
     pending: u8,
     /// A request for sectors that are on their way has waited for a translation, or waits.
     untranslated: bool,
-    /// It has a place in the data array.
+    /// The line has a place in the data array.
     resident: bool,
     /// Mark of the replacement policy.
     mark: u8,
     /// The warp that brought it in. A warp slot of the SM.
     warp: u8,
-    /// Its set.
+    /// Set of the line.
     set: u32,
     /// Neighbours in the set.
     pub previous: u32,
     /// Neighbours in the set.
     pub next: u32,
-    /// Accesses that wait for it, in the order in which they came: first and last, in the slab of waiters.
+    /// Accesses that wait for it, in the order in which they came: first and last, in the slab of
+    /// waiters.
     first_waiter: u32,
     last_waiter: u32,
     waiters: u32,
@@ -213,19 +215,19 @@ struct Waiter {
 /// A load of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Its address.
+    /// Device address of the line.
     pub line: u64,
     /// Sectors that are wanted.
     pub sectors: u8,
     /// The access that wants them.
     pub access: u32,
     /// Which memory it is of.
-    pub origin: Origin,
+    pub requester: Requester,
     /// The warp that loads. A warp slot of the SM.
     pub warp: u8,
 }
 
-/// What a load finds.
+/// Result of a load's lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
     /// All of it.
@@ -253,7 +255,7 @@ pub struct L1 {
     counted: u64,
     #[serde(skip)]
     events: Events,
-    /// What it has counted, without sums.
+    /// Counters without sums.
     pub(super) counters: L1Counters,
 }
 
@@ -276,13 +278,13 @@ impl L1 {
     /// A load at a core cycle.
     ///
     /// # Errors
-    /// It has to be tried again; nothing has changed.
+    /// The load has to be tried again; nothing has changed.
     #[inline(always)]
     pub fn load(
         &mut self,
         spec: &L1Spec,
         cycle: u64,
-        Load { line, sectors, access, origin, warp }: Load,
+        Load { line, sectors, access, requester, warp }: Load,
         queue_has_room: bool,
     ) -> Result<Lookup, Stall> {
         let known = self.table.find(line, &self.entries);
@@ -291,7 +293,7 @@ impl L1 {
         let missed = sectors & !valid & !pending;
         if sectors & !valid == 0 {
             if let Some(entry) = known {
-                self.count_load(origin, true, [sectors, 0, 0]);
+                self.count_load(requester, true, [sectors, 0, 0]);
                 self.use_line(spec, entry);
                 self.events.note(L1EventKind::Hit, warp, line);
             }
@@ -319,7 +321,7 @@ impl L1 {
             self.entries[entry].pending |= fetch;
             self.counters.sectors_fetched += u64::from(fetch.count_ones());
         }
-        self.count_load(origin, known.is_some(), [sectors & valid, sectors & pending & !valid, missed]);
+        self.count_load(requester, known.is_some(), [sectors & valid, sectors & pending & !valid, missed]);
         if self.entries[entry].resident {
             self.use_line(spec, entry);
         }
@@ -327,7 +329,7 @@ impl L1 {
         Ok(Lookup::Wait { fetch, entry })
     }
 
-    /// Whether a load that is not a hit can be taken.
+    /// Checks that a load that is no hit can be taken.
     fn check_wait(
         &mut self,
         spec: &L1Spec,
@@ -355,7 +357,7 @@ impl L1 {
         Ok(())
     }
 
-    /// Whether a line finds a place in its set now.
+    /// A line finds a place in its set.
     #[inline(never)]
     fn has_place(&mut self, spec: &L1Spec, line: u64) -> bool {
         let set = spec.set_hash.set(line, spec.sets) as usize;
@@ -363,18 +365,18 @@ impl L1 {
     }
 
     /// A load of a line finds sectors there, on their way, and neither.
-    fn count_load(&mut self, origin: Origin, line_hit: bool, sectors: [u8; 3]) {
+    fn count_load(&mut self, requester: Requester, line_hit: bool, sectors: [u8; 3]) {
         self.counters.load_lines += 1;
         self.counters.load_line_hits += u64::from(line_hit);
         self.counters.load_sectors += u64::from((sectors[0] | sectors[1] | sectors[2]).count_ones());
-        self.counters.sources.count_load(origin, sectors);
+        self.counters.sources.count_load(requester, sectors);
     }
 
     /// A store to sectors of a line.
-    pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8, origin: Origin) {
+    pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8, requester: Requester) {
         let there = self.table.find(line, &self.entries).filter(|entry| self.entries[*entry].resident);
         self.counters.store_lines += 1;
-        self.counters.sources.count_store(origin, u64::from(sectors.count_ones()), there.is_some());
+        self.counters.sources.count_store(requester, u64::from(sectors.count_ones()), there.is_some());
         if let Some(entry) = there {
             self.counters.store_line_hits += 1;
             match spec.store_hit {
@@ -399,7 +401,8 @@ impl L1 {
         }
     }
 
-    /// Sectors of a line arrive at a core cycle; `answered` gets the accesses that have all of it now, in the order in which they came.
+    /// Sectors of a line arrive at a core cycle; `answered` gets the accesses that have all of it
+    /// now, in the order in which they came.
     pub fn fill(&mut self, spec: &L1Spec, cycle: u64, number: u32, sectors: u8, answered: &mut Vec<u32>) {
         if !self.entries[number].resident {
             self.make_resident(spec, number);
@@ -426,7 +429,8 @@ impl L1 {
         }
     }
 
-    /// An access waits for a line, and its request for a translation if it `waits`; says whether a request for the line does, or did.
+    /// An access waits for a line, and its request for a translation if it `waits`; says whether a
+    /// request for the line does, or did.
     #[inline]
     pub(super) fn note_translation(&mut self, number: u32, waits: bool) -> bool {
         let entry = &mut self.entries[number];
@@ -536,5 +540,39 @@ impl L1 {
         for number in self.entries.numbers() {
             self.evict(number);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::GpuSpec;
+
+    /// A load of a line's sectors; gives the entry that waits.
+    fn load(l1: &mut L1, spec: &L1Spec, line: u64, sectors: u8) -> Result<Option<u32>, Stall> {
+        let load =
+            Load { line: line * LINE_BYTES, sectors, access: 0, requester: Requester::Global, warp: 0 };
+        l1.load(spec, 0, load, true).map(|found| match found {
+            Lookup::Hit => None,
+            Lookup::Wait { entry, .. } => Some(entry),
+        })
+    }
+
+    #[test]
+    fn a_load_that_asks_for_room_keeps_reference_bits() {
+        let changes = ["l1.sets=1", "l1.allocation=on-miss", "l1.replacement=second-chance"];
+        let spec = GpuSpec::changed("titan-v", changes).unwrap().l1;
+        let mut l1 = L1::new(&spec, 2 * LINE_BYTES as u32);
+        for line in [1, 2] {
+            let entry = load(&mut l1, &spec, line, 0b1).unwrap().unwrap();
+            l1.fill(&spec, 0, entry, 0b1, &mut Vec::new());
+        }
+        // Line 1 was used; then both lines wait for a second sector and keep their places.
+        assert_eq!(load(&mut l1, &spec, 1, 0b1), Ok(None));
+        let waiting = [1, 2].map(|line| load(&mut l1, &spec, line, 0b10).unwrap().unwrap());
+        let marks = |l1: &L1| waiting.map(|entry| (l1.entries[entry].mark, l1.entries[entry].next));
+        let before = marks(&l1);
+        assert_eq!(load(&mut l1, &spec, 3, 0b1), Err(Stall::Line));
+        assert_eq!(marks(&l1), before);
     }
 }

@@ -1,7 +1,7 @@
 //! L1 lookups by memory space.
 
 use super::L1Counters;
-use crate::message::Origin;
+use crate::message::Requester;
 use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
@@ -68,18 +68,18 @@ static COUNTERS: &[Counter] = sources! {
 };
 
 impl SourceCounters {
-    fn of(&mut self, origin: Origin) -> &mut Sectors {
-        &mut self.0[match origin {
-            Origin::Local => 1,
-            Origin::Texture => 2,
-            Origin::Global | Origin::Constant | Origin::Instruction | Origin::Copy => 0,
+    fn of(&mut self, requester: Requester) -> &mut Sectors {
+        &mut self.0[match requester {
+            Requester::Local => 1,
+            Requester::Texture => 2,
+            Requester::Global | Requester::Constant | Requester::Instruction | Requester::Copy => 0,
         }]
     }
 
     /// Counts a load's sectors by lookup result.
     #[inline]
-    pub(super) fn count_load(&mut self, origin: Origin, [hit, merged, missed]: [u8; 3]) {
-        let sectors = self.of(origin);
+    pub(super) fn count_load(&mut self, requester: Requester, [hit, merged, missed]: [u8; 3]) {
+        let sectors = self.of(requester);
         sectors.load_hits += u64::from(hit.count_ones());
         sectors.load_merged += u64::from(merged.count_ones());
         sectors.load_misses += u64::from(missed.count_ones());
@@ -87,8 +87,8 @@ impl SourceCounters {
 
     /// Counts a store's sectors of a line that hit or missed.
     #[inline]
-    pub(super) fn count_store(&mut self, origin: Origin, sectors: u64, hit: bool) {
-        let counted = self.of(origin);
+    pub(super) fn count_store(&mut self, requester: Requester, sectors: u64, hit: bool) {
+        let counted = self.of(requester);
         counted.stores += sectors;
         counted.store_hits += if hit { sectors } else { 0 };
     }

@@ -5,7 +5,7 @@ use super::{L1, NONE};
 /// An entry of the table that an access waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedEntry {
-    /// Its number.
+    /// Number of the entry.
     pub entry: u32,
     /// Address of its line.
     pub line: u64,

@@ -1,14 +1,14 @@
 //! Accesses without time: what tags and sectors are after them.
 
 use super::{L1, L1Spec, Load, Lookup};
-use crate::message::Origin;
+use crate::message::Requester;
 
 impl L1 {
     /// A load of sectors of a line, which come at once; gives those that are asked of L2. Nothing is counted.
     pub fn warm_load(&mut self, spec: &L1Spec, line: u64, sectors: u8, answered: &mut Vec<u32>) -> u8 {
         let (counters, now) = (self.counters, self.counted);
         let watched = std::mem::take(&mut self.events.watched);
-        let load = Load { line, sectors, access: 0, origin: Origin::Global, warp: 0 };
+        let load = Load { line, sectors, access: 0, requester: Requester::Global, warp: 0 };
         let fetched = match self.load(spec, now, load, true) {
             Ok(Lookup::Wait { fetch, entry }) => {
                 self.fill(spec, now, entry, fetch, answered);
@@ -25,7 +25,7 @@ impl L1 {
     /// A store to sectors of a line. Nothing is counted.
     pub fn warm_store(&mut self, spec: &L1Spec, line: u64, sectors: u8) {
         let counters = self.counters;
-        self.store(spec, line, sectors, Origin::Global);
+        self.store(spec, line, sectors, Requester::Global);
         self.counters = counters;
     }
 }

@@ -1,10 +1,10 @@
 //! Which accesses wait at which banks, for the watchdog.
 
 use super::{Access, Channel, Direction, DramSpec, bits};
-use crate::whereabouts::{BankQueue, WaitingBank};
+use crate::hang_report::{BankQueue, WaitingBank};
 
 impl Channel {
-    /// What the read of a slice's sector finds at its bank, if it is here.
+    /// Position of a slice's read in the queue of its bank, if it waits here.
     pub fn bank_queue(&self, spec: &DramSpec, slice: u8, slot: u32, sector: u8) -> Option<BankQueue> {
         self.banks.iter().zip(0..).find_map(|(bank, number)| {
             let reads = &bank.queues[Direction::Read as usize].accesses;

@@ -1,7 +1,7 @@
 //! Hang report of the memory side.
 
 use super::{MemorySide, Reply, State};
-use crate::whereabouts::{Located, Place};
+use crate::hang_report::{Located, Place};
 
 impl MemorySide {
     /// A line per busy unit.
@@ -17,14 +17,14 @@ impl MemorySide {
                 lines.push(format!("crossbar: inputs with {name} for {packets} outputs"));
             }
         }
-        for (channel, bay) in (0..).zip(self.partitions.each()) {
-            lines.extend(bay.partition.waiting(&self.gpu, channel));
+        for (channel, cell) in (0..).zip(self.partitions.each()) {
+            lines.extend(cell.partition.waiting(&self.gpu, channel));
         }
         lines
     }
 
     /// Location of each outstanding request.
-    pub fn whereabouts(&self) -> Vec<Located> {
+    pub fn locate(&self) -> Vec<Located> {
         let State { page_walks, requests, replies, .. } = &self.state;
         let walked = page_walks
             .requests()
@@ -38,9 +38,9 @@ impl MemorySide {
             },
         });
         let mut located: Vec<Located> = walked.chain(sent).collect();
-        for (channel, bay) in (0..).zip(self.partitions.each()) {
-            let slices = 0..bay.partition.slices().len();
-            located.extend(slices.flat_map(|slice| bay.partition.whereabouts(&self.gpu, channel, slice)));
+        for (channel, cell) in (0..).zip(self.partitions.each()) {
+            let slices = 0..cell.partition.slices().len();
+            located.extend(slices.flat_map(|slice| cell.partition.locate(&self.gpu, channel, slice)));
         }
         located.extend(replies.packets().map(|packet| {
             let Reply { message, .. } = packet.message;

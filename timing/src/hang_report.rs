@@ -3,8 +3,36 @@
 
 use std::fmt;
 
-use crate::l2::Stall;
+use serde::{Deserialize, Serialize};
+
 use crate::message::MemoryReply;
+
+/// Why the first request cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SliceStall {
+    /// As many sectors are on their way as can be.
+    Mshr,
+    /// As many requests wait for a sector as can.
+    Merge,
+    /// All lines of the set wait for sectors.
+    Set,
+    /// The queue to DRAM is full.
+    Dram,
+    /// The crossbar has no room for its reply.
+    Reply,
+}
+
+impl fmt::Display for SliceStall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SliceStall::Mshr => "an MSHR",
+            SliceStall::Merge => "a sector with too many waiting requests",
+            SliceStall::Set => "a line of its set",
+            SliceStall::Dram => "room on the way to DRAM",
+            SliceStall::Reply => "room for its reply",
+        })
+    }
+}
 
 /// A request in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +73,7 @@ pub enum Place {
         /// Requests ahead of it.
         before: usize,
         /// Stall reason of the queue's first request.
-        stall: Option<Stall>,
+        stall: Option<SliceStall>,
     },
     /// At its slice, waiting for DRAM sectors.
     Sectors {

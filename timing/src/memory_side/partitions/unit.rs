@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::part::{self, ChannelUnit, Part, SliceUnit, channel_of};
+use super::group::{self, ChannelUnit, SliceChannelGroup, SliceUnit, channel_of};
 use crate::clock::Clock;
 use crate::dram::{Channel, Timing};
-use crate::l2::{Outbox, Slice};
+use crate::hang_report::{ChannelName, Located, SectorRead};
+use crate::l2::{Outbox, Slice, Surroundings};
 use crate::message::{MemoryReply, MemoryRequest, Timed};
-use crate::restore::{Fits, RestoreError, fits, of_unit};
+use crate::restore::{RestoreError, Validity, ensure, of_unit};
 use crate::specification::GpuSpec;
-use crate::whereabouts::{ChannelName, Located, SectorRead};
 
-/// What a partition needs beside its specification.
+/// Clocks of a partition.
 #[derive(Debug, Clone, Copy)]
 pub struct Clocks {
     /// Clock of the slices.
@@ -51,7 +51,7 @@ impl Partition {
     /// Makes one that was read ready to run, as that of a channel, at a core cycle.
     ///
     /// # Errors
-    /// It can have no such state.
+    /// The state is invalid.
     pub(crate) fn restore(
         &mut self,
         gpu: &GpuSpec,
@@ -61,10 +61,15 @@ impl Partition {
     ) -> Result<(), RestoreError> {
         let unit = || format!("memory partition {channel}");
         self.check(gpu, now).map_err(of_unit(unit()))?;
+        let around = Surroundings {
+            sms: gpu.chip.sms,
+            reply_room: gpu.crossbar.input_buffer,
+            partition: &gpu.partition,
+        };
         let mut expected = Vec::with_capacity(self.slices.len());
         for (unit, index) in self.slices.iter_mut().zip(0..) {
             let number = index * gpu.partition.channels + channel;
-            let checked = unit.slice.restore(gpu, number, clocks.l2.from_core(now));
+            let checked = unit.slice.restore(&gpu.l2, around, number, clocks.l2.from_core(now));
             expected.push(checked.map_err(of_unit(format!("L2 slice {number}")))?);
         }
         let parts = self.channels.len();
@@ -85,29 +90,31 @@ impl Partition {
         Ok(())
     }
 
-    fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
-        fits(self.slices.len() == gpu.partition.slices as usize, "it has another number of slices")?;
+    fn check(&self, gpu: &GpuSpec, now: u64) -> Validity {
+        ensure(self.slices.len() == gpu.partition.slices as usize, "it has another number of slices")?;
         let parts = gpu.dram.pseudo_channels as usize;
-        fits(self.channels.len() == parts, "it has another number of pseudo-channels")?;
-        fits(self.first < self.slices.len(), "it is the turn of no slice")?;
-        fits(self.now <= now, "the clock differs")
+        ensure(self.channels.len() == parts, "it has another number of pseudo-channels")?;
+        ensure(self.first < self.slices.len(), "it is the turn of no slice")?;
+        ensure(self.now <= now, "the clock differs")
     }
 
-    /// Replies that will come of what is here, with what will be performed when the request is looked up.
+    /// Replies that will come of what is here, with what will be performed when the request is
+    /// looked up.
     pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
         self.slices().flat_map(Slice::under_way)
     }
 
     /// Where the requests of a slice are; the partition is that of a channel.
-    pub fn whereabouts(&self, gpu: &GpuSpec, channel: u32, slice: usize) -> Vec<Located> {
+    pub fn locate(&self, gpu: &GpuSpec, channel: u32, slice: usize) -> Vec<Located> {
         let part = channel_of(slice, self.channels.len());
-        self.slices[slice].slice.whereabouts(|slot, sector| SectorRead::Channel {
+        self.slices[slice].slice.locate(|slot, sector| SectorRead::Channel {
             channel: self.channel_name(channel, part),
             bank: self.channels[part].channel.bank_queue(&gpu.dram, slice as u8, slot, sector),
         })
     }
 
-    /// A line for each unit that is not idle, and for each of its banks; the partition is that of a channel.
+    /// A line for each unit that is not idle, and for each of its banks; the partition is that of a
+    /// channel.
     pub fn waiting(&self, gpu: &GpuSpec, channel: u32) -> Vec<String> {
         let slices = self.slices().filter(|slice| !slice.is_idle());
         let mut lines: Vec<String> = slices.map(Slice::waiting).collect();
@@ -126,7 +133,7 @@ impl Partition {
         ChannelName { number, part: (self.channels.len() > 1).then_some(part as u32) }
     }
 
-    /// Its slices.
+    /// Slices of the partition.
     pub fn slices(&self) -> impl ExactSizeIterator<Item = &Slice> {
         self.slices.iter().map(|unit| &unit.slice)
     }
@@ -153,17 +160,18 @@ impl Partition {
         self.slices.iter_mut().for_each(|unit| unit.slice.invalidate());
     }
 
-    /// What is the highest since a launch began starts anew.
+    /// Restarts counters that hold the maximum of a launch.
     pub fn restart_counts(&mut self) {
         self.slices.iter_mut().for_each(|unit| unit.slice.restart_counts());
     }
 
-    /// Its channel's parts.
+    /// Parts of the channel.
     pub fn channels(&self) -> impl Iterator<Item = &Channel> {
         self.channels.iter().map(|unit| &unit.channel)
     }
 
-    /// A request arrives at a slice at a core cycle; `line` is the number of its line within the slice.
+    /// A request arrives at a slice at a core cycle; `line` is the number of its line within the
+    /// slice.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -181,10 +189,10 @@ impl Partition {
 
     /// The core cycle of the next thing to do; `u64::MAX` for nothing.
     pub fn next_event(&self) -> u64 {
-        part::next_event(&self.slices, &self.channels)
+        group::next_event(&self.slices, &self.channels)
     }
 
-    /// Whether nothing is here or expected.
+    /// The partition has no request and expects no sector.
     pub fn is_idle(&self) -> bool {
         self.slices().all(Slice::is_idle) && self.channels().all(Channel::is_idle)
     }
@@ -196,11 +204,11 @@ impl Partition {
             let (slices, channels) = (slices.iter_mut(), channels.iter_mut());
             for (number, (slice, channel)) in slices.zip(channels).enumerate() {
                 let (slices, channels) = (std::array::from_mut(slice), std::array::from_mut(channel));
-                Part { gpu, clocks, slices, channels, number, first, out }.run(*now, until);
+                SliceChannelGroup { gpu, clocks, slices, channels, number, first, out }.run(*now, until);
             }
         } else {
             let (slices, channels) = (slices.as_mut_slice(), channels.as_mut_slice());
-            Part { gpu, clocks, slices, channels, number: 0, first, out }.run(*now, until);
+            SliceChannelGroup { gpu, clocks, slices, channels, number: 0, first, out }.run(*now, until);
         }
         *now = (*now).max(until);
     }
@@ -210,9 +218,10 @@ impl Partition {
 mod tests {
     use super::*;
     use crate::dram::{Cell, Incoming};
-    use crate::message::{Origin, RequestKind};
+    use crate::message::{RequestKind, Requester};
 
-    /// A partition whose first slice has asked for a sector, which is read by a part of the channel.
+    /// A partition whose first slice has asked for a sector, which is read by a part of the
+    /// channel.
     fn reading(gpu: &GpuSpec, clocks: &Clocks, part: usize) -> Partition {
         let mut partition = Partition::new(gpu, &clocks.timing, 0);
         let message = MemoryRequest {
@@ -221,7 +230,7 @@ mod tests {
             bytes: 0,
             kind: RequestKind::Read,
             lanes: 0,
-            origin: Origin::Global,
+            requester: Requester::Global,
             sm: 0,
             tag: 0,
             deferred: None,

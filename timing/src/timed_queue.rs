@@ -6,19 +6,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Items with the cycles at which they are due, in the order of removal.
 #[derive(Debug, Clone)]
-pub struct Due<T> {
+pub struct TimedQueue<T> {
     /// Cycle of the first item; `u64::MAX` if empty.
     next: u64,
     items: VecDeque<(u64, T)>,
 }
 
-impl<T> Default for Due<T> {
-    fn default() -> Due<T> {
-        Due { next: u64::MAX, items: VecDeque::new() }
+impl<T> Default for TimedQueue<T> {
+    fn default() -> TimedQueue<T> {
+        TimedQueue { next: u64::MAX, items: VecDeque::new() }
     }
 }
 
-impl<T: Copy> Due<T> {
+impl<T: Copy> TimedQueue<T> {
     /// Cycle of the first item; `u64::MAX` if empty.
     #[inline]
     pub fn next(&self) -> u64 {
@@ -77,16 +77,16 @@ impl<T: Copy> Due<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Due<T> {
+impl<T: Serialize> Serialize for TimedQueue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.items.serialize(serializer)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Due<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Due<T>, D::Error> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for TimedQueue<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TimedQueue<T>, D::Error> {
         let items = VecDeque::<(u64, T)>::deserialize(deserializer)?;
-        Ok(Due { next: items.front().map_or(u64::MAX, |(cycle, _)| *cycle), items })
+        Ok(TimedQueue { next: items.front().map_or(u64::MAX, |(cycle, _)| *cycle), items })
     }
 }
 
@@ -94,13 +94,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Due<T> {
 mod tests {
     use super::*;
 
-    fn taken(due: &mut Due<char>, cycle: u64) -> String {
+    fn taken(due: &mut TimedQueue<char>, cycle: u64) -> String {
         std::iter::from_fn(|| due.take(cycle)).collect()
     }
 
     #[test]
     fn inserted_items_leave_in_cycle_order() {
-        let mut due = Due::default();
+        let mut due = TimedQueue::default();
         for (cycle, item) in [(5, 'a'), (3, 'b'), (5, 'c'), (4, 'd')] {
             due.insert(cycle, item);
         }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn pushed_items_wait_for_earlier_ones() {
-        let mut due = Due::default();
+        let mut due = TimedQueue::default();
         due.push(5, 'a');
         due.push(3, 'b');
         assert_eq!((due.next(), taken(&mut due, 4).as_str()), (5, ""));
@@ -120,10 +120,10 @@ mod tests {
 
     #[test]
     fn saved_item_is_due_at_the_same_cycle() {
-        let mut due = Due::default();
+        let mut due = TimedQueue::default();
         due.push(7, 'a');
         let written = serde_json::to_string(&due).unwrap();
-        let read: Due<char> = serde_json::from_str(&written).unwrap();
+        let read: TimedQueue<char> = serde_json::from_str(&written).unwrap();
         assert_eq!((read.next(), read.first()), (7, Some('a')));
     }
 }

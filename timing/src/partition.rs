@@ -5,13 +5,6 @@
 //! are the address within the channel, and the same again gives the slice. For each quotient the turn is a permutation, so
 //! no two addresses meet, whatever the hash and the numbers of channels and slices.
 
-mod part;
-mod set;
-mod unit;
-
-pub use set::{Bay, Partitions};
-pub use unit::{Clocks, Partition};
-
 use crate::policy::address_map::AddressMap;
 use crate::specification::{Document, SpecificationError};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{DramAccess, Slice, Stalled, Work};
-use crate::whereabouts::{Located, MissingSector, Place, SectorRead};
+use crate::hang_report::{Located, MissingSector, Place, SectorRead};
 
 impl Slice {
     /// Summary of waiting requests.
@@ -24,7 +24,7 @@ impl Slice {
 
     /// Location of each request; `in_channel` finds the read of a sector (slot and sector) outside
     /// the slice.
-    pub fn whereabouts(&self, in_channel: impl Fn(u32, u8) -> SectorRead) -> Vec<Located> {
+    pub fn locate(&self, in_channel: impl Fn(u32, u8) -> SectorRead) -> Vec<Located> {
         let slice = self.exit.slice;
         let stall = self.stalled.map(|stalled| stalled.cause);
         let queued = self.input.iter().enumerate().map(|(before, arrival)| Located {

@@ -12,7 +12,7 @@ const MOST_ROWS: usize = 128;
 
 impl SteppedCluster {
     /// Prefetches for the warps' next steps, most of which come from the run-ahead queue.
-    pub(crate) fn foresee(&self) {
+    pub(crate) fn prefetch_host(&self) {
         read_all(&self.warps);
         for warp in &self.warps {
             let words = warp.ahead.words();
@@ -21,14 +21,14 @@ impl SteppedCluster {
     }
 
     /// Prefetches for a warp's next execution.
-    pub(super) fn foresee_warp(&self, rank: usize, own: usize) {
+    pub(super) fn prefetch_host_warp(&self, rank: usize, own: usize) {
         read_all(std::slice::from_ref(&self.cluster.ctas[rank].warps[own]));
     }
 }
 
 impl WarpStep<'_, '_> {
     /// Prefetches most registers of a warp that is about to execute many instructions.
-    pub(super) fn foresee_frame(&self) {
+    pub(super) fn prefetch_host_frame(&self) {
         let divergence = &self.w.divergence;
         let frame = divergence.frames.get(divergence.frame);
         let layout = &self.w.grid.program.functions[frame.function as usize].layout;

@@ -1,5 +1,5 @@
-//! What of a partition shares nothing with the rest of it, at work: a slice with a channel of its own, or all of its slices and
-//! channels.
+//! What of a partition shares nothing with the rest of it, at work: a slice with a channel of its
+//! own, or all of its slices and channels.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ impl SliceUnit {
         self.wake = if next == u64::MAX { next } else { clocks.l2.within_core(next) };
     }
 
-    /// What a channel has read is on its way to it.
+    /// Sectors that the channel has read are sent to the slice.
     fn fill(&mut self, gpu: &GpuSpec, clocks: &Clocks, read: &Completed) {
         let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
         self.slice.fill(clocks.l2, arrival, read.slot, read.sectors);
@@ -64,15 +64,17 @@ impl ChannelUnit {
     }
 }
 
-/// The core cycle of the next thing that some slices and channels have to do; `u64::MAX` for nothing.
+/// The core cycle of the next thing that some slices and channels have to do; `u64::MAX` for
+/// nothing.
 #[inline(always)]
 pub(super) fn next_event(slices: &[SliceUnit], channels: &[ChannelUnit]) -> u64 {
     let wakes = slices.iter().map(|unit| unit.wake).chain(channels.iter().map(|unit| unit.wake));
     wakes.fold(u64::MAX, u64::min)
 }
 
-/// Slices and channels that share nothing with others. As arrays of one each what is done for all of them is done for that one.
-pub(super) struct Part<'p, S: ?Sized, C: ?Sized> {
+/// Slices and channels that share nothing with others. As arrays of one each what is done for all
+/// of them is done for that one.
+pub(super) struct SliceChannelGroup<'p, S: ?Sized, C: ?Sized> {
     pub(super) gpu: &'p GpuSpec,
     pub(super) clocks: &'p Clocks,
     pub(super) slices: &'p mut S,
@@ -84,7 +86,7 @@ pub(super) struct Part<'p, S: ?Sized, C: ?Sized> {
     pub(super) out: &'p mut Outbox,
 }
 
-impl<S, C> Part<'_, S, C>
+impl<S, C> SliceChannelGroup<'_, S, C>
 where
     S: AsRef<[SliceUnit]> + AsMut<[SliceUnit]> + ?Sized,
     C: AsRef<[ChannelUnit]> + AsMut<[ChannelUnit]> + ?Sized,
@@ -93,7 +95,8 @@ where
     pub(super) fn run(&mut self, from: u64, until: u64) {
         let mut now = from.max(self.next_event());
         while now < until {
-            // Accesses move on only after a slice has asked for the first, or a channel has done one.
+            // Accesses move on only after a slice has asked for the first, or a channel has done
+            // one.
             let asked = self.run_slices(now);
             if asked || self.channels.as_ref().iter().any(|unit| unit.wake <= now) {
                 let after = self.clocks.dram.from_core(now + 1);
@@ -113,10 +116,11 @@ where
         next_event(self.slices.as_ref(), self.channels.as_ref())
     }
 
-    /// All L2 cycles that start in a core cycle, or are late; whether a slice has asked for its first access to DRAM.
+    /// All L2 cycles that start in a core cycle, or are late; whether a slice has asked for its
+    /// first access to DRAM.
     #[inline(always)]
     fn run_slices(&mut self, now: u64) -> bool {
-        let Part { gpu, clocks, out, .. } = self;
+        let SliceChannelGroup { gpu, clocks, out, .. } = self;
         let mut asked = false;
         for unit in self.slices.as_mut().iter_mut().filter(|unit| unit.wake <= now) {
             let (start, end) = (clocks.l2.from_core(now), clocks.l2.from_core(now + 1));
@@ -131,11 +135,11 @@ where
         asked
     }
 
-    /// The same for the channels' cycles before `end`; data that comes is on its way to its slice. Whether one has room for
-    /// more accesses than before.
+    /// The same for the channels' cycles before `end`; data that comes is on its way to its slice.
+    /// Whether one has room for more accesses than before.
     #[inline(always)]
     fn run_channels(&mut self, now: u64, end: u64) -> bool {
-        let Part { gpu, clocks, slices, number, .. } = self;
+        let SliceChannelGroup { gpu, clocks, slices, number, .. } = self;
         let slices = slices.as_mut();
         let mut has_more_room = false;
         for unit in self.channels.as_mut().iter_mut().filter(|unit| unit.wake <= now) {
@@ -157,8 +161,9 @@ where
         has_more_room
     }
 
-    /// Accesses of slices go to their channels as long as these have room, one of each slice in turn, or as many as there is
-    /// room for of one that has a channel of its own, at a cycle of the channels' clock.
+    /// Accesses of slices go to their channels as long as these have room, one of each slice in
+    /// turn, or as many as there is room for of one that has a channel of its own, at a cycle of
+    /// the channels' clock.
     #[inline(always)]
     fn take_misses(&mut self, cycle: u64) {
         if let Some(slice) = self.next_to_take() {
@@ -166,7 +171,8 @@ where
         }
     }
 
-    // Out of line: mostly there is none to take, and what it needs would be saved and restored each time.
+    // Out of line: mostly there is none to take, and what it needs would be saved and restored each
+    // time.
     #[inline(never)]
     fn take_misses_from(&mut self, cycle: u64, first: usize) {
         let mut next = Some(first);
@@ -196,7 +202,7 @@ where
 
     #[inline(always)]
     fn take_miss(&mut self, cycle: u64, slice: usize) {
-        let Part { gpu, clocks, slices, channels, number, .. } = self;
+        let SliceChannelGroup { gpu, clocks, slices, channels, number, .. } = self;
         let (slices, channels) = (slices.as_mut(), channels.as_mut());
         let (all, parts) = (slices.len(), channels.len());
         let unit = &mut slices[slice];

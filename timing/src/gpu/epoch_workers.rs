@@ -37,7 +37,7 @@ impl Ticket {
 
 /// State shared by the threads.
 #[derive(Debug)]
-pub(super) struct Crew {
+pub(super) struct EpochWorkers {
     /// Tickets of each thread's part.
     tickets: Vec<AtomicU64>,
     /// Numbers of the round's units.
@@ -49,11 +49,11 @@ pub(super) struct Crew {
     ended: AtomicBool,
 }
 
-impl Crew {
+impl EpochWorkers {
     /// Shared state for at most `things` units, below 65,000, and `threads` threads including the
     /// caller.
-    pub(super) fn new(things: usize, threads: usize) -> Crew {
-        Crew {
+    pub(super) fn new(things: usize, threads: usize) -> EpochWorkers {
+        EpochWorkers {
             tickets: (0..threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
             list: (0..things).map(|_| AtomicU32::new(0)).collect(),
             argument: AtomicU64::new(0),
@@ -93,7 +93,7 @@ impl Crew {
     }
 
     /// Body of a worker; the caller is number 0. Takes part in rounds until the guard of
-    /// [`Crew::end_on_drop`] is dropped.
+    /// [`EpochWorkers::end_on_drop`] is dropped.
     pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64)) {
         let mut looks = 0;
         while !self.ended.load(Ordering::Acquire) {
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn part_runs_forward_or_backward() {
-        let crew = Crew::new(8, 1);
+        let workers = EpochWorkers::new(8, 1);
         let told = Mutex::new(Vec::new());
         let round = |numbers: [u32; 4], backward| {
-            crew.round(numbers.into_iter(), backward, 0, &|number, _| lock(&told).push(number));
+            workers.round(numbers.into_iter(), backward, 0, &|number, _| lock(&told).push(number));
             std::mem::take(&mut *lock(&told))
         };
         assert_eq!(round([3, 1, 7, 5], false), [3, 1, 7, 5]);
@@ -176,18 +176,18 @@ mod tests {
 
     #[test]
     fn round_processes_each_unit_exactly_once() {
-        let crew = Crew::new(80, 4);
+        let workers = EpochWorkers::new(80, 4);
         let sums: Vec<Mutex<u64>> = (0..80).map(|_| Mutex::new(0)).collect();
         let work = |number: u32, argument: u64| *lock(&sums[number as usize]) += argument;
         std::thread::scope(|scope| {
-            let _end = crew.end_on_drop();
+            let _end = workers.end_on_drop();
             for thread in 1..4 {
-                let (crew, work) = (&crew, &work);
-                scope.spawn(move || crew.work(thread, work));
+                let (workers, work) = (&workers, &work);
+                scope.spawn(move || workers.work(thread, work));
             }
             let odd: Vec<u32> = (0..80).filter(|number| number % 2 == 1).collect();
             for round in 1..=2000 {
-                crew.round(odd.iter().copied(), round % 2 == 0, round, &work);
+                workers.round(odd.iter().copied(), round % 2 == 0, round, &work);
                 let total: u64 = sums.iter().map(|sum| *lock(sum)).sum();
                 assert_eq!(total, 40 * round * (round + 1) / 2);
             }

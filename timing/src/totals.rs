@@ -1,4 +1,4 @@
-//! What a whole GPU has counted.
+//! Counters of a whole GPU.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub struct Totals {
     pub l2: L2Counters,
     /// DRAM channels.
     pub dram: DramCounters,
-    /// The same, channel by channel.
+    /// DRAM channels, one by one.
     pub channels: Vec<ChannelCounts>,
 }
 
@@ -108,8 +108,8 @@ impl Counters for Totals {
 }
 
 impl Totals {
-    /// What was counted since `before`.
-    pub(super) fn since(&self, before: &Totals) -> Counts {
+    /// Counts since `before`.
+    pub(crate) fn since(&self, before: &Totals) -> Counts {
         let mut counts = Counts::new();
         self.each(&mut |counter, value| counts.push((counter, value)));
         let mut index = 0;
@@ -122,8 +122,8 @@ impl Totals {
         counts
     }
 
-    /// The same of each channel; nothing if DRAM had nothing to do.
-    pub(super) fn channels_since(&self, before: &Totals) -> Vec<ChannelCounts> {
+    /// Counts of each channel since `before`; empty if DRAM was idle.
+    pub(crate) fn channels_since(&self, before: &Totals) -> Vec<ChannelCounts> {
         let since = counts::combined(&self.channels, &before.channels, u64::saturating_sub);
         if since.iter().any(|channel| *channel != channel.combined(channel, |_, _| 0)) {
             since

@@ -10,7 +10,7 @@ use crate::specification::GpuSpec;
 
 /// A partition with its output.
 #[derive(Debug)]
-pub struct Bay {
+pub struct PartitionCell {
     /// The partition.
     pub partition: Partition,
     /// Output not yet collected.
@@ -22,40 +22,40 @@ pub struct Bay {
 pub struct Partitions {
     gpu: Arc<GpuSpec>,
     clocks: Clocks,
-    bays: Arc<[Mutex<Bay>]>,
+    cells: Arc<[Mutex<PartitionCell>]>,
 }
 
 impl Partitions {
     /// Partitions, one per channel.
     pub fn new(gpu: &Arc<GpuSpec>, clocks: Clocks, partitions: Vec<Partition>) -> Partitions {
-        let bay = |partition| Mutex::new(Bay { partition, outbox: Outbox::default() });
-        Partitions { gpu: Arc::clone(gpu), clocks, bays: partitions.into_iter().map(bay).collect() }
+        let cell = |partition| Mutex::new(PartitionCell { partition, outbox: Outbox::default() });
+        Partitions { gpu: Arc::clone(gpu), clocks, cells: partitions.into_iter().map(cell).collect() }
     }
 
     /// Number of partitions.
     pub fn count(&self) -> usize {
-        self.bays.len()
+        self.cells.len()
     }
 
     /// Partition of a channel. After a panic the state stays as it was; the panic propagates
     /// elsewhere.
-    pub fn lock(&self, channel: usize) -> MutexGuard<'_, Bay> {
-        self.bays[channel].lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn lock(&self, channel: usize) -> MutexGuard<'_, PartitionCell> {
+        self.cells[channel].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Partitions locked on first use, in any order.
     pub fn hold(&self) -> Held<'_> {
-        Held { partitions: self, bays: Vec::new() }
+        Held { partitions: self, cells: Vec::new() }
     }
 
     /// All partitions, one after the other.
-    pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, Bay>> {
-        (0..self.bays.len()).map(|channel| self.lock(channel))
+    pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, PartitionCell>> {
+        (0..self.cells.len()).map(|channel| self.lock(channel))
     }
 
     /// Runs a channel's partition to a core cycle.
     pub fn run(&self, channel: usize, until: u64) {
-        let Bay { partition, outbox } = &mut *self.lock(channel);
+        let PartitionCell { partition, outbox } = &mut *self.lock(channel);
         partition.run(&self.gpu, &self.clocks, until, outbox);
     }
 }
@@ -65,15 +65,15 @@ impl Partitions {
 pub struct Held<'p> {
     partitions: &'p Partitions,
     /// One entry per partition after the first use; in most epochs of an idle GPU there is none.
-    bays: Vec<Option<MutexGuard<'p, Bay>>>,
+    cells: Vec<Option<MutexGuard<'p, PartitionCell>>>,
 }
 
 impl Held<'_> {
     /// Partition of a channel.
-    pub fn get(&mut self, channel: usize) -> &mut Bay {
-        if self.bays.is_empty() {
-            self.bays.resize_with(self.partitions.count(), || None);
+    pub fn get(&mut self, channel: usize) -> &mut PartitionCell {
+        if self.cells.is_empty() {
+            self.cells.resize_with(self.partitions.count(), || None);
         }
-        self.bays[channel].get_or_insert_with(|| self.partitions.lock(channel))
+        self.cells[channel].get_or_insert_with(|| self.partitions.lock(channel))
     }
 }

@@ -79,12 +79,12 @@ impl TransferSpec {
 
 impl GpuSpec {
     /// Lines of a copy within the device, or of a fill, that are under way at most.
-    pub(super) fn transfer_lines(&self) -> u64 {
+    pub(crate) fn transfer_lines(&self) -> u64 {
         u64::from(self.transfer.lines) * u64::from(self.chip.sms)
     }
 
     /// Bytes that it reads and writes in a core cycle at most.
-    pub(super) fn transfer_rate(&self) -> u64 {
+    pub(crate) fn transfer_rate(&self) -> u64 {
         u64::from(self.transfer.rate) * u64::from(self.chip.sms)
     }
 }

@@ -21,7 +21,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// Whether one that was read can be at a cycle, with so many pipelines.
+    /// Checks a restored arbiter at a cycle, with so many pipelines.
     pub fn check(&self, pipelines: usize, now: u64) -> bool {
         self.turn < pipelines && near(self.free, now)
     }
@@ -36,13 +36,14 @@ pub(super) fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a load is answered by L2 and not by L1.
+/// A load passes by L1 to L2.
 pub(super) fn bypasses(operation: &MemoryOperation, deferred: Option<u32>) -> bool {
     matches!(operation.cache, CacheOperator::Coherent | CacheOperator::GlobalOnly) || deferred.is_some()
 }
 
 impl MemoryUnit {
-    /// Each structure takes requests of one access. L1 and shared memory take turns where they have one data stage.
+    /// Each structure takes requests of one access. L1 and shared memory take turns where they have
+    /// one data stage.
     #[inline(always)]
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
         let shared_waits = self.state.waiting[Structure::Shared as usize] != 0;
@@ -80,8 +81,8 @@ impl MemoryUnit {
         }
     }
 
-    /// The next pipeline whose first access for a structure has an address computed, and that access; pipelines in the mask
-    /// `tried` are left out.
+    /// The next pipeline whose first access for a structure has an address computed, and that
+    /// access; pipelines in the mask `tried` are left out.
     #[inline(always)]
     fn candidate(&self, structure: Structure, cycle: u64, tried: u32) -> Option<(usize, u32)> {
         let Arbiter { free, turn } = self.state.arbiters[structure as usize];
@@ -175,22 +176,22 @@ impl MemoryUnit {
         match first {
             None => self.state.waiting[structure as usize] &= !(1 << pipeline),
             Some(first) if structure == Structure::L1 && last => {
-                self.state.lines.foresee(first.first);
-                self.foresee_queued(pipeline);
+                self.state.lines.prefetch_host(first.first);
+                self.prefetch_host_queued(pipeline);
             }
             Some(_) => {}
         }
     }
 
     /// The first accesses of a pipeline are going to be taken by L1.
-    fn foresee_queued(&self, pipeline: usize) {
+    fn prefetch_host_queued(&self, pipeline: usize) {
         let queue = &self.state.pipelines[pipeline].waiting[Structure::L1 as usize];
         if let Some(first) = queue.front() {
-            self.state.l1.foresee_entry(first.line);
+            self.state.l1.prefetch_host_entry(first.line);
         }
         if let Some(second) = queue.get(1) {
-            self.state.accesses.foresee(second.access);
-            self.state.l1.foresee(second.line);
+            self.state.accesses.prefetch_host(second.access);
+            self.state.l1.prefetch_host(second.line);
         }
     }
 
@@ -223,10 +224,11 @@ impl MemoryUnit {
         self.state.stalled = stalled.map(|stall| (stall, cycle));
     }
 
-    /// L1 takes the lines of an access that go in a cycle: all of it go in as many cycles as it has passes.
+    /// L1 takes the lines of an access that go in a cycle: all of it go in as many cycles as it has
+    /// passes.
     ///
     /// # Errors
-    /// It can take none.
+    /// L1 can take no line.
     #[inline(always)]
     fn take_lines(&mut self, pipeline: usize, number: u32, cycle: u64) -> Result<(), Stall> {
         let access = &self.state.accesses[number];
@@ -246,7 +248,7 @@ impl MemoryUnit {
             access.taken += 1;
             taken += 1;
             if access.first != NONE {
-                self.state.lines.foresee(access.first);
+                self.state.lines.prefetch_host(access.first);
             }
         }
         let access = &mut self.state.accesses[number];
@@ -278,7 +280,7 @@ impl MemoryUnit {
             line: line.address,
             sectors: line.sectors,
             access: number,
-            origin: access.origin(),
+            requester: access.requester(),
             warp: access.warp,
         };
         match l1.load(spec, cycle, load, queue_has_room)? {
@@ -311,7 +313,7 @@ impl MemoryUnit {
                 RequestKind::Read
             }
             AccessKind::Store => {
-                self.state.l1.store(spec, line.address, line.sectors, access.origin());
+                self.state.l1.store(spec, line.address, line.sectors, access.requester());
                 RequestKind::Write
             }
             AccessKind::Atomic => RequestKind::Atomic,
@@ -328,8 +330,8 @@ impl MemoryUnit {
         Ok(())
     }
 
-    /// Queues a request of an access; says whether it waits for a translation. The last one has what the access defers: when it
-    /// is at its slice, all are.
+    /// Queues a request of an access; says whether it waits for a translation. The last one has
+    /// what the access defers: when it is at its slice, all are.
     fn ask(&mut self, cycle: u64, access: &Access, line: &Line, kind: RequestKind, tag: u32) -> bool {
         let atomic = matches!(kind, RequestKind::Atomic | RequestKind::Reduction);
         let last = access.taken + 1 == access.total;
@@ -339,7 +341,7 @@ impl MemoryUnit {
             bytes: line.bytes,
             kind,
             lanes: if atomic { line.lanes } else { 0 },
-            origin: access.origin(),
+            requester: access.requester(),
             sm: self.sm,
             tag,
             deferred: access.deferred.filter(|_| last),

@@ -5,21 +5,22 @@
 //! exchanged at ends of epochs. A slice knows of a reply one L2 latency before it leaves, so
 //! replies cross ahead of time and an epoch may exceed a crossbar traversal.
 
-mod whereabouts;
+mod hang_report;
+mod partitions;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
+use self::partitions::{Clocks, Partition, PartitionCell, Partitions};
 use crate::clock::Clock;
 use crate::crossbar::{CrossbarCounters, CrossbarSpec, Network, Wires};
 use crate::dram::{Channel, ChannelCounts, DramCounters, Timing, Violation};
 use crate::l2::{L2Counters, Reply};
-use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Origin, Performed, Timed};
+use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Requester, Timed};
 use crate::page_walks::PageWalks;
-use crate::partition::{Bay, Clocks, Partition, Partitions};
-use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
+use crate::restore::{LATEST, RestoreError, Validity, countable, ensure, near, of_unit};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
 
@@ -71,8 +72,8 @@ fn clocks(gpu: &GpuSpec) -> Clocks {
 
 impl State {
     /// Makes restored state runnable, and checks it against a core cycle.
-    fn restore(&mut self, gpu: &GpuSpec, now: u64) -> Fits {
-        fits(self.now <= now && now < LATEST, "the clock differs")?;
+    fn restore(&mut self, gpu: &GpuSpec, now: u64) -> Validity {
+        ensure(self.now <= now && now < LATEST, "the clock differs")?;
         countable(&self.counters)?;
         self.page_walks.check(now)?;
         let (ports, slices) = (ports(gpu), gpu.partition.all_slices());
@@ -81,25 +82,31 @@ impl State {
         self.requests.restore(ports, slices, room, cycle)?;
         let ahead = wires(gpu).clock.from_core(self.now + gpu.reply_lead());
         self.replies.restore(slices, ports, room, ahead)?;
-        fits(self.wakes.len() == gpu.partition.channels as usize, "the number of channels differs")?;
+        ensure(self.wakes.len() == gpu.partition.channels as usize, "the number of channels differs")?;
         let port = |reply: &MemoryReply| u32::from(reply.sm) / gpu.crossbar.sms_per_port;
         let slice = |reply: &MemoryReply| gpu.partition.place(reply.line).slice;
         for Timed { cycle, message } in self.page_walks.requests() {
             message.check(gpu.chip.sms)?;
-            fits(near(*cycle, now), "a request takes too long")?;
+            ensure(near(*cycle, now), "a request takes too long")?;
         }
         for packet in self.requests.packets() {
             let Timed { cycle, message } = packet.message;
             let reply = message.reply();
             reply.check(gpu.chip.sms)?;
             let way = (u32::from(packet.input), u32::from(packet.output));
-            fits(way == (port(&reply), slice(&reply)) && near(cycle, now), "a request is on another route")?;
+            ensure(
+                way == (port(&reply), slice(&reply)) && near(cycle, now),
+                "a request is on another route",
+            )?;
         }
         for packet in self.replies.packets() {
             let Reply { sent, message } = packet.message;
             message.check(gpu.chip.sms)?;
             let way = (u32::from(packet.input), u32::from(packet.output));
-            fits(way == (slice(&message), port(&message)) && near(sent, now), "a reply is on another route")?;
+            ensure(
+                way == (slice(&message), port(&message)) && near(sent, now),
+                "a reply is on another route",
+            )?;
         }
         Ok(())
     }
@@ -164,7 +171,7 @@ impl MemorySide {
 
     /// Mutable state.
     pub fn state(&self) -> MemorySideState {
-        let partitions = self.partitions.each().map(|bay| bay.partition.clone()).collect();
+        let partitions = self.partitions.each().map(|cell| cell.partition.clone()).collect();
         MemorySideState { state: self.state.clone(), partitions }
     }
 
@@ -181,11 +188,11 @@ impl MemorySide {
         saved.state.restore(gpu, now).map_err(of_unit("the crossbar"))?;
         let MemorySideState { state, partitions } = &mut saved;
         let as_many = partitions.len() == state.wakes.len();
-        fits(as_many, "the number of channels differs").map_err(of_unit("the memory side"))?;
+        ensure(as_many, "the number of channels differs").map_err(of_unit("the memory side"))?;
         for ((partition, wake), channel) in partitions.iter_mut().zip(&state.wakes).zip(0..) {
             partition.restore(gpu, &clocks, channel, state.now)?;
             let looked_at =
-                fits(*wake <= partition.next_event(), "the wake-up lies after the partition's next event");
+                ensure(*wake <= partition.next_event(), "the wake-up lies after the partition's next event");
             looked_at.map_err(of_unit(format!("memory partition {channel}")))?;
         }
         Ok(MemorySide::with(gpu, saved))
@@ -199,7 +206,7 @@ impl MemorySide {
         let sent = sent.chain(page_walks.requests().copied()).map(|request| request.message);
         let sent = sent.map(|request| (request.reply(), request.deferred));
         let mut under_way: Vec<_> = sent.collect();
-        self.partitions.each().for_each(|bay| under_way.extend(bay.partition.under_way()));
+        self.partitions.each().for_each(|cell| under_way.extend(cell.partition.under_way()));
         under_way.extend(replies.packets().map(|packet| (packet.message.message, None)));
         under_way
     }
@@ -278,7 +285,7 @@ impl MemorySide {
             let line = gpu.partition.offset(request.message.line) / LINE_BYTES;
             partitions.get(channel as usize).partition.arrive(gpu, clocks, cycle, slice, line, request);
             wakes[channel as usize] = wakes[channel as usize].min(cycle);
-            let of_sm = request.message.origin != Origin::Copy;
+            let of_sm = request.message.requester != Requester::Copy;
             if let Some(credits) = credits.get_mut(usize::from(request.message.sm)).filter(|_| of_sm) {
                 *credits += 1;
             }
@@ -293,7 +300,7 @@ impl MemorySide {
         step(active, until);
         let before = performed.len();
         for channel in active.iter().copied() {
-            let Bay { partition, outbox } = &mut *self.partitions.lock(channel as usize);
+            let PartitionCell { partition, outbox } = &mut *self.partitions.lock(channel as usize);
             wakes[channel as usize] = partition.next_event();
             // Copying replies in place avoids store-forwarding stalls of values reassembled from
             // parts.
@@ -350,7 +357,7 @@ impl MemorySide {
     pub fn is_idle(&self) -> bool {
         let State { page_walks, requests, replies, .. } = &self.state;
         let crossbar = page_walks.next_event().is_none() && requests.is_idle() && replies.is_idle();
-        crossbar && self.partitions.each().all(|bay| bay.partition.is_idle())
+        crossbar && self.partitions.each().all(|cell| cell.partition.is_idle())
     }
 
     /// Applies untimed requests to L2 in an idle memory side.
@@ -372,7 +379,7 @@ impl MemorySide {
     /// Empties L2 and its TLB for a cold launch; dirty lines are dropped.
     pub fn invalidate(&mut self) {
         self.state.page_walks.invalidate();
-        self.partitions.each().for_each(|mut bay| bay.partition.invalidate());
+        self.partitions.each().for_each(|mut cell| cell.partition.invalidate());
     }
 
     /// Request counters.
@@ -398,8 +405,8 @@ impl MemorySide {
     /// Summed counters of all slices.
     pub fn l2_counters(&self) -> L2Counters {
         let mut sum = L2Counters::default();
-        for bay in self.partitions.each() {
-            bay.partition.slices().for_each(|slice| sum.add(&slice.counters()));
+        for cell in self.partitions.each() {
+            cell.partition.slices().for_each(|slice| sum.add(&slice.counters()));
         }
         sum
     }
@@ -407,26 +414,28 @@ impl MemorySide {
     /// Summed counters of all channels.
     pub fn dram_counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
-        for bay in self.partitions.each() {
-            bay.partition.channels().for_each(|channel| sum.add(channel.counters()));
+        for cell in self.partitions.each() {
+            cell.partition.channels().for_each(|channel| sum.add(channel.counters()));
         }
         sum
     }
 
     /// Restarts counters that hold a maximum.
     pub fn restart_counts(&mut self) {
-        self.partitions.each().for_each(|mut bay| bay.partition.restart_counts());
+        self.partitions.each().for_each(|mut cell| cell.partition.restart_counts());
     }
 
     /// Counts of each channel, by pseudo-channel.
     pub fn channel_counts(&self) -> Vec<ChannelCounts> {
-        let of = |bay: MutexGuard<'_, Bay>| bay.partition.channels().map(Channel::counts).collect();
+        let of =
+            |cell: MutexGuard<'_, PartitionCell>| cell.partition.channels().map(Channel::counts).collect();
         self.partitions.each().flat_map::<Vec<_>, _>(of).collect()
     }
 
     /// First DRAM command that violated a timing rule; detected in debug builds only.
     pub fn violation(&self) -> Option<Violation> {
-        let of = |bay: &Bay| bay.partition.channels().find_map(|channel| channel.violation().cloned());
-        self.partitions.each().find_map(|bay| of(&bay))
+        let of =
+            |cell: &PartitionCell| cell.partition.channels().find_map(|channel| channel.violation().cloned());
+        self.partitions.each().find_map(|cell| of(&cell))
     }
 }

@@ -1,4 +1,5 @@
-//! What L1 asks the host's caches for before lines are loaded and filled, in steps: what one asks for tells the next what to ask.
+//! What L1 asks the host's caches for before lines are loaded and filled, in steps: what one asks
+//! for tells the next what to ask.
 
 use warp_stream::host_cache::read_all;
 
@@ -6,46 +7,46 @@ use super::L1;
 use crate::slab::NONE;
 
 impl L1 {
-    /// It is going to have much to do.
-    pub fn foresee_all(&self) {
-        self.table.foresee_all();
-        self.entries.foresee_all();
-        self.waiters.foresee_all();
+    /// Prefetches the tables before a busy turn.
+    pub fn prefetch_host_all(&self) {
+        self.table.prefetch_host_all();
+        self.entries.prefetch_host_all();
+        self.waiters.prefetch_host_all();
         read_all(&self.sets);
     }
 
     /// A line is going to be loaded or stored to.
-    pub fn foresee(&self, line: u64) {
-        self.table.foresee(line);
+    pub fn prefetch_host(&self, line: u64) {
+        self.table.prefetch_host(line);
     }
 
     /// The same a little later.
-    pub fn foresee_entry(&self, line: u64) {
+    pub fn prefetch_host_entry(&self, line: u64) {
         if let Some(entry) = self.table.guess(line) {
-            self.entries.foresee(entry);
+            self.entries.prefetch_host(entry);
         }
     }
 
     /// Sectors of the line of an entry are going to arrive.
-    pub fn foresee_fill(&self, number: u32) {
-        self.entries.foresee(number);
+    pub fn prefetch_host_fill(&self, number: u32) {
+        self.entries.prefetch_host(number);
     }
 
     /// The same a little later.
-    pub fn foresee_answer(&self, number: u32) {
+    pub fn prefetch_host_answer(&self, number: u32) {
         let waiter = self.entries[number].first_waiter;
         if waiter != NONE {
-            self.waiters.foresee(waiter);
+            self.waiters.prefetch_host(waiter);
         }
         if let Some(leaving) = self.leaving(number) {
-            self.entries.foresee(leaving);
+            self.entries.prefetch_host(leaving);
         }
     }
 
     /// The same at last.
-    pub fn foresee_eviction(&self, number: u32) {
+    pub fn prefetch_host_eviction(&self, number: u32) {
         if let Some(leaving) = self.leaving(number) {
-            self.table.foresee(self.entries[leaving].line);
+            self.table.prefetch_host(self.entries[leaving].line);
         }
     }
 

@@ -1,10 +1,12 @@
-//! Passes of an access that L1 has all of: lines are looked up in tag banks, words are read from data banks.
+//! Passes of an access that L1 has all of: lines are looked up in tag banks, words are read from
+//! data banks.
 //!
-//! A part of the warp that asks for no more than a line's bytes goes at a time: half a warp of 8 B words. In a pass each tag
-//! bank looks up one line; the lines that were looked up together are read together, in as many cycles as the busiest data bank
-//! has words of them. The tag bank of a line is its number folded by exclusive or: of the hashes of six bits, with 4 banks, the
-//! one with which this gives the cycles that RRZE measured on a V100 for strided loads (mean deviation 8 %, and 30 % if all
-//! lines could be looked up four at a time).
+//! A part of the warp that asks for no more than a line's bytes goes at a time: half a warp of 8 B
+//! words. In a pass each tag bank looks up one line; the lines that were looked up together are
+//! read together, in as many cycles as the busiest data bank has words of them. The tag bank of a
+//! line is its number folded by exclusive or: of the hashes of six bits, with 4 banks, the one with
+//! which this gives the cycles that RRZE measured on a V100 for strided loads (mean deviation 8 %,
+//! and 30 % if all lines could be looked up four at a time).
 
 use warp_stream::WARP_SIZE;
 
@@ -27,9 +29,9 @@ const COUNT_BITS: usize = 7;
 /// A line of a part of a warp.
 #[derive(Debug, Clone, Copy)]
 struct Touched {
-    /// Its number.
+    /// Number of the line.
     line: u64,
-    /// Its words, one bit each.
+    /// Words of the line, one bit each.
     words: u16,
     /// With which pass it is looked up.
     pass: u8,
@@ -146,8 +148,8 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that an access takes that has been coalesced; `part` is scratch. What a part of the warp takes beyond one is for
-    /// lines or words that share a bank.
+    /// Cycles that an access takes that has been coalesced; `part` is scratch. What a part of the
+    /// warp takes beyond one is for lines or words that share a bank.
     pub(crate) fn passes(&self, pattern: &Pattern<'_>, coalesced: &mut Coalesced, part: &mut Part) -> Passes {
         let lanes = lanes_per_part(pattern.width) as u8;
         match coalesced.shape {
@@ -174,7 +176,7 @@ impl L1Spec {
         passes.fold(Passes::default(), Passes::and)
     }
 
-    /// Whether words of one line are never in one data bank.
+    /// Words of one line are never in one data bank.
     fn reads_a_line_at_once(&self) -> bool {
         self.data_banks == 0 || u64::from(self.data_banks) >= WORDS
     }
@@ -249,7 +251,8 @@ mod tests {
             assert_eq!(conflicts(!0, width, |_| 0), 0, "{width}");
             assert_eq!(conflicts(0, width, |_| 0), 0, "{width}");
         }
-        // Half warps of which all lanes are in one data bank, and one of which four lanes take part.
+        // Half warps of which all lanes are in one data bank, and one of which four lanes take
+        // part.
         assert_eq!(conflicts(!0, 8, |lane| 128 * lane), 2 * 15);
         assert_eq!(conflicts(0xf, 8, |lane| 128 * lane), 3);
     }

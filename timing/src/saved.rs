@@ -80,11 +80,11 @@ mod tests {
     /// Units with the versions of their states and the hashes of their layouts. Where a hash
     /// differs, the version in [`UNITS`] has to be raised.
     const LAYOUTS: &[(&str, u32, u64)] = &[
-        ("DRAM channels", 1, 0),
-        ("L2 slices", 1, 0),
-        ("SMs", 1, 0),
-        ("the GPU", 1, 0),
-        ("the crossbar", 1, 0),
+        ("DRAM channels", 1, 8_758_764_279_006_938_456),
+        ("L2 slices", 1, 16_223_511_641_234_986_281),
+        ("SMs", 1, 4_813_705_049_589_789_934),
+        ("the GPU", 1, 4_411_864_947_365_111_855),
+        ("the crossbar", 1, 13_244_892_155_900_215_197),
     ];
 
     /// The unit whose state has a field, by the fields that lead there.

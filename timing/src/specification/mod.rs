@@ -83,7 +83,7 @@ impl Section for () {
 ///     pub struct ExampleSpec in "example" {
 ///         /// Bytes of a line.
 ///         line: u32 ["B"],
-/// Request to reply.
+///         /// Request to reply.
 ///         latency: u32 ["cycles"],
 ///     }
 /// }
@@ -186,11 +186,11 @@ macro_rules! specification {
 ///
 /// ```
 /// timing::choice! {
-/// Order of service.
+///     /// Order of service.
 ///     pub enum Example {
-/// Longest wait first.
+///         /// Longest wait first.
 ///         Oldest = "oldest",
-/// Round robin.
+///         /// Round robin.
 ///         RoundRobin = "round-robin",
 ///     }
 /// }

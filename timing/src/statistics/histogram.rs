@@ -58,7 +58,7 @@ fn range(latency: u64) -> usize {
 /// ```
 /// use timing::statistics::Counters;
 /// timing::latencies! {
-/// Travel times to the example.
+///     /// Travel times to the example.
 ///     pub struct ExampleLatencies in "example" { ways: "ways", latency: "cycles" }
 /// }
 /// let mut latencies = ExampleLatencies::default();

@@ -107,11 +107,11 @@ pub trait Counters {
 /// timing::counters! {
 ///     /// A cache.
 ///     pub struct ExampleCounters in "example" {
-/// Sectors that hit.
+///         /// Sectors that hit.
 ///         hits: "sectors" = "lts__t_sectors_lookup_hit.sum",
-/// Cycles without work.
+///         /// Cycles without work.
 ///         idle: "cycles" = "",
-/// Most lines resident at once.
+///         /// Most lines resident at once.
 ///         lines: most "lines" = "",
 ///     }
 /// }

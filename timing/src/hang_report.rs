@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::MemoryReply;
 
-/// Why the first request cannot go on.
+/// Stall reason of a slice's first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SliceStall {
-    /// As many sectors are on their way as can be.
+    /// All MSHRs are in use.
     Mshr,
-    /// As many requests wait for a sector as can.
+    /// A sector has its maximum of waiting requests.
     Merge,
-    /// All lines of the set wait for sectors.
+    /// Every line of the set has outstanding sectors.
     Set,
     /// The queue to DRAM is full.
     Dram,

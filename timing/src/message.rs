@@ -126,7 +126,7 @@ impl MemoryReply {
         ensure(u32::from(self.sm) < sms, "a message names a missing SM")?;
         ensure(
             self.line.is_multiple_of(LINE_BYTES) && self.sectors >> SECTORS == 0,
-            "a message is not of one line",
+            "a message spans several lines",
         )
     }
 }

@@ -1,9 +1,9 @@
-//! Walks of the page tables: what happens to requests for pages that no TLB has.
+//! Page walks: requests that miss every TLB.
 //!
-//! The L2 TLB, which all SMs share, reaches further than the memory of most programs, so it has
-//! every page that was walked to since it was emptied. A request for another page waits until the
-//! walk is over, with the others for that page; requests for other pages pass. Instructions and
-//! constants are not translated here, and copy engines have TLBs of their own.
+//! All SMs share the L2 TLB, which covers more memory than most programs use. It therefore keeps
+//! every page walked since it was last emptied. A request for another page waits for the walk, and
+//! later requests for that page join it. Requests for other pages pass. Instructions and constants
+//! are not translated, and copy engines have their own TLBs.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,31 +13,31 @@ use crate::message::{MemoryRequest, Requester, Timed};
 use crate::restore::{Validity, ensure, near};
 use crate::sm::memory::tlb::TlbSpec;
 
-/// A walk under way.
+/// A page walk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Walk {
     page: u64,
-    /// When it is over. Core cycles.
+    /// End of the walk in core cycles.
     end: u64,
-    /// Requests that wait for it.
+    /// Requests that wait for the walk.
     waiting: VecDeque<Timed<MemoryRequest>>,
 }
 
-/// Requests of a requester pass the L2 TLB.
+/// Tells whether a requester's requests pass the L2 TLB.
 fn is_translated(requester: Requester) -> bool {
     matches!(requester, Requester::Global | Requester::Local | Requester::Texture)
 }
 
-/// State of the L2 TLB, and of the walks.
+/// The L2 TLB and the walks in progress.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PageWalks {
     pages: BTreeSet<u64>,
-    /// The page that was asked for last, which is there.
+    /// The last requested page, if it is present.
     #[serde(skip)]
     last: Option<u64>,
-    /// The earliest first.
+    /// Walks, earliest first.
     walks: VecDeque<Walk>,
-    /// Pages that were walked to.
+    /// Number of pages walked.
     pub walked: u64,
 }
 
@@ -46,13 +46,13 @@ impl PageWalks {
     pub fn check(&self, now: u64) -> Validity {
         let ends = self.walks.iter().map(|walk| walk.end);
         let waited_for = self.walks.iter().all(|walk| !walk.waiting.is_empty());
-        ensure(waited_for, "nobody waits for a page walk")?;
-        ensure(ends.clone().is_sorted(), "page walks end in another order")?;
+        ensure(waited_for, "a page walk has no waiting request")?;
+        ensure(ends.clone().is_sorted(), "page walks are out of order")?;
         ensure(ends.clone().all(|end| near(end, now)), "a page walk takes too long")
     }
 
-    /// A request at a core cycle, none earlier than those before it; says whether it can go on at
-    /// once.
+    /// Translates a request at a core cycle; requests arrive in cycle order. Returns whether it can
+    /// proceed immediately.
     pub fn translate(&mut self, spec: &TlbSpec, request: &Timed<MemoryRequest>) -> bool {
         if spec.walk == 0 || !is_translated(request.message.requester) {
             return true;
@@ -72,7 +72,7 @@ impl PageWalks {
         false
     }
 
-    /// The next request whose page is there before a cycle, and when it is.
+    /// The next request whose walk ends before a cycle, with that end.
     pub fn take(&mut self, until: u64) -> Option<(u64, Timed<MemoryRequest>)> {
         let walk = self.walks.front_mut().filter(|walk| walk.end < until)?;
         let (end, request) = (walk.end, walk.waiting.pop_front()?);
@@ -83,24 +83,24 @@ impl PageWalks {
         Some((end, request))
     }
 
-    /// When [`PageWalks::take`] has a request. Core cycles.
+    /// Core cycle of the next request for [`PageWalks::take`].
     pub fn next_event(&self) -> Option<u64> {
         self.walks.front().map(|walk| walk.end)
     }
 
-    /// Requests that wait.
+    /// Waiting requests.
     pub fn requests(&self) -> impl Iterator<Item = &Timed<MemoryRequest>> {
         self.walks.iter().flat_map(|walk| &walk.waiting)
     }
 
-    /// A page is used without time.
+    /// Translates a request untimed.
     pub fn warm(&mut self, spec: &TlbSpec, request: &MemoryRequest) {
         if spec.walk != 0 && is_translated(request.requester) {
             self.pages.insert(spec.page_of(request.line));
         }
     }
 
-    /// The pages of so many bytes were used.
+    /// Uses the pages of an address range.
     pub fn warm_range(&mut self, spec: &TlbSpec, address: u64, bytes: u64) {
         if spec.walk != 0 {
             let last = address.saturating_add(bytes.max(1) - 1);
@@ -108,7 +108,7 @@ impl PageWalks {
         }
     }
 
-    /// Forgets all pages; walks go on.
+    /// Forgets all pages; walks continue.
     pub fn invalidate(&mut self) {
         self.pages.clear();
         self.last = None;
@@ -128,18 +128,18 @@ mod tests {
         Timed { cycle, message }
     }
 
-    /// A request for a page at a cycle goes on at once.
+    /// Tells whether a request for a page at a cycle proceeds immediately.
     fn goes_on(walks: &mut PageWalks, cycle: u64, page: u64) -> bool {
         walks.translate(&SPEC, &read(cycle, page, Requester::Global))
     }
 
-    /// When requests go on that do before a cycle.
+    /// Cycles at which requests proceed before a cycle.
     fn taken(walks: &mut PageWalks, until: u64) -> Vec<u64> {
         std::iter::from_fn(|| walks.take(until)).map(|(ready, _)| ready).collect()
     }
 
     #[test]
-    fn requests_for_a_page_go_on_together_when_the_walk_is_over() {
+    fn requests_for_a_page_resume_when_its_walk_ends() {
         let mut walks = PageWalks::default();
         assert_eq!([100, 300].map(|cycle| goes_on(&mut walks, cycle, 5)), [false, false]);
         assert_eq!(
@@ -158,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn walks_are_beside_each_other() {
+    fn page_walks_overlap() {
         let mut walks = PageWalks::default();
         assert_eq!([5, 6].map(|page| goes_on(&mut walks, page, page)), [false, false]);
         assert_eq!(taken(&mut walks, 1000), [659, 660]);
     }
 
     #[test]
-    fn pages_are_walked_to_again_after_they_were_forgotten() {
+    fn invalidated_pages_are_walked_again() {
         let mut walks = PageWalks::default();
         walks.warm(&SPEC, &read(0, 5, Requester::Global).message);
         assert!(goes_on(&mut walks, 0, 5));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_constants_and_copies_pass() {
+    fn instructions_constants_and_copies_bypass_the_tlb() {
         let mut walks = PageWalks::default();
         for requester in [Requester::Instruction, Requester::Constant, Requester::Copy] {
             assert!(walks.translate(&SPEC, &read(0, 5, requester)));

@@ -1,9 +1,10 @@
-//! Which channel, slice, bank, row and column an address belongs to.
+//! Address mapping to channels and slices.
 //!
-//! The address is cut into chunks that go to one channel, and what a channel has into pieces that go to one of its slices.
-//! The chunk's number modulo the number of channels, turned by a hash of the quotient, is the channel; quotient and offset
-//! are the address within the channel, and the same again gives the slice. For each quotient the turn is a permutation, so
-//! no two addresses meet, whatever the hash and the numbers of channels and slices.
+//! Memory is divided into chunks, each assigned to a channel, and a channel's memory into pieces,
+//! each assigned to a slice. The chunk number divided by the number of channels gives quotient and
+//! residue. The residue, permuted by a hash of the quotient, is the channel. Quotient and offset
+//! form the address within the channel, and the same step yields the slice. Because each quotient
+//! permutes the residues, the map is one-to-one for any hash and any number of channels and slices.
 
 use crate::policy::address_map::AddressMap;
 use crate::specification::{Document, SpecificationError};
@@ -45,26 +46,26 @@ impl PartitionSpec {
         Ok(())
     }
 
-    /// Slices of all channels.
+    /// Total number of slices.
     pub fn all_slices(&self) -> u32 {
         self.channels * self.slices
     }
 }
 
-/// Where in the memory side an address is.
+/// Location of an address on the memory side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Slice, counted over all channels: the channel is the remainder by their number.
+    /// Slice number over all channels: the channel is the remainder by their number.
     pub slice: u32,
-    /// Bytes within what the slice has.
+    /// Byte offset within the slice's memory.
     pub offset: u64,
 }
 
-/// A number of chunks cut into as many at a time as there are places: which it is of them, and of which of these.
+/// One division step: a chunk number modulo the number of places.
 #[derive(Clone, Copy)]
 struct Cut {
     places: u32,
-    /// Bytes of a chunk, as a power of two.
+    /// Chunk size as a power of two.
     bits: u32,
     hash: AddressMap,
 }
@@ -75,24 +76,25 @@ fn divided<const PLACES: u64>(chunk: u64) -> (u64, u32) {
 }
 
 impl Cut {
-    /// The place of an address, and its offset within what the place has.
+    /// The place of an address, and its offset within the place.
     fn place(self, address: u64) -> (u32, u64) {
         let (quotient, residue) = self.cut(address);
         (self.hash.permuted(residue, quotient, self.places), self.within(quotient, address))
     }
 
-    /// The offset of an address within what its place has.
+    /// The offset of an address within its place.
     fn offset(self, address: u64) -> u64 {
         self.within(self.cut(address).0, address)
     }
 
-    /// How often all places have had a chunk before an address, and which one of them it is in.
+    /// Quotient and remainder of an address's chunk number.
     fn cut(self, address: u64) -> (u64, u32) {
         let chunk = address >> self.bits;
         if self.places.is_power_of_two() {
             return (chunk >> self.places.trailing_zeros(), chunk as u32 & (self.places - 1));
         }
-        // Instead of dividing by a number that it knows, the host multiplies: those of GPUs that there are.
+        // Constant divisors let the host multiply instead of dividing; these are the counts of
+        // existing GPUs.
         match self.places {
             10 => divided::<10>(chunk),
             11 => divided::<11>(chunk),
@@ -124,25 +126,25 @@ impl PartitionSpec {
         Cut { places: self.slices, bits: self.slice_interleave.trailing_zeros(), hash: self.hash }
     }
 
-    /// Where an address is.
+    /// Location of an address.
     pub fn place(&self, address: u64) -> Place {
         let (channel, within) = self.over_channels().place(address);
         let (slice, offset) = self.over_slices().place(within);
         Place { slice: slice * self.channels + channel, offset }
     }
 
-    /// Bytes within what the slice of an address has.
+    /// Byte offset of an address within its slice.
     pub fn offset(&self, address: u64) -> u64 {
         self.over_slices().offset(self.over_channels().offset(address))
     }
 
-    /// The address at a place.
+    /// The address of a location.
     pub fn address(&self, place: Place) -> u64 {
         let (channel, slice) = self.channel(place.slice);
         self.over_channels().address(channel, self.over_slices().address(slice, place.offset))
     }
 
-    /// The channel of a slice, and which of the channel's slices it is.
+    /// Channel of a slice, and its number within the channel.
     pub fn channel(&self, slice: u32) -> (u32, u32) {
         (slice % self.channels, slice / self.channels)
     }
@@ -162,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_map_is_one_to_one(
+        fn address_map_is_one_to_one(
             channels in 1_u32..40, slices in 1_u32..4, shift in 7_u32..12, slice_shift in 7_u32..12, hash in hashes(),
             address in 0_u64..1 << 48
         ) {
@@ -174,7 +176,7 @@ mod tests {
         }
 
         #[test]
-        fn power_of_two_strides_reach_most_slices_when_hashed(
+        fn hashed_strides_reach_most_slices(
             shift in 8_u32..24, hash in prop::sample::select(vec![AddressMap::Xor, AddressMap::Ipoly])
         ) {
             let map = PartitionSpec { channels: 24, slices: 2, interleave: 256, slice_interleave: 256, hash };
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_in_one_channel_and_its_pieces_in_all_slices() {
+    fn chunk_is_in_one_channel_and_all_its_slices() {
         let map = PartitionSpec {
             channels: 32,
             slices: 2,

@@ -1,4 +1,4 @@
-//! A bank and the accesses that wait for it.
+//! A DRAM bank and its queued accesses.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::DramSpec;
 
-/// The banks of a mask.
+/// Banks in a mask.
 pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bank = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
@@ -30,35 +30,36 @@ impl Direction {
     }
 }
 
-/// Accesses to sectors of a line that came together and wait: a column each, in their order.
+/// A queued access: one or more sectors of a line that arrived together, with one column each, in
+/// ascending order.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Access {
-    /// Age of the first of them: counts accesses of the channel, lower is older.
+    /// Age of the first sector, in accesses of the channel; lower is older.
     pub(super) age: u64,
     pub(super) row: u64,
     /// Column of the line's first sector.
     pub(super) column: u16,
-    /// The SM that asks, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
+    /// Requesting SM, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
     pub(super) source: u16,
-    /// Slice of the channel, and what it knows a read by.
+    /// Slice of the channel; with `slot`, identifies a read.
     pub(super) slice: u8,
-    /// The sectors, one bit each.
+    /// Mask of sectors.
     pub(super) sectors: u8,
     pub(super) slot: u32,
-    /// The cycle in which they came, without its upper half.
+    /// Low half of the arrival cycle.
     pub(super) accepted: u32,
-    /// The row was opened for the first of them.
+    /// Set if the row was activated for the first sector.
     pub(super) activated: bool,
     pub(super) direction: Direction,
 }
 
 impl Access {
-    /// How many there are.
+    /// Number of sectors.
     pub(super) fn count(&self) -> u32 {
         self.sectors.count_ones()
     }
 
-    /// Takes the first of them.
+    /// Splits off the first sector.
     fn take_first(&mut self) -> Access {
         let first = Access { sectors: self.sectors & self.sectors.wrapping_neg(), ..*self };
         self.sectors &= !first.sectors;
@@ -67,21 +68,21 @@ impl Access {
         first
     }
 
-    /// Columns and ages, one by one.
+    /// Column and age of each sector.
     pub(super) fn columns(&self) -> impl Iterator<Item = (u16, u64)> {
         bits(self.sectors.into()).map(|sector| self.column + u16::from(sector)).zip(self.age..)
     }
 }
 
-/// Accesses to a bank in the order in which they came; none is of no sector.
+/// Accesses to a bank in order of arrival. Each has at least one sector.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
     pub(super) accesses: VecDeque<Access>,
-    /// The oldest to the open row.
+    /// Index of the oldest access to the open row.
     #[serde(skip)]
     pub(super) hit: Option<usize>,
-    /// Ages of that one and of the oldest of all, and the first one's direction; without meaning if
-    /// there is none.
+    /// Age of that access, age of the oldest access, and direction of the first one. Undefined
+    /// without accesses.
     #[serde(skip)]
     pub(super) hit_age: u64,
     #[serde(skip)]
@@ -102,8 +103,8 @@ impl Queue {
         self.accesses.push_back(access);
     }
 
-    /// Removes an access to the open row, of those that came together the first: the oldest, or the
-    /// one at a place.
+    /// Removes the first sector of an access to the open row: the oldest access, or the one at
+    /// `place`.
     pub(super) fn remove_hit(&mut self, open: Option<u64>, place: Option<usize>) -> Option<Access> {
         let hit = self.hit?;
         let place = place.unwrap_or(hit);
@@ -124,30 +125,30 @@ impl Queue {
         Some(first)
     }
 
-    /// Sectors of a line that wait, by its row and the column of its first sector.
+    /// Queued sectors of a line, given its row and the column of its first sector.
     pub(super) fn sectors_of(&self, row: u64, column: u16) -> u8 {
         let accesses = self.accesses.iter().filter(|access| access.row == row && access.column == column);
         accesses.fold(0, |sectors, access| sectors | access.sectors)
     }
 
-    /// How many wait.
+    /// Number of queued sectors.
     pub(super) fn count(&self) -> u32 {
         self.accesses.iter().map(Access::count).sum()
     }
 
-    /// Derives the state that follows from the accesses and the open row.
+    /// Recomputes the derived fields from the accesses and the open row.
     pub(super) fn derive(&mut self, open: Option<u64>) {
         self.oldest_age = self.accesses.front().map_or(0, |oldest| oldest.age);
         self.opened(open);
     }
 
-    /// The bank has another open row, or none.
+    /// Records a change of the open row.
     pub(super) fn opened(&mut self, open: Option<u64>) {
         self.find_hit(open, 0);
     }
 
     fn find_hit(&mut self, open: Option<u64>, from: usize) {
-        // None is before `from`.
+        // No access to the row precedes `from`.
         let to = |row| self.accesses.range(from..).position(|access| access.row == row);
         self.hit = open.and_then(to).map(|behind| from + behind);
         if let Some(Access { age, direction, .. }) = self.hit.map(|hit| &self.accesses[hit]) {
@@ -156,10 +157,10 @@ impl Queue {
     }
 }
 
-/// A bank. Its cycles are the earliest for a command, as far as the bank itself goes.
+/// State of a bank. Cycles are the earliest for a command under the bank's own constraints.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Bank {
-    /// The row that is open.
+    /// Open row, if any.
     pub(super) open: Option<u64>,
     /// Earliest activation or refresh.
     pub(super) activate_at: u64,
@@ -170,12 +171,12 @@ pub(super) struct Bank {
     /// Bank group.
     #[serde(skip)]
     pub(super) group: u8,
-    /// Reads and writes that wait; all in the first one if there is one ([`super::Queues`]).
+    /// Queued reads and writes, or all accesses in the first queue ([`super::Queues`]).
     pub(super) queues: [Queue; 2],
 }
 
 impl Bank {
-    /// A closed one.
+    /// A bank with closed row.
     pub(super) fn new(spec: &DramSpec, number: u8) -> Bank {
         Bank { group: spec.group(number) as u8, ..Bank::default() }
     }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_that_came_together_leave_from_the_lowest_sector_on_before_younger_ones_of_their_row() {
+    fn sectors_of_an_access_leave_in_order() {
         let mut queue = Queue::default();
         for (age, row, sectors) in [(0, 5, 0b1011), (3, 6, 0b1), (4, 5, 0b100)] {
             queue.push(access(age, row, sectors), None);
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_opened_for_the_first_of_those_that_came_together() {
+    fn row_activation_counts_for_the_first_sector() {
         let mut queue = Queue::default();
         queue.push(Access { activated: true, ..access(0, 5, 0b11) }, Some(5));
         let activated =

@@ -1,4 +1,4 @@
-//! A channel (or pseudo-channel): queues, scheduling, and the earliest cycles of commands.
+//! A channel (or pseudo-channel): queues, scheduling, and timing constraints.
 
 mod check;
 mod hang_report;
@@ -14,37 +14,37 @@ use super::{
 };
 use crate::policy::dram_scheduler::{Issued, SchedulerState, Turn};
 
-/// Accesses to sectors of a line that come to a channel together.
+/// Sectors of a line that arrive at a channel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incoming {
-    /// Where the line's first sector is.
+    /// Position of the line's first sector.
     pub cell: Cell,
-    /// The accesses write.
+    /// Set for writes.
     pub write: bool,
     /// Slice of the channel.
     pub slice: u8,
-    /// The SM that asks, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
+    /// Requesting SM, or [`NO_SOURCE`](crate::policy::dram_scheduler::NO_SOURCE).
     pub source: u16,
-    /// Slot of the slice that reads are for.
+    /// Slot of the slice for reads.
     pub slot: u32,
-    /// Sectors of the line, one bit each.
+    /// Mask of sectors.
     pub sectors: u8,
 }
 
-/// Reads whose data has come.
+/// A completed read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Cycle of the end of their data.
+    /// Cycle of the end of data.
     pub cycle: u64,
     /// Slice of the channel.
     pub slice: u8,
     /// Slot of the slice.
     pub slot: u32,
-    /// Sectors of the line, one bit each.
+    /// Mask of sectors.
     pub sectors: u8,
 }
 
-/// Earliest column commands of a bank group, or of all banks: read and write.
+/// Earliest column commands of a bank group, or of all banks: read, write.
 type Columns = [u64; 2];
 
 /// A channel.
@@ -54,57 +54,56 @@ pub struct Channel {
     groups: Vec<Columns>,
     columns: Columns,
     activate_at: u64,
-    /// The last four activations, the oldest first.
+    /// Cycles of the last four activations, oldest first.
     activations: [u64; 4],
-    /// By queue: accesses that wait, the banks that have some, and those that have some to their
-    /// open row.
+    /// By queue: number of accesses, mask of banks with accesses, mask of banks with row hits.
     #[serde(skip)]
     queued: [u32; 2],
     #[serde(skip)]
     occupied: [u64; 2],
     #[serde(skip)]
     open: [u64; 2],
-    /// Writes are served because there were too many.
+    /// Set during a write drain.
     draining: bool,
     scheduling: SchedulerState,
     refresh: Refresh,
-    /// Which of the channel's command slots are this part's.
+    /// Command slot of this pseudo-channel.
     slot: u32,
     age: u64,
-    /// Cycle of the next thing to do.
+    /// Cycle of the next event.
     next: u64,
-    /// Cycle up to which occupancy was counted, and of the last command.
+    /// End of the counted occupancy, and cycle of the last command.
     counted: u64,
     commanded: u64,
-    /// Cycle up to which it was counted as busy, at least.
+    /// End of the cycles counted as busy, or later.
     busy_to: u64,
     counters: DramCounters,
-    /// By bank.
+    /// Activity by bank.
     activity: Vec<BankActivity>,
-    /// Looks at the commands, in debug builds. It is no part of the model.
+    /// Protocol checker, in debug builds. It is not part of the model.
     #[serde(skip)]
     checker: Option<Box<Checker>>,
 }
 
-/// A bank's access that may be commanded.
+/// Earliest command for a bank's access.
 #[derive(Clone, Copy)]
 struct Candidate {
-    /// From when on.
+    /// First permitted cycle.
     from: u64,
     age: u64,
     bank: u8,
 }
 
-/// Result of a search among banks' accesses at a cycle.
+/// Result of a search among the banks' accesses.
 #[derive(Clone, Copy)]
 struct Found {
-    /// The bank of the oldest that may be commanded.
+    /// Bank of the oldest permitted access.
     ready: Option<u8>,
-    /// From when on the first of the others may.
+    /// First cycle at which another access is permitted.
     later: u64,
 }
 
-/// Looks through accesses of banks at a cycle, of preferred banks first.
+/// Searches the banks' accesses at a cycle, preferred banks first.
 #[inline(always)]
 fn find<C: Iterator<Item = Candidate>>(
     preferred: u64,
@@ -160,7 +159,7 @@ impl Channel {
         }
     }
 
-    /// How many more accesses there is room for.
+    /// Free entries of a queue.
     pub fn room(&self, spec: &DramSpec, write: bool) -> u32 {
         let queue = spec.queues.of(Direction::of(write));
         let most = match queue {
@@ -170,18 +169,18 @@ impl Channel {
         most.saturating_sub(self.queued[queue as usize])
     }
 
-    /// The cycle of the next thing to do, `u64::MAX` for nothing; refreshes of an idle channel are
-    /// done when it is used again.
+    /// Cycle of the next event; `u64::MAX` for none. Refreshes of an idle channel are caught up at
+    /// its next use.
     pub fn next_event(&self) -> u64 {
         self.next
     }
 
-    /// No access waits.
+    /// Tells whether all queues are empty.
     pub fn is_idle(&self) -> bool {
         self.queued == [0; 2]
     }
 
-    /// Accesses that wait, by queue.
+    /// Queued accesses by queue.
     pub fn queued(&self) -> [u32; 2] {
         self.queued
     }
@@ -191,22 +190,22 @@ impl Channel {
         &self.counters
     }
 
-    /// Counts of the channel and of each bank.
+    /// Counts of the channel and its banks.
     pub fn counts(&self) -> ChannelCounts {
         ChannelCounts::new(&self.counters, self.activity.iter().map(|bank| bank.counts).collect())
     }
 
-    /// Accesses wait for a bank.
+    /// Tells whether a bank has queued accesses.
     fn is_occupied(&self, bank: u8) -> bool {
         (self.occupied[0] | self.occupied[1]) >> bank & 1 != 0
     }
 
-    /// The first command that broke a rule; looked for in debug builds only.
+    /// The first violated timing rule, detected in debug builds only.
     pub fn violation(&self) -> Option<&Violation> {
         self.checker.as_ref()?.violation()
     }
 
-    /// Takes accesses, for which there is room; gives reads whose data is still in the write queue.
+    /// Accepts accesses, which must fit. Returns the reads served from the write queue.
     pub fn accept(
         &mut self,
         spec: &DramSpec,
@@ -252,13 +251,13 @@ impl Channel {
         forwarded
     }
 
-    /// A bank has another open row or other accesses.
+    /// Updates derived state after a change of a bank's row or accesses.
     fn bank_changed(&mut self, bank: u8) {
         self.queue_changed(bank, Direction::Read);
         self.queue_changed(bank, Direction::Write);
     }
 
-    /// A bank has other accesses in a queue.
+    /// Updates derived state after a change of a bank's queue.
     fn queue_changed(&mut self, bank: u8, queue: Direction) {
         let of_bank = &self.banks[bank as usize].queues[queue as usize];
         let marked = |mask: u64, mark: bool| mask & !(1 << bank) | u64::from(mark) << bank;
@@ -267,7 +266,7 @@ impl Channel {
         *open = marked(*open, of_bank.hit.is_some());
     }
 
-    /// The first cycle from `cycle` on in which this part may command.
+    /// The first cycle from `cycle` on in this pseudo-channel's command slot.
     fn in_slot(&self, spec: &DramSpec, cycle: u64) -> u64 {
         let (parts, slot) = (u64::from(spec.pseudo_channels), u64::from(self.slot));
         if parts.is_power_of_two() {
@@ -286,7 +285,7 @@ impl Channel {
         self.counted = self.counted.max(cycle);
     }
 
-    /// Does what is to be done at a cycle; gives a read whose data this brings.
+    /// Simulates a cycle. Returns a completed read, if any.
     pub fn step(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) -> Option<Completed> {
         self.count_until(cycle);
         if spec.refresh != RefreshMode::None && self.refresh.due <= cycle {
@@ -298,7 +297,7 @@ impl Channel {
         let look = self.look(spec, &waiting, turn);
         let columns = look.columns() & !self.refreshing(spec);
         let (preferred, next_change) = (look.preferred(), look.next_change());
-        // None is ready before the bus is.
+        // No access is ready before the bus is free.
         let bus_is_free = match spec.queues {
             Queues::Apart => self.columns[queue as usize] <= cycle,
             Queues::One => self.columns.iter().any(|free| *free <= cycle),
@@ -336,7 +335,7 @@ impl Channel {
         completed
     }
 
-    /// The queue that is served.
+    /// The queue being served.
     fn served(&mut self, spec: &DramSpec) -> Direction {
         let [reads, writes] = self.queued;
         if spec.queues == Queues::One {
@@ -351,7 +350,7 @@ impl Channel {
         if self.draining || reads == 0 { Direction::Write } else { Direction::Read }
     }
 
-    /// Banks that a pending refresh is for.
+    /// Mask of banks with a pending refresh.
     fn refreshing(&self, spec: &DramSpec) -> u64 {
         match spec.refresh {
             _ if !self.refresh.pending => 0,
@@ -361,7 +360,7 @@ impl Channel {
         }
     }
 
-    /// Accesses of banks to their open rows.
+    /// Column commands for the banks' row hits.
     fn columns(&self, banks: u64, queue: Direction) -> impl Iterator<Item = Candidate> {
         bits(banks).map(move |bank| {
             let state = &self.banks[usize::from(bank)];
@@ -373,7 +372,7 @@ impl Channel {
         })
     }
 
-    /// Oldest accesses of banks whose rows have to be opened or closed for them.
+    /// Row commands for the banks' oldest accesses.
     fn rows(&self, banks: u64, queue: Direction) -> impl Iterator<Item = Candidate> {
         let common = self.activate_at.max(self.activations[0]);
         bits(banks).map(move |bank| {
@@ -445,8 +444,8 @@ impl Channel {
         })
     }
 
-    /// Counts an access of a bank that has left its queue. Its data is taken to be on the bus at
-    /// once: so nothing is on it in cycles that are not busy.
+    /// Counts an access that left its queue. Its data counts as being on the bus immediately, so
+    /// that the bus is idle in cycles that are not busy.
     fn count_access(&mut self, timing: &Timing, cycle: u64, bank: u8, direction: Direction, row_hit: bool) {
         let (is_idle, is_occupied, end) = (self.is_idle(), self.is_occupied(bank), cycle + timing.burst);
         let BankActivity { counts, busy_since } = &mut self.activity[usize::from(bank)];
@@ -465,7 +464,7 @@ impl Channel {
         }
     }
 
-    /// Column commands that follow one keep their distance.
+    /// Applies the minimum distances after a column command.
     fn keep_apart(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64, bank: u8, direction: Direction) {
         let other = match direction {
             Direction::Read => timing.read_to_write,
@@ -477,7 +476,7 @@ impl Channel {
         self.groups[usize::from(self.banks[usize::from(bank)].group)][same] = cycle + u64::from(spec.ccd_l);
     }
 
-    /// Opens or closes a bank's row for one of its accesses.
+    /// Opens or closes a bank's row for a queued access.
     fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, queue: Direction, place: usize) {
         let state = &mut self.banks[bank as usize];
         if state.open.is_some() {
@@ -509,7 +508,7 @@ impl Channel {
         self.command(cycle, CommandKind::Precharge, bank, 0);
     }
 
-    /// The next row command of a pending refresh: from when on, and which bank it closes.
+    /// The next row command of a pending refresh: first cycle and the bank to precharge.
     fn refresh_command(&self, spec: &DramSpec) -> (u64, Option<u8>) {
         let all = spec.refresh == RefreshMode::AllBank;
         let mine = |bank: &usize| all || *bank == usize::from(self.refresh.bank);
@@ -521,7 +520,7 @@ impl Channel {
         }
     }
 
-    /// Goes on with the refresh that is due, if any; gives the cycle from which on it can go on.
+    /// Advances a due refresh. Returns the cycle of its next step.
     fn refresh_step(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64, commanded: &mut bool) -> u64 {
         if spec.refresh == RefreshMode::None {
             return u64::MAX;
@@ -557,7 +556,7 @@ impl Channel {
         self.command(cycle, kind, bank, 0);
     }
 
-    /// Does the refreshes that were due while nothing waited.
+    /// Catches up on the refreshes of an idle period.
     fn catch_up(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) {
         if spec.refresh == RefreshMode::None {
             return;
@@ -577,8 +576,7 @@ impl Channel {
         }
     }
 
-    /// After a long time with nothing to do all rows are closed, and what was refreshed when no
-    /// longer matters.
+    /// After a long idle period, closes all rows and restarts the refresh schedule.
     fn rest(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) {
         let round = timing.refresh_interval.max(1) * u64::from(spec.banks);
         let rounds = (cycle.saturating_sub(self.refresh.due) / round).saturating_sub(2);

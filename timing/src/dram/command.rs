@@ -1,8 +1,8 @@
-//! Commands of a channel.
+//! DRAM commands.
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of a command.
+/// Kinds of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Opens a row.
@@ -15,24 +15,24 @@ pub enum CommandKind {
     Write,
     /// Refreshes a closed bank.
     Refresh,
-    /// Refreshes all banks, which are closed.
+    /// Refreshes all banks, which must be closed.
     RefreshAll,
 }
 
 impl CommandKind {
-    /// The command uses the column command bus, where there are two buses.
+    /// Tells whether the command uses the column bus of a dual command bus.
     pub fn is_column(self) -> bool {
         matches!(self, CommandKind::Read | CommandKind::Write)
     }
 }
 
-/// A command.
+/// A DRAM command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// Kind.
+    /// Kind of command.
     pub kind: CommandKind,
     /// Bank; 0 for all.
     pub bank: u8,
-    /// Row, of activations, reads and writes.
+    /// Row, for activations, reads and writes.
     pub row: u64,
 }

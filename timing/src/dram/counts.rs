@@ -184,7 +184,7 @@ pub fn add(channels: &mut Vec<ChannelCounts>, others: &[ChannelCounts]) {
 pub(crate) fn check(channels: &[ChannelCounts], spec: &DramSpec, count: u32) -> Validity {
     let as_many = channels.is_empty() || channels.len() == (count * spec.pseudo_channels) as usize;
     let banks = channels.iter().all(|channel| channel.banks.len() == spec.banks as usize);
-    ensure(as_many && banks, "the counts are of another number of banks")?;
+    ensure(as_many && banks, "the number of banks in the counts differs")?;
     let of_banks = |channel: &ChannelCounts| channel.banks.iter().flat_map(BankCounts::values).max();
     let mut most = channels.iter().flat_map(|channel| channel.values().into_iter().chain(of_banks(channel)));
     ensure(most.all(|value| value < MOST_COUNTED), "a count is too large")

@@ -205,7 +205,7 @@ impl<'g, 'a> Session<'g, 'a> {
         }
     }
 
-    /// What is counted for records begins with the first launch or transfer, which begins at a core cycle.
+    /// Restarts counters at the first launch or transfer, which begins at core cycle `start`.
     fn count_from(&mut self, start: u64) {
         if self.epochs.launches.is_empty() && self.epochs.transfers.is_empty() {
             self.restart_counts();

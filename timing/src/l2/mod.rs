@@ -1,7 +1,8 @@
 //! L2 slices: tags, sector states, misses, atomic operations.
 //!
-//! A line has 128 B in four sectors. A sector has bytes that were written and may be readable as a whole or on its way
-//! from DRAM; how writes allocate decides when it is which. Slices are write-back.
+//! A line has 128 B in four sectors. Each sector tracks its written bytes and may be valid, or
+//! outstanding to DRAM. The write allocation policy determines the transitions. Slices are
+//! write-back.
 
 mod atomic;
 mod slice;
@@ -113,7 +114,7 @@ impl L2Spec {
         Ok(())
     }
 
-    /// Sectors that are fetched where some are missing, whether they are there or not.
+    /// Sectors to fetch when some are missing, including sectors that are already valid.
     fn wanted(&self, missing: u8) -> u8 {
         match self.fetch {
             Fetch::Sector => missing,
@@ -123,12 +124,12 @@ impl L2Spec {
         }
     }
 
-    /// Lines of a slice.
+    /// Number of lines in a slice.
     pub fn lines(&self) -> u64 {
         u64::from(self.size) / LINE_BYTES
     }
 
-    /// Sets of a slice.
+    /// Number of sets in a slice.
     pub fn sets(&self) -> u32 {
         self.size / (self.ways * LINE_BYTES as u32)
     }

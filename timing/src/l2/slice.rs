@@ -1,5 +1,5 @@
-//! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked
-//! for.
+//! An L2 slice. It serves requests in order at one sector a cycle and replies once all sectors are
+//! valid.
 
 mod check;
 mod count;
@@ -20,124 +20,124 @@ use crate::hang_report::SliceStall as Stall;
 use crate::message::{MemoryReply, MemoryRequest, Performed, RequestKind, SECTORS, Timed};
 use crate::policy::dram_scheduler::NO_SOURCE;
 
-/// A request at the slice.
+/// A request in the slice's queue.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Arrival {
-    /// L2 cycle.
+    /// L2 cycle of arrival.
     cycle: u64,
-    /// Number of the line within the slice.
+    /// Line number within the slice.
     line: u64,
     /// First slot of the line's set.
     set: u32,
     request: Timed<MemoryRequest>,
 }
 
-/// Work left for a request once its sectors have arrived.
+/// Remaining work for a request after its sectors are valid.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Work {
-    /// L2 cycle of its arrival.
+    /// L2 cycle of arrival.
     arrived: u64,
-    /// L2 cycle of the last sector's look-up.
+    /// L2 cycle of the last sector's lookup.
     looked_up: u64,
-    /// Operation of the atomic unit.
+    /// Demand on the atomic unit.
     atomic: Option<Atomic>,
-    /// Core cycle at which the request was sent.
+    /// Core cycle of the request's departure from the SM.
     sent: u64,
     reply: MemoryReply,
 }
 
-/// Accesses of a slice to its channel, to sectors of a line.
+/// DRAM accesses of a slice to sectors of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramAccess {
-    /// Number of the line within the slice.
+    /// Line number within the slice.
     pub line: u64,
-    /// Sectors of the line, one bit each.
+    /// Mask of sectors.
     pub sectors: u8,
-    /// Slot that reads are for.
+    /// Slot for reads.
     pub slot: u32,
-    /// The SM that asks, or [`NO_SOURCE`].
+    /// Requesting SM, or [`NO_SOURCE`].
     pub source: u16,
-    /// The accesses write.
+    /// Set for writes.
     pub write: bool,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Fill {
-    /// L2 cycle.
+    /// L2 cycle of arrival.
     cycle: u64,
     slot: u32,
-    /// One bit each.
+    /// Mask of sectors.
     sectors: u8,
 }
 
-/// A reply that leaves a slice.
+/// A reply leaving a slice.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Reply {
-    /// Core cycle at which its request was sent.
+    /// Core cycle of the request's departure from the SM.
     pub sent: u64,
     /// The reply.
     pub message: MemoryReply,
 }
 
-/// Output of slices to the rest of the memory side.
+/// Output of the slices.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Outbox {
-    /// Replies, by the core cycle at which they are at the crossbar, with the slice.
+    /// Replies with their slice and their core cycle of arrival at the crossbar.
     pub replies: Vec<(u64, u32, Reply)>,
-    /// Deferred requests that have reached their slices.
+    /// Deferred requests that reached their slices.
     pub performed: Vec<Performed>,
 }
 
-/// A slice.
+/// An L2 slice.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Slice {
     input: VecDeque<Arrival>,
-    /// Requests taken from the input since this was last asked.
+    /// Requests taken from the input since the last query.
     taken: u32,
     tags: Tags,
     waiting: Waiting,
-    /// Sectors on their way from DRAM, and the L2 cycle up to which they were counted.
+    /// Outstanding sectors, and the L2 cycle up to which they were counted.
     outstanding: u32,
     counted: u64,
     fills: VecDeque<Fill>,
     misses: VecDeque<DramAccess>,
-    /// Sectors of these.
+    /// Number of sectors in `misses`.
     #[serde(skip)]
     missed: u32,
     free_at: u64,
     stalled: Option<Stalled>,
-    /// L2 cycle of the next thing to do; `u64::MAX` for nothing.
+    /// L2 cycle of the next event; `u64::MAX` for none.
     #[serde(skip)]
     next: u64,
-    /// Replies that the crossbar has room for.
+    /// Free reply entries at the crossbar.
     reply_room: u32,
     exit: Exit,
     counters: L2Counters,
 }
 
-/// The first request has to wait.
+/// Stall of the first request.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Stalled {
     cause: Stall,
-    /// L2 cycle.
+    /// L2 cycle at which the stall began.
     since: u64,
-    /// Nothing has changed since.
+    /// Set if no condition has changed since.
     blocked: bool,
-    /// Resources that the request needs.
+    /// Condition that ends the stall.
     needs: Needs,
 }
 
-/// Stands for any slot, and any set.
+/// Matches any slot or set.
 const ANY: u32 = u32::MAX;
 
 /// Resources that a stalled request needs.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Needs {
-    /// MSHRs, or places on the way to DRAM.
+    /// MSHRs, or entries of the DRAM queue.
     room: u32,
-    /// First slot of its line's set.
+    /// First slot of the line's set.
     set: u32,
-    /// Slot of the line, if it has one.
+    /// Slot of the line, if allocated.
     slot: Option<u32>,
 }
 
@@ -148,26 +148,26 @@ impl Default for Needs {
 }
 
 impl Needs {
-    /// Sectors of a slot matter to the request.
+    /// Tells whether sectors of a slot affect the request.
     fn has_slot(&self, slot: u32) -> bool {
         self.slot.is_some_and(|own| own == slot || own == ANY)
     }
 
-    /// The request may replace the line in a slot.
+    /// Tells whether the request may evict the line in a slot.
     fn has_way(&self, spec: &L2Spec, slot: u32) -> bool {
         self.set == ANY || (self.set..self.set + spec.ways).contains(&slot)
     }
 }
 
-/// Where a request finds its place.
+/// Allocation of a request.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     slot: u32,
-    /// A slot whose line is written back for it, and stays.
+    /// Slot of a line to be written back without eviction.
     cleaned: Option<u32>,
 }
 
-/// Where replies leave a slice, with its atomic unit.
+/// Reply path of a slice, with its atomic unit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Exit {
     slice: u32,
@@ -175,10 +175,9 @@ struct Exit {
 }
 
 impl Exit {
-    /// A request's sectors are there at an L2 cycle. Gives the L2 cycles from its arrival to the
-    /// reply's leaving.
-    // In line: what was put together for it a moment ago is not read again from memory, in other
-    // pieces.
+    /// Completes a request whose sectors are valid at an L2 cycle. Returns its latency in L2
+    /// cycles.
+    // Inlined to avoid store-forwarding stalls on the work item.
     #[inline(always)]
     fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) -> u64 {
         let mut done = cycle.max(work.looked_up);
@@ -192,7 +191,7 @@ impl Exit {
     }
 }
 
-/// The lowest `most` sectors of a mask, or all.
+/// The lowest `most` sectors of a mask.
 fn lowest(sectors: u8, most: u32) -> u8 {
     let (mut taken, mut rest) = (0, sectors);
     for _ in 0..most.min(SECTORS) {
@@ -203,7 +202,7 @@ fn lowest(sectors: u8, most: u32) -> u8 {
 }
 
 impl L2Spec {
-    /// Sectors of a line that a request has to wait for, and those that it fetches.
+    /// Sectors of a line that a request must wait for, and the sectors it fetches.
     fn missing_and_fetched(&self, line: &Line, request: &MemoryRequest) -> (u8, u8) {
         let sectors = request.sectors & 0xf;
         if request.kind == RequestKind::Write {
@@ -215,7 +214,7 @@ impl L2Spec {
 }
 
 impl Slice {
-    /// A slice with nothing in it, and room for so many replies.
+    /// An empty slice with `reply_room` free reply entries.
     pub fn new(spec: &L2Spec, number: u32, reply_room: u32) -> Slice {
         Slice {
             input: VecDeque::new(),
@@ -236,8 +235,7 @@ impl Slice {
         }
     }
 
-    /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes
-    /// before it.
+    /// Accepts a request at a core cycle for a line of this slice. Requests arrive in cycle order.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -255,7 +253,7 @@ impl Slice {
         }
     }
 
-    /// Sectors that were fetched arrive at a core cycle, none before those that arrived already.
+    /// Accepts fetched sectors at a core cycle. They arrive in cycle order.
     pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sectors: u8) {
         let cycle = clock.from_core(cycle);
         self.fills.push_back(Fill { cycle, slot, sectors });
@@ -269,7 +267,7 @@ impl Slice {
         std::mem::take(&mut self.taken)
     }
 
-    /// The crossbar has room for so many replies more.
+    /// Returns credits for replies.
     pub fn give_back(&mut self, replies: u32) {
         self.reply_room += replies;
         if replies > 0 {
@@ -277,12 +275,12 @@ impl Slice {
         }
     }
 
-    /// The accesses to DRAM that come next.
+    /// The next DRAM accesses.
     pub fn next_miss(&self) -> Option<&DramAccess> {
         self.misses.front()
     }
 
-    /// Takes the accesses to DRAM that come next, of those to one line so many at most.
+    /// Takes the next DRAM accesses, up to `most` sectors of one line.
     pub fn take_miss(&mut self, spec: &L2Spec, most: u32) -> Option<DramAccess> {
         let first = self.misses.front_mut()?;
         let taken = DramAccess { sectors: lowest(first.sectors, most), ..*first };
@@ -299,12 +297,12 @@ impl Slice {
         Some(taken)
     }
 
-    /// The L2 cycle of the next thing to do; `u64::MAX` for nothing.
+    /// L2 cycle of the next event; `u64::MAX` for none.
     pub fn next_event(&self) -> u64 {
         self.next
     }
 
-    /// Finds the next thing to do.
+    /// Recomputes the next event.
     fn look_ahead(&mut self) {
         let fill = self.fills.front().map_or(u64::MAX, |fill| fill.cycle);
         let blocked = self.stalled.is_some_and(|stalled| stalled.blocked);
@@ -314,20 +312,19 @@ impl Slice {
         };
     }
 
-    /// The slice has no request and expects no sector.
+    /// Tells whether nothing is queued or outstanding.
     pub fn is_idle(&self) -> bool {
         self.input.is_empty() && self.misses.is_empty() && self.outstanding == 0
     }
 
-    /// Replies that will come of what is here, with what will be performed when the request is
-    /// looked up.
+    /// Replies that queued requests will cause, with the deferred effect of each request.
     pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
         let requests = self.input.iter().map(|arrival| &arrival.request.message);
         let requests = requests.map(|request| (request.reply(), request.deferred));
         requests.chain(self.waiting.works().map(|work| (work.reply, None)))
     }
 
-    /// Forgets all lines; what was modified is lost without being written back.
+    /// Invalidates all lines and drops dirty data.
     pub fn invalidate(&mut self) {
         self.tags.invalidate();
         if let Some(stalled) = &mut self.stalled {
@@ -335,7 +332,7 @@ impl Slice {
         }
     }
 
-    /// Does what is to be done at an L2 cycle.
+    /// Simulates an L2 cycle.
     pub fn step(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, out: &mut Outbox) {
         self.take_fills(spec, clock, cycle, out);
         self.take_request(spec, clock, cycle, out);
@@ -372,7 +369,7 @@ impl Slice {
         }
     }
 
-    /// If the first request waits for this, it may be able to go on.
+    /// Retries the first request if it stalls for this reason.
     fn retry(&mut self, cause: Stall) {
         if let Some(stalled) = &mut self.stalled
             && stalled.cause == cause
@@ -382,7 +379,7 @@ impl Slice {
         }
     }
 
-    /// Sectors of a slot have come: whether the first request may be able to go on.
+    /// Tells whether the arrival of a slot's sectors may end the stall.
     fn retry_filled(&mut self, spec: &L2Spec, slot: u32, whole: bool) {
         let Some(Stalled { cause, blocked, needs, .. }) = &mut self.stalled else { return };
         let other_way = whole && needs.has_way(spec, slot);
@@ -415,7 +412,7 @@ impl Slice {
         self.retry_filled(spec, fill.slot, whole);
     }
 
-    /// Looks a request up and starts what it needs; nothing has changed if it has to wait.
+    /// Looks up a request and starts its fetches. A stalled request changes nothing.
     fn look_up(
         &mut self,
         spec: &L2Spec,
@@ -474,7 +471,7 @@ impl Slice {
         Ok(())
     }
 
-    /// The slot for a request, if there is room for all it needs.
+    /// The slot for a request, if all its resources are available.
     fn room(
         &self,
         spec: &L2Spec,
@@ -511,8 +508,7 @@ impl Slice {
         Ok(Place { slot, cleaned })
     }
 
-    /// The line that is written back where a slot's line, or what comes in its place, becomes one
-    /// more that is modified.
+    /// The line to clean if a write adds another dirty line to the set.
     fn cleaned(&self, spec: &L2Spec, set: u32, slot: u32) -> Option<u32> {
         let one_more = self.tags.line(slot).modified == 0;
         (one_more && self.tags.modified() >= spec.modified).then(|| self.tags.oldest_modified(spec, set))?
@@ -526,7 +522,7 @@ impl Slice {
         self.write_back(spec, slot);
     }
 
-    /// Writes back what differs from DRAM in a slot's line.
+    /// Writes back the dirty sectors of a slot's line.
     fn write_back(&mut self, spec: &L2Spec, slot: u32) {
         let Some(number) = self.tags.tag(slot) else { return };
         let modified = self.tags.clean(spec, slot);
@@ -549,7 +545,7 @@ impl Slice {
         self.miss(DramAccess { line: number, sectors, slot, source, write: false });
     }
 
-    /// Sectors, if there are any, are on their way to DRAM.
+    /// Queues DRAM accesses for sectors, if any.
     fn miss(&mut self, access: DramAccess) {
         if access.sectors != 0 {
             self.missed += access.sectors.count_ones();
@@ -570,7 +566,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sectors_leave_from_the_lowest_on() {
+    fn lowest_sectors_leave_first() {
         assert_eq!([0, 1, 2, 3, 9].map(|most| lowest(0b1101, most)), [0, 0b1, 0b101, 0b1101, 0b1101]);
     }
 }

@@ -112,7 +112,8 @@ impl Counters for SourceCounters {
     }
 }
 
-/// Names in saved states, which keep reductions apart from atomic operations, by requester and kind.
+/// Names in saved states, which keep reductions apart from atomic operations, by requester and
+/// kind.
 fn saved_names() -> impl Iterator<Item = Name> {
     COUNTERS.chunks(2 * TOLD).flat_map(|counters| {
         let names = counters.iter().map(Name::of);

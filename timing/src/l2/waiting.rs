@@ -92,7 +92,7 @@ impl Waiting {
         for (number, (waiter, lists)) in (0..).zip(self.waiters.iter().zip(lists)) {
             ensure(
                 waiter.missing == lists && (lists == 0) == records.has(number),
-                "a request waits for nothing",
+                "a request waits without a cause",
             )?;
             if lists > 0 {
                 count += 1;

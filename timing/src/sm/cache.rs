@@ -1,4 +1,4 @@
-//! Tags of a cache of lines that are only read: instructions, constants.
+//! A read-only cache, for instructions or constants.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +8,22 @@ use crate::restore::{MOST_COUNTED, Validity, ensure};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Tag {
     line: u64,
-    /// Turn in which the line came or was renewed; 0 for an empty place.
+    /// Turn of the fill or last renewal; 0 for an invalid line.
     used: u64,
     /// Mark of the replacement policy.
     mark: u8,
-    /// Nobody has asked for it yet: it was prefetched.
+    /// Prefetched and not used yet.
     ahead: bool,
 }
 
 /// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// The line is there.
+    /// Hit.
     Hit,
-    /// First hit of a prefetched line.
+    /// First use of a prefetched line.
     FirstUse,
-    /// The line is absent.
+    /// Miss.
     Miss,
 }
 
@@ -34,22 +34,22 @@ pub struct Cache {
     ways: usize,
     replacement: Replacement,
     sets: u64,
-    /// Bytes of a line.
+    /// Line size in bytes.
     line: u64,
     turn: u64,
-    /// Places of the lines that were looked up last, by the last bits of their numbers.
+    /// Ways of recently used lines, indexed by the low bits of the line number.
     #[serde(skip)]
     recent: [u32; RECENT],
 }
 
-/// Lines in a row of which the places are known.
+/// Entries of the shortcut table.
 const RECENT: usize = 16;
 
-/// Bytes of such a line, or a few times as many or as few: another line is found more slowly.
+/// Line size in bytes for which the shortcut works best. Other sizes are only slower.
 const RECENT_BYTES: u64 = 128;
 
 impl Cache {
-    /// An empty cache of so many bytes, with lines of `line` bytes.
+    /// An empty cache of `bytes` bytes with lines of `line` bytes.
     pub fn new(bytes: u32, ways: u32, line: u64, replacement: Replacement) -> Cache {
         let lines = (u64::from(bytes) / line).max(1) as usize;
         let ways = (ways.max(1) as usize).min(lines);
@@ -66,16 +66,19 @@ impl Cache {
         }
     }
 
-    /// A saved cache has the shape of the one that [`Cache::new`] makes.
+    /// Checks a saved cache against its geometry.
     pub fn check(&self, bytes: u32, ways: u32, line: u64, replacement: Replacement) -> Validity {
         let empty = Cache::new(bytes, ways, line, replacement);
         let shape = |cache: &Cache| (cache.tags.len(), cache.ways, cache.sets, cache.line, cache.replacement);
-        ensure(shape(self) == shape(&empty), "a cache of instructions or constants has another size")?;
+        ensure(shape(self) == shape(&empty), "the size of an instruction or constant cache differs")?;
         let used = self.tags.iter().all(|tag| tag.used <= self.turn);
-        ensure(used && self.turn < MOST_COUNTED, "a line of instructions or constants was used too often")
+        ensure(
+            used && self.turn < MOST_COUNTED,
+            "the use count of an instruction or constant line is too large",
+        )
     }
 
-    /// The first place of a line's set.
+    /// Index of the first way in a line's set.
     fn first_place(&self, line: u64) -> usize {
         (line / self.line % self.sets) as usize * self.ways
     }
@@ -84,12 +87,12 @@ impl Cache {
         &self.tags[self.first_place(line)..][..self.ways]
     }
 
-    /// A set as its replacement policy sees it.
+    /// A set as seen by the replacement policy.
     fn places(&mut self, first: usize) -> Places<'_> {
         Places { tags: &mut self.tags, first, ways: self.ways, turn: &mut self.turn }
     }
 
-    /// Looks for a line that is wanted.
+    /// Looks up a line and updates its recency.
     pub fn look_up(&mut self, line: u64) -> Lookup {
         let is_there = |tag: &Tag| tag.line == line && tag.used != 0;
         let recent = (line / RECENT_BYTES) as usize % RECENT;
@@ -107,12 +110,12 @@ impl Cache {
         if std::mem::take(&mut self.tags[place].ahead) { Lookup::FirstUse } else { Lookup::Hit }
     }
 
-    /// The line is present.
+    /// Tells whether a line is valid.
     pub fn has(&self, line: u64) -> bool {
         self.set(line).iter().any(|tag| tag.line == line && tag.used != 0)
     }
 
-    /// A line comes; `ahead` if nobody has asked for it yet.
+    /// Fills a line. `ahead` marks a prefetch.
     pub fn fill(&mut self, line: u64, ahead: bool) {
         let (replacement, first) = (self.replacement, self.first_place(line));
         let empty = self.set(line).iter().position(|tag| tag.used == 0).map(|way| first + way);
@@ -126,18 +129,18 @@ impl Cache {
         replacement.filled(&mut places, place);
     }
 
-    /// Forgets lines below an address.
+    /// Invalidates the lines below an address.
     pub fn forget_below(&mut self, address: u64) {
         self.tags.iter_mut().filter(|tag| tag.line < address).for_each(|tag| tag.used = 0);
     }
 
-    /// Forgets everything.
+    /// Invalidates all lines.
     pub fn clear(&mut self) {
         self.tags.iter_mut().for_each(|tag| tag.used = 0);
     }
 }
 
-/// A set: the view of the replacement policy. Lines are places of the cache.
+/// A set as seen by the replacement policy. Lines are indices of ways.
 struct Places<'c> {
     tags: &'c mut [Tag],
     first: usize,
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_of_a_set_that_was_used_least_recently_goes() {
+    fn lru_evicts_the_least_recently_used_line() {
         let mut cache = Cache::new(4 * 128, 2, 128, Replacement::Lru);
         for line in [0, 2 * 128] {
             cache.fill(line, false);
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_renews_no_line_of_a_fifo_cache() {
+    fn fifo_ignores_uses() {
         let mut cache = Cache::new(4 * 128, 2, 128, Replacement::Fifo);
         [0, 2 * 128].into_iter().for_each(|line| cache.fill(line, false));
         assert_eq!(cache.look_up(0), Lookup::Hit);
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_below_an_address_are_forgotten() {
+    fn lines_below_an_address_are_invalidated() {
         let mut cache = Cache::new(1024, 2, 128, Replacement::Lru);
         [128, 256, 384].into_iter().for_each(|line| cache.fill(line, false));
         cache.forget_below(256);
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_use_of_a_prefetched_line_is_told() {
+    fn first_use_of_a_prefetched_line_is_reported() {
         let mut cache = Cache::new(1024, 2, 128, Replacement::Lru);
         cache.fill(128, true);
         assert_eq!([cache.look_up(128), cache.look_up(128)], [Lookup::FirstUse, Lookup::Hit]);

@@ -1,5 +1,4 @@
-//! The state of an SM, as it is written and read; whether one that was read can be, and what
-//! follows from it.
+//! SM state: saving, and restoring with validation.
 
 use std::sync::Arc;
 
@@ -16,55 +15,56 @@ use crate::restore::{
 };
 use crate::specification::GpuSpec;
 
-/// All that changes in an SM.
+/// Mutable state of an SM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SmState {
     core: State,
     memory: memory::State,
 }
 
-/// Messages that an SM expects and that have not been found outside of it yet.
+/// References from an SM to messages in flight outside it, to be found there.
 #[derive(Debug)]
 pub struct Expected {
     memory: Awaited,
-    /// Deferred instructions that the SM has not found in itself.
+    /// Deferred instructions not yet found inside the SM.
     deferred: Once,
 }
 
 impl Expected {
-    /// A reply to the SM will come; before, the memory side will perform `deferred`.
+    /// Accounts for a reply on its way to the SM, or for `deferred`, which the memory side has yet
+    /// to perform.
     pub(crate) fn find(&mut self, reply: &MemoryReply, deferred: Option<u32>) -> Validity {
         deferred.map_or(Ok(()), |number| self.deferred.reach(number))?;
         match reply.requester {
-            Requester::Copy => Err("a copy has no reply there"),
-            // Nobody counts them: a line that was not asked for is taken all the same.
+            Requester::Copy => Err("a copy's reply is in an SM"),
+            // Instruction lines are not counted: an unrequested line is accepted too.
             requester if requester.is_instruction_cache() => Ok(()),
             _ => self.memory.find(reply),
         }
     }
 
-    /// All were found.
+    /// Checks that nothing is missing.
     pub(crate) fn all_found(&self) -> Validity {
         self.deferred.all()?;
         self.memory.all_found()
     }
 }
 
-/// Programs of the launches that are under way, by the launch's number.
+/// Programs of the launches in flight, by launch number.
 pub type Programs<'p> = &'p dyn Fn(u32) -> Option<Arc<Program>>;
 
 impl Sm {
-    /// The launches of the CTAs that are there or wait for their last stores, one for each.
+    /// The launch of each resident CTA, and of each ended CTA with outstanding stores.
     pub(crate) fn launches(&self) -> impl Iterator<Item = u32> {
         let State { ctas, stores, .. } = &self.state;
         let ended = stores.numbers().into_iter().filter_map(|number| stores[number].ended());
         ctas.iter().filter(|cta| cta.present).map(|cta| cta.launch).chain(ended.map(|cta| cta.launch))
     }
 
-    /// The state.
+    /// A copy of the mutable state.
     pub fn state(&self) -> SmState {
         let mut core = self.state.clone();
-        // Stale values, which are overwritten before they are read.
+        // Scoreboards of absent warps are reset before use.
         for warp in &mut core.warps {
             if !core.ctas[usize::from(warp.cta)].present {
                 warp.scoreboard.clear();
@@ -73,7 +73,7 @@ impl Sm {
         SmState { core, memory: self.memory.state().clone() }
     }
 
-    /// One with a state that was read, at a core cycle; gives what it expects, too.
+    /// Restores an SM at a core cycle. Returns its references to messages in flight.
     ///
     /// # Errors
     /// The state is invalid.
@@ -118,7 +118,7 @@ impl Sm {
         let of_sub_core = |number: u32, sub_core: u8| {
             instructions.reach(number)?;
             let slot = usize::from(state.in_flight[number].slot);
-            ensure(slot % SUB_CORES == usize::from(sub_core), "an access is of another sub-core")
+            ensure(slot % SUB_CORES == usize::from(sub_core), "an access belongs to another sub-core")
         };
         let deferred = |number| deferred.reach(number);
         let memory = memory.restore(&gpu, self.number, now, &unaccepted, of_sub_core, deferred)?;
@@ -128,11 +128,11 @@ impl Sm {
     }
 }
 
-/// Records that were found where they are needed.
+/// References found within the SM.
 struct Found {
-    /// Memory instructions under way.
+    /// Memory instructions in flight.
     instructions: Once,
-    /// Instructions that take effect later.
+    /// Deferred instructions.
     deferred: Once,
 }
 
@@ -147,22 +147,22 @@ impl State {
     fn check_counts(&self, gpu: &GpuSpec) -> Validity {
         countable(&self.counters)?;
         let shared = gpu.shared.sizes.last().copied().unwrap_or(0);
-        ensure(self.shared <= shared, "it has too much shared memory")?;
-        ensure(self.warps.len() == gpu.cta.warps as usize, "it has another number of warp slots")?;
-        ensure(self.ctas.len() == gpu.cta.ctas as usize, "it has another number of CTA slots")
+        ensure(self.shared <= shared, "the size of shared memory is too large")?;
+        ensure(self.warps.len() == gpu.cta.warps as usize, "the number of warp slots differs")?;
+        ensure(self.ctas.len() == gpu.cta.ctas as usize, "the number of CTA slots differs")
     }
 
     fn check_times(&self, now: u64) -> Validity {
         let since = self.warps_since <= now + 1 && self.active_since.is_none_or(|since| since <= now);
-        ensure(since, "it cannot be active since then")?;
+        ensure(since, "the start of activity is invalid")?;
         let parameters = self.parameters.iter().all(|parameters| near(parameters.ready, now));
-        ensure(parameters, "parameters come too late")?;
+        ensure(parameters, "parameters arrive too late")?;
         let next = near_or_never(self.instructions_next, now) && near_or_never(self.memory_next, now);
         let replies = self.instruction_replies.iter().all(|reply| near(reply.cycle, now));
-        ensure(next && replies, "it rests for too long")
+        ensure(next && replies, "the next event is too late")
     }
 
-    /// CTAs take their place again; gives their programs.
+    /// Reserves the resources of all CTAs and returns their programs.
     fn adopt_ctas(
         &mut self,
         gpu: &GpuSpec,
@@ -179,7 +179,7 @@ impl State {
         };
         let programs = self.ctas.iter_mut().map(adopt).collect::<Result<Vec<_>, &'static str>>()?;
         self.space = space;
-        ensure((self.cta_count() == 0) == self.active_since.is_none(), "it is active without a CTA")?;
+        ensure((self.cta_count() == 0) == self.active_since.is_none(), "the SM is active without a CTA")?;
         Ok(programs)
     }
 
@@ -187,7 +187,7 @@ impl State {
         self.space.ctas()
     }
 
-    /// The CTA slot that a warp slot belongs to.
+    /// The CTA slot that owns a warp slot.
     fn owner(&self, slot: usize) -> Option<usize> {
         let number = usize::from(self.warps.get(slot)?.cta);
         let cta = self.ctas.get(number)?;
@@ -199,28 +199,28 @@ impl State {
             let Some(program) = program else { continue };
             let mut left = 0;
             for (slot, index) in cta.slots().zip(0..) {
-                let warp = self.warps.get(slot).ok_or("a CTA has warps that there are not")?;
+                let warp = self.warps.get(slot).ok_or("a CTA has missing warps")?;
                 let own = usize::from(warp.cta) == number && u32::from(warp.number) == index;
-                ensure(own, "a warp is of another CTA")?;
+                ensure(own, "a warp belongs to another CTA")?;
                 warp.check(program, self.now)?;
                 left += u32::from(warp.status != Status::Absent);
             }
-            ensure(cta.has_warps_left(left), "another number of warps is left of a CTA")?;
+            ensure(cta.has_warps_left(left), "the number of running warps of a CTA differs")?;
         }
         self.warps.iter().enumerate().try_for_each(|(slot, warp)| {
             let absent = warp.status == Status::Absent && usize::from(warp.cta) < self.ctas.len();
-            ensure(absent || self.owner(slot).is_some(), "a warp is of no CTA")
+            ensure(absent || self.owner(slot).is_some(), "a warp belongs to no CTA")
         })
     }
 
-    /// Accesses that wait for their operands.
+    /// Accesses that wait for operands.
     fn unaccepted(&self, found: &Found) -> Result<Vec<Unaccepted>, &'static str> {
         let mut unaccepted = Vec::new();
         for (sub_core, SubCore { queue, .. }) in self.sub_cores.iter().enumerate() {
             for &(_, instruction) in queue.iter() {
                 let is_there =
                     instruction < self.in_flight.capacity() && !found.instructions.has(instruction);
-                ensure(is_there, "an instruction waits for operands that is not there")?;
+                ensure(is_there, "a missing instruction waits for operands")?;
                 let access = self.in_flight[instruction].access;
                 unaccepted.push(Unaccepted { access, instruction, sub_core });
             }
@@ -228,25 +228,25 @@ impl State {
         Ok(unaccepted)
     }
 
-    /// Memory instructions under way are of warps and CTAs that there are.
+    /// Checks that each memory instruction in flight belongs to a warp and CTA.
     fn check_instructions(&self, programs: &[Option<Arc<Program>>]) -> Validity {
         let stores: Vec<u32> = self.stores.numbers();
         for number in self.in_flight.numbers() {
             let InFlight { slot, position, stores: of, .. } = self.in_flight[number];
-            ensure(usize::from(slot) < self.warps.len(), "an access is of no warp")?;
-            ensure(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store is of no CTA")?;
+            ensure(usize::from(slot) < self.warps.len(), "an access belongs to no warp")?;
+            ensure(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store belongs to no CTA")?;
             if of.is_some_and(|of| self.stores[of].has_ended()) {
                 continue;
             }
-            let cta = self.owner(usize::from(slot)).ok_or("an access is of no CTA")?;
+            let cta = self.owner(usize::from(slot)).ok_or("an access belongs to no CTA")?;
             let count = programs[cta].as_ref().map_or(0, |program| program.instructions().len());
-            ensure((position as usize) < count, "an access is of no instruction")?;
-            ensure(of.is_none_or(|of| self.ctas[cta].stores == of), "a store is of another CTA")?;
+            ensure((position as usize) < count, "an access belongs to no instruction")?;
+            ensure(of.is_none_or(|of| self.ctas[cta].stores == of), "a store belongs to another CTA")?;
         }
         Ok(())
     }
 
-    /// Warps, CTAs and stores count what is under way.
+    /// Checks the counts of instructions in flight in warps, CTAs and stores.
     fn check_sums(&self) -> Validity {
         let mut of_warps = vec![0_u32; self.warps.len()];
         let mut of_ctas = vec![0_u32; self.ctas.len()];
@@ -261,7 +261,7 @@ impl State {
                 of_stores[stores as usize] += 1;
             }
             if stores.is_some_and(|stores| self.stores[stores].has_ended()) {
-                ensure(begun, "a CTA has ended before its store")?;
+                ensure(begun, "a CTA ended before its store")?;
             } else {
                 of_warps[usize::from(slot)] += 1;
                 let cta = usize::from(self.warps[usize::from(slot)].cta);
@@ -272,24 +272,24 @@ impl State {
         for number in self.deferred.numbers() {
             let deferred = &self.deferred[number];
             let warps = of_deferred.get_mut(usize::from(deferred.cta));
-            *warps.ok_or("an instruction that takes effect later is of no CTA")? += 1;
+            *warps.ok_or("a deferred instruction belongs to no CTA")? += 1;
         }
         let mut stores = self.stores.places()?;
         for (cta, (accesses, deferred)) in self.ctas.iter().zip(of_ctas.iter().zip(of_deferred)) {
             if cta.present {
                 stores.reach(cta.stores)?;
                 let same = cta.accesses == *accesses && cta.deferred == deferred && !cta.is_done();
-                ensure(same && cta.instructions < MOST_COUNTED, "a CTA has other accesses under way")?;
-                ensure(!self.stores[cta.stores].has_ended(), "stores are of a CTA that has ended")?;
+                ensure(same && cta.instructions < MOST_COUNTED, "the accesses in flight of a CTA differ")?;
+                ensure(!self.stores[cta.stores].has_ended(), "stores belong to an ended CTA")?;
             } else {
-                ensure(*accesses == 0 && deferred == 0, "an access is of no CTA")?;
+                ensure(*accesses == 0 && deferred == 0, "an access belongs to no CTA")?;
             }
         }
         for number in self.stores.numbers() {
             let record = &self.stores[number];
             ensure(
                 record.has_under_way(of_stores[number as usize]),
-                "another number of stores is under way",
+                "the number of stores in flight differs",
             )?;
             if record.has_ended() {
                 stores.reach(number)?;
@@ -297,18 +297,18 @@ impl State {
         }
         stores.all()?;
         let mut warps = self.warps.iter().zip(of_warps).enumerate();
-        // A warp slot that nobody has counts what its CTA did not wait for.
+        // A free warp slot may have instructions that its former CTA did not wait for.
         let same = warps.all(|(slot, (warp, count))| self.owner(slot).is_none() || warp.accesses == count);
-        ensure(same, "a warp has other accesses under way")
+        ensure(same, "the accesses in flight of a warp differ")
     }
 }
 
 impl super::Cta {
-    /// Takes its place, of which nothing is taken yet.
+    /// Reserves the CTA's resources in `space`.
     fn adopt(&mut self, gpu: &GpuSpec, program: &Program, space: &mut Space, shared: u32) -> Validity {
         self.demand = Demand::new(gpu, program);
         let first = self.first_warp;
-        ensure(space.has_place(gpu, &self.demand, first, shared), "a CTA has no room")?;
+        ensure(space.has_place(gpu, &self.demand, first, shared), "a CTA does not fit")?;
         space.take(&self.demand, first);
         Ok(())
     }

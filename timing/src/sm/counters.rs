@@ -1,4 +1,4 @@
-//! Counters of an SM, unit by unit.
+//! Counters of an SM, by unit.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{LaneMask, OperationClass, WARP_SIZE};
@@ -57,33 +57,33 @@ crate::counters! {
     }
 }
 
-/// Stall reason of an empty issue slot.
+/// Outcome of an issue slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IssueStall {
-    /// Waits for a result of a fixed latency.
+    /// Waits for a fixed-latency result.
     Scoreboard,
     /// Waits for memory.
     LongScoreboard,
     /// Waits for instructions.
     InstructionFetch,
-    /// Unit busy.
+    /// Execution unit busy.
     UnitBusy,
-    /// Operand collectors busy.
+    /// No free operand collector.
     OperandConflict,
     /// Waits for other warps.
     Barrier,
-    /// Queue to the memory pipeline full.
+    /// Memory queue full.
     MemoryThrottle,
     /// The warp scheduler holds loads back.
     HeldLoad,
-    /// Warps rest.
+    /// Warps sleep.
     Sleep,
-    /// No warp.
+    /// No resident warp.
     Idle,
 }
 
 impl IssueCounters {
-    /// Counts empty slots by their stall reason.
+    /// Counts empty slots.
     pub(super) fn count(&mut self, slot: IssueStall, slots: u64) {
         *match slot {
             IssueStall::Scoreboard => &mut self.scoreboard,
@@ -99,7 +99,7 @@ impl IssueCounters {
         } += slots;
     }
 
-    /// All slots.
+    /// Total slots.
     pub fn slots(&self) -> u64 {
         let mut sum = 0;
         self.each(&mut |_, slots| sum += slots);
@@ -107,7 +107,7 @@ impl IssueCounters {
     }
 }
 
-/// A table of counters of the same kind.
+/// Defines a table of counters of one kind.
 macro_rules! table {
     ($name:ident, $section:literal, $unit:literal, $meaning:literal, [$($entry:literal)*]) => {
         static $name: &[Counter] =
@@ -115,7 +115,7 @@ macro_rules! table {
     };
 }
 
-table!(LANES, "lanes", "instructions", "Instructions of warps with so many lanes that take part.", [
+table!(LANES, "lanes", "instructions", "Warp instructions by number of active lanes.", [
     "w0" "w1" "w2" "w3" "w4" "w5" "w6" "w7" "w8" "w9" "w10" "w11" "w12" "w13" "w14" "w15" "w16" "w17" "w18"
     "w19" "w20" "w21" "w22" "w23" "w24" "w25" "w26" "w27" "w28" "w29" "w30" "w31" "w32"
 ]);
@@ -132,17 +132,17 @@ macro_rules! class_table {
     };
 }
 
-class_table!(WARP_CLASSES, "warp_instructions", "Instructions of warps, by what they do.");
-class_table!(THREAD_CLASSES, "thread_instructions", "Instructions of lanes that take part, by what they do.");
+class_table!(WARP_CLASSES, "warp_instructions", "Warp instructions by class.");
+class_table!(THREAD_CLASSES, "thread_instructions", "Thread instructions by class.");
 
-/// Instructions by class and by the number of lanes.
+/// Instructions by class and by number of active lanes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCounters {
-    /// Of warps, by lanes that take part: 0 to 32.
+    /// Warp instructions by number of active lanes, 0 to 32.
     pub lanes: Vec<u64>,
-    /// Of warps, by class.
+    /// Warp instructions by class.
     pub warp: Vec<u64>,
-    /// Of lanes that take part, by class.
+    /// Thread instructions by class.
     pub thread: Vec<u64>,
 }
 
@@ -158,7 +158,7 @@ impl Default for InstructionCounters {
 }
 
 impl InstructionCounters {
-    /// An instruction is issued.
+    /// Counts an issued instruction.
     pub(super) fn count(&mut self, class: OperationClass, active: LaneMask) {
         let lanes = active.count_ones();
         self.lanes[lanes as usize] += 1;
@@ -197,18 +197,18 @@ impl Counters for InstructionCounters {
     }
 }
 
-/// Counters of an SM.
+/// All counters of an SM.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmCounters {
-    /// As a whole.
+    /// SM as a whole.
     pub activity: ActivityCounters,
-    /// Slots of the sub-cores' issue.
+    /// Issue slots.
     pub issue: IssueCounters,
-    /// Instructions.
+    /// Instructions by class and active lanes.
     pub instructions: InstructionCounters,
     /// Front end.
     pub front_end: FrontEndCounters,
-    /// Register file.
+    /// Operand collectors and register file.
     pub operands: OperandCounters,
     /// Memory unit.
     pub memory: MemoryCounters,

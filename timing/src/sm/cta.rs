@@ -1,4 +1,4 @@
-//! How CTAs begin and end on an SM.
+//! Start and end of CTAs on an SM.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use crate::slab::Slab;
 /// A CTA slot.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Cta {
-    /// A CTA is in the slot.
+    /// Set while a CTA is resident.
     pub present: bool,
-    /// Index of its launch's source.
+    /// Launch index.
     pub launch: u32,
     /// Number of the CTA in its grid.
     pub number: u64,
-    /// Resources of the SM that the CTA holds.
+    /// Reserved resources.
     #[serde(skip)]
     pub demand: Demand,
     /// First of its warp slots.
     pub first_warp: u32,
-    /// Warps that have not ended.
+    /// Warps still running.
     warps_left: u32,
-    /// Instructions that its warps have issued.
+    /// Instructions issued so far.
     pub instructions: u64,
-    /// Memory instructions that keep it from ending.
+    /// Memory instructions that delay the end of the CTA.
     pub accesses: u32,
-    /// Number of its [`Stores`].
+    /// Index of its [`Stores`].
     pub stores: u32,
-    /// From when on its stores let its slot be given back. Core cycles.
+    /// First core cycle at which its stores permit release of the slot.
     pub stores_leave: u64,
-    /// Instructions that have yet to take effect.
+    /// Deferred instructions that have not taken effect.
     pub deferred: u32,
 }
 
@@ -45,51 +45,50 @@ impl Cta {
         self.first_warp as usize..(self.first_warp + self.demand.warps) as usize
     }
 
-    /// The CTA has this number of unfinished warps.
+    /// Tells whether `warps` warps are still running.
     pub fn has_warps_left(&self, warps: u32) -> bool {
         self.warps_left == warps
     }
 
-    /// No warp is left, and only stores are outstanding.
+    /// Tells whether all warps ended and only stores are in flight.
     pub fn is_done(&self) -> bool {
         self.warps_left == 0 && self.accesses == 0 && self.deferred == 0
     }
 }
 
-/// Stores of a CTA that have not been acknowledged. Its slot does not wait for them, its launch
-/// does.
+/// Unacknowledged stores of a CTA. They do not hold its slot, but its launch waits for them.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Stores {
     under_way: u32,
-    /// The CTA, if its slot is given back.
+    /// The CTA, once its slot was released.
     ended: Option<FinishedCta>,
 }
 
 impl Stores {
-    /// The CTA has ended and its slot is free.
+    /// Tells whether the CTA's slot was released.
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// This number of stores can be outstanding.
+    /// Tells whether `stores` stores are in flight, a valid state.
     pub fn has_under_way(&self, stores: u32) -> bool {
         self.under_way == stores && (stores > 0 || !self.has_ended())
     }
 
-    /// The CTA, if it has ended but for its stores.
+    /// The CTA, if only its stores are outstanding.
     pub fn ended(&self) -> Option<&FinishedCta> {
         self.ended.as_ref()
     }
 }
 
 impl Slab<Stores> {
-    /// A store of the CTA is on its way.
+    /// Counts a new store of the CTA.
     pub(super) fn begin(&mut self, number: u32) {
         self[number].under_way += 1;
     }
 
-    /// A store is acknowledged. Says whether its CTA is still there, and adds it to `finished` if
-    /// it has ended with this.
+    /// Handles an acknowledged store. Returns whether its CTA is still resident. Adds the CTA to
+    /// `finished` if this was the last store.
     pub(super) fn acknowledge(&mut self, number: u32, cycle: u64, finished: &mut Vec<FinishedCta>) -> bool {
         let stores = &mut self[number];
         stores.under_way -= 1;
@@ -101,7 +100,7 @@ impl Slab<Stores> {
         false
     }
 
-    /// The CTA's slot is given back.
+    /// Releases the CTA's slot.
     fn end(&mut self, number: u32, cta: FinishedCta, finished: &mut Vec<FinishedCta>) {
         self[number].ended = Some(cta);
         if self[number].under_way == 0 {
@@ -112,7 +111,7 @@ impl Slab<Stores> {
 }
 
 impl Sm {
-    /// A CTA begins; gives its slot.
+    /// Starts a CTA and returns its slot.
     pub(super) fn begin_cta(
         &mut self,
         cycle: u64,
@@ -135,7 +134,7 @@ impl Sm {
             self.state.sub_cores.iter_mut().for_each(|sub_core| sub_core.begin(cycle));
         }
         self.count_warps(cycle);
-        // Others have begun or ended since.
+        // Another CTA started or ended meanwhile.
         let since = self.state.warps_since.saturating_sub(cycle);
         self.state.counters.activity.warp_cycles += u64::from(demand.warps) * since;
         self.state.space.take(&demand, first_warp);
@@ -167,8 +166,8 @@ impl Sm {
         Ok(slot)
     }
 
-    /// When a launch's parameters are there, if its first instruction would be issued at a cycle.
-    /// Each instruction of a kernel may read them; its first does.
+    /// First cycle at which a launch's parameters are available, given the cycle of its first
+    /// instruction. Any instruction may read parameters, so the first one waits for them.
     fn parameters_at(&mut self, launch: u32, cycle: u64) -> u64 {
         let known = self.state.parameters.iter().find(|parameters| parameters.launch == launch);
         if let Some(parameters) = known {
@@ -179,7 +178,7 @@ impl Sm {
         ready
     }
 
-    /// A warp begins, and issues its first instruction at the cycle `first` if that is there.
+    /// Starts a warp, whose first instruction issues at cycle `first` at the earliest.
     fn begin_warp(
         &mut self,
         cycle: u64,
@@ -210,7 +209,7 @@ impl Sm {
         Ok(())
     }
 
-    /// Asks a source for the next instruction of a warp; says whether it has to be asked again.
+    /// Asks the source for a warp's next instruction. Returns whether to ask again later.
     pub(super) fn ask(
         &mut self,
         slot: usize,
@@ -223,7 +222,7 @@ impl Sm {
         self.go_on(slot, cycle, next)
     }
 
-    /// A source has said what a warp does next; says whether it has to be asked again.
+    /// Handles the source's answer for a warp. Returns whether to ask again later.
     #[inline(always)]
     pub(super) fn go_on(&mut self, slot: usize, cycle: u64, next: Next) -> Result<bool, Box<SmFault>> {
         let cta = usize::from(self.state.warps[slot].cta);
@@ -259,8 +258,7 @@ impl Sm {
         Ok(next == Next::Waiting)
     }
 
-    /// Asks for the next instructions of those warps of a CTA that wait for others. Those that have
-    /// one go on at `resume`.
+    /// Asks again for the waiting warps of a CTA. Warps with an instruction resume at `resume`.
     pub(super) fn ask_waiting(
         &mut self,
         cta: usize,
@@ -285,7 +283,7 @@ impl Sm {
         Ok(())
     }
 
-    /// A deferred instruction takes effect. Its access is under way still, so no CTA ends by it.
+    /// Executes a deferred instruction. Its access is still in flight, so no CTA ends here.
     pub(super) fn take_effect(
         &mut self,
         cycle: u64,
@@ -338,7 +336,7 @@ impl Sm {
         Ok(())
     }
 
-    /// The SM has no CTA from a cycle on.
+    /// Records that the last CTA left the SM.
     fn end_activity(&mut self, cycle: u64) {
         let since = self.state.active_since.take().unwrap_or(cycle);
         let counters = &mut self.state.counters;
@@ -348,7 +346,7 @@ impl Sm {
         }
     }
 
-    /// Counts the cycles of the warps that are there, before a cycle.
+    /// Counts resident warp cycles up to a cycle.
     fn count_warps(&mut self, cycle: u64) {
         let cycles = cycle.saturating_sub(self.state.warps_since);
         self.state.counters.activity.warp_cycles += u64::from(self.state.space.warps()) * cycles;

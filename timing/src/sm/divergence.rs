@@ -1,5 +1,5 @@
-//! Execution of diverged lanes. Sources that execute kernels follow it; recordings and traces stay
-//! as they are.
+//! Divergence of lanes within a warp. Executed warps follow this policy; recordings and traces keep
+//! their order.
 
 use crate::specification::{Document, SpecificationError};
 

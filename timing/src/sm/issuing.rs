@@ -1,4 +1,4 @@
-//! Issue of an instruction: resources it reserves and times of its results.
+//! Effects of issuing an instruction.
 
 use std::hint::cold_path;
 
@@ -12,7 +12,7 @@ use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
 use crate::slab::NONE;
 use crate::specification::GpuSpec;
 
-/// Operation of an access that a trace does not describe.
+/// Placeholder for accesses of traces without operation details.
 const UNTOLD: MemoryOperation = MemoryOperation {
     space: MemorySpace::Global,
     kind: AccessKind::Load,
@@ -20,21 +20,21 @@ const UNTOLD: MemoryOperation = MemoryOperation {
     cache: CacheOperator::Default,
 };
 
-/// An instruction that is being issued.
+/// An instruction being issued.
 struct Issued<'e> {
     /// Warp slot.
     slot: usize,
     cycle: u64,
     /// Position in the kernel's code.
     position: u32,
-    /// Result of its execution by the source.
+    /// Result of its execution.
     execution: &'e Execution,
-    /// Its record in the SM until it takes effect.
+    /// Number of its deferred effect, if any.
     deferred: Option<u32>,
 }
 
 impl Sm {
-    /// Issues the next instruction of a warp.
+    /// Issues a warp's next instruction.
     pub(super) fn issue(
         &mut self,
         slot: usize,
@@ -93,8 +93,8 @@ impl Sm {
 }
 
 impl State {
-    /// Reserves what an instruction occupies, and says when its results are there.
-    // On its own: what surrounds it is long enough.
+    /// Reserves the resources of an instruction and schedules its results.
+    // Not inlined: the surrounding function is long enough.
     #[inline(never)]
     fn occupy(&mut self, gpu: &GpuSpec, program: &Program, issued: Issued<'_>, memory: &mut MemoryUnit) {
         let Issued { slot, cycle, position, execution, deferred } = issued;
@@ -183,7 +183,7 @@ impl State {
     }
 }
 
-/// Stall reason of a warp after a control instruction.
+/// Wait state of a warp after a control instruction.
 fn stall_reason(class: OperationClass) -> Status {
     match class {
         OperationClass::Branch | OperationClass::Exit => Status::Fetch,
@@ -193,7 +193,7 @@ fn stall_reason(class: OperationClass) -> Status {
 }
 
 impl State {
-    /// An instruction takes effect later; gives what the SM knows it by.
+    /// Registers a deferred instruction and returns its number.
     #[cold]
     fn defer(&mut self, cta: u8, warp: u16, number: u32) -> u32 {
         self.ctas[usize::from(cta)].deferred += 1;

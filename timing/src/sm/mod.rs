@@ -1,13 +1,13 @@
 //! A streaming multiprocessor.
 //!
-//! An SM runs an epoch on its own: it takes what the memory side has sent, and leaves requests.
-//! Between epochs its owner starts CTAs on it, and tells it what the memory side has performed.
+//! An SM simulates an epoch independently: it consumes replies from the memory side and emits
+//! requests. Between epochs its owner starts CTAs and reports operations that the memory side
+//! performed.
 //!
-//! Nothing is looked at in a cycle in which nothing can change. A warp that waits is looked at when
-//! what it waits for is there: at a known cycle ([`wakes`]), or when somebody says so. A sub-core
-//! is looked at when one of its warps is ready or has to be looked at, instructions arrive, or the
-//! memory pipeline has room. What an instruction occupies on its way (ports, collectors, units,
-//! slots of the result bus) is reserved when it is issued, cycles ahead.
+//! Cycles without a possible change are skipped. A waiting warp is re-examined at a known cycle
+//! ([`wakes`]) or on an event. A sub-core is examined if a warp is ready or due, instructions
+//! arrive, or the memory pipeline has room. Resources of an instruction (ports, collectors, units,
+//! result bus slots) are reserved cycles ahead at issue.
 
 mod cache;
 mod check;
@@ -56,82 +56,82 @@ use crate::slab::Slab;
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
 
-/// Instructions of a turn from which on most of what an SM keeps is used in it.
+/// Instructions per epoch above which an SM touches most of its state.
 const BUSY: u64 = 48;
-/// Instructions of a turn from which on most of L1's state is used in the turn.
+/// Instructions per epoch above which it also touches most of L1.
 const BUSY_WITH_L1: u64 = 192;
 
-/// Executes CTAs of a launch on one SM.
+/// Instruction source for the CTAs of a launch on one SM.
 pub type Source<'a> = Box<dyn WarpSource + 'a>;
 
-/// A CTA that has ended.
+/// A completed CTA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedCta {
-    /// When, its last store among what ends. Core cycles.
+    /// Core cycle of the end, including its last store.
     pub cycle: u64,
-    /// Index of its launch's source.
+    /// Launch index.
     pub launch: u32,
     /// Number of the CTA in its grid.
     pub cta: u64,
-    /// Instructions that its warps have issued.
+    /// Instructions issued.
     pub instructions: u64,
 }
 
-/// Why an SM cannot go on.
+/// Reasons why an SM cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SmFault {
-    /// The source cannot: a fault in the kernel, a damaged trace.
+    /// An error of the source: a fault in the kernel or a damaged trace.
     #[error("{error}")]
     Source {
-        /// Index of the launch's source.
+        /// Launch index.
         launch: u32,
         /// Number of the CTA in its grid.
         cta: u64,
         /// Warp within the CTA.
         warp: u32,
-        /// When. Core cycles.
+        /// Core cycle of the error.
         cycle: u64,
-        /// Error of the source.
+        /// The source's error.
         error: SourceError,
     },
-    /// There is no source for a launch of which CTAs run.
+    /// A launch with running CTAs has no source.
     #[error("launch {launch} has no source")]
     NoSource {
-        /// Index of the launch's source.
+        /// Launch index.
         launch: u32,
     },
-    /// A source has named an instruction that the kernel does not have.
+    /// The source named an instruction outside the kernel.
     #[error("launch {launch} has no instruction {position}")]
     NoInstruction {
-        /// Index of the launch's source.
+        /// Launch index.
         launch: u32,
         /// Position in the kernel's code.
         position: u32,
     },
-    /// A CTA was started that has no room.
+    /// A CTA was started without room for it.
     #[error("there is no room for a CTA of launch {launch}")]
     NoRoom {
-        /// Index of the launch's source.
+        /// Launch index.
         launch: u32,
     },
 }
 
-/// A memory instruction under way.
+/// A memory instruction in flight.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct InFlight {
     /// Warp slot.
     slot: u8,
     /// Position in the kernel's code.
     position: u32,
-    /// Number at the memory unit, until the pipeline takes the access.
+    /// Its number in the memory unit until the pipeline accepts it.
     access: u32,
-    /// Deferred instruction that the memory side will perform.
+    /// Number of the effect that the memory side will perform.
     deferred: Option<u32>,
-    /// Of a store that its CTA does not wait for, the number of that one's [`Stores`].
+    /// For a store that its CTA does not wait for, the index of the CTA's [`Stores`].
     stores: Option<u32>,
 }
 
-/// An instruction that takes effect later.
+/// A deferred instruction.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Deferred {
     /// CTA slot.
@@ -145,41 +145,41 @@ struct Deferred {
 /// Parameters of a launch on an SM.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Parameters {
-    /// Index of the launch's source.
+    /// Launch index.
     launch: u32,
-    /// When they are there. Core cycles.
+    /// First core cycle at which they are available.
     ready: u64,
 }
 
-/// All that changes, but for the memory unit's state.
+/// Mutable state, except that of the memory unit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
-    /// Cycles before it have been run.
+    /// First core cycle not simulated yet.
     now: u64,
     sub_cores: [SubCore; SUB_CORES],
     warps: Vec<Warp>,
     ctas: Vec<Cta>,
     #[serde(skip)]
     space: Space,
-    /// Bytes of shared memory.
+    /// Shared memory in bytes.
     shared: u32,
-    /// Launches whose parameters the SM has or waits for.
+    /// Launches with parameters requested or present.
     parameters: Vec<Parameters>,
     instructions: L1,
-    /// Lines of instructions that have come from L2.
+    /// Instruction lines that arrived from L2.
     instruction_replies: VecDeque<Timed<u64>>,
-    /// When the L1 instruction cache has something to do. Core cycles.
+    /// Next core cycle with work for the L1 instruction cache.
     instructions_next: u64,
-    /// When the memory unit has. Core cycles.
+    /// Next core cycle with work for the memory unit.
     memory_next: u64,
     in_flight: Slab<InFlight>,
     deferred: Slab<Deferred>,
     stores: Slab<Stores>,
-    /// When CTA slots were given back since somebody asked. Core cycles.
+    /// Core cycles of slot releases since the last query.
     freed: Vec<u64>,
-    /// Since when it has a CTA. Core cycles.
+    /// Core cycle since which a CTA is resident.
     active_since: Option<u64>,
-    /// Up to where warps' cycles are counted. Core cycles.
+    /// End of the counted warp cycles, in core cycles.
     warps_since: u64,
     counters: SmCounters,
 }
@@ -191,22 +191,22 @@ pub struct Sm {
     number: u16,
     memory: MemoryUnit,
     state: State,
-    /// Programs of the CTAs, by CTA slot.
+    /// Programs by CTA slot.
     programs: Vec<Option<Arc<Program>>>,
-    /// Instructions issued in its last turn.
+    /// Instructions issued in the last epoch.
     issued: u64,
-    /// Simulated time at the cycle for which it was asked last.
+    /// Simulated time at the last queried cycle.
     moment: Moment,
-    /// Scratch: what the execution of an instruction has said.
+    /// Scratch: result of executing an instruction.
     execution: Execution,
-    /// Scratch: what the memory unit says is performed.
+    /// Scratch: operations performed by the memory unit.
     performed: Vec<u32>,
-    /// Scratch: lines of instructions that are not there.
+    /// Scratch: missing instruction lines.
     missed: Vec<u64>,
 }
 
 impl Sm {
-    /// An idle one with empty caches.
+    /// An idle SM with empty caches.
     pub fn new(gpu: &Arc<GpuSpec>, number: u16) -> Sm {
         let state = State {
             now: 0,
@@ -242,28 +242,28 @@ impl Sm {
         }
     }
 
-    /// The SM has room for one more CTA of a kernel.
+    /// Tells whether another CTA of a kernel fits now.
     pub fn has_room(&self, program: &Program) -> bool {
         let demand = Demand::new(&self.gpu, program);
         self.state.space.find(&self.gpu, &demand, self.shared_for(&demand)).is_ok()
     }
 
-    /// From when on CTA slots are free that were given back since the last call. Core cycles.
+    /// Core cycles at which CTA slots were released since the last call.
     pub fn take_freed(&mut self) -> impl Iterator<Item = u64> {
         self.state.freed.drain(..)
     }
 
-    /// Shared memory that there is when a CTA comes: an SM that runs nothing is given what the
-    /// kernel needs. Bytes.
+    /// Shared memory in bytes for the next CTA: an idle SM adopts the kernel's carve-out.
     fn shared_for(&self, demand: &Demand) -> u32 {
         if self.state.space.ctas() == 0 { demand.carve_out(&self.gpu) } else { self.state.shared }
     }
 
-    /// A CTA begins at a cycle; [`Sm::has_room`] has said that it can. That may be before what
-    /// [`Sm::run`] has run, if its start takes longer than that is ago: else its warps go on late.
-    /// `launch` is the index of its source. One that has nothing to do is added to `finished`.
+    /// Starts a CTA at a cycle; [`Sm::has_room`] must hold. The cycle may precede the simulated
+    /// time if the start latency covers the difference. Otherwise its warps start late. `launch` is
+    /// the launch index. An empty CTA is added to `finished` immediately.
+    /// do is added to `finished`.
     ///
-    /// # Errors
+    /// The source is missing or fails to start the CTA.
     /// The source cannot start it, or there is none.
     pub fn start_cta(
         &mut self,
@@ -278,12 +278,12 @@ impl Sm {
         self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
     }
 
-    /// The SM issues enough instructions in a turn to use most of its state.
+    /// Tells whether the next epoch will probably touch most of the state.
     pub fn is_busy(&self) -> bool {
         self.issued >= BUSY
     }
 
-    /// Prefetches the state of a busy SM to the host's caches before a turn.
+    /// Prefetches the host's cache lines for a busy epoch.
     pub fn prefetch_host(&self) {
         let State { sub_cores, warps, in_flight, .. } = &self.state;
         read_all(std::slice::from_ref(self));
@@ -295,11 +295,11 @@ impl Sm {
         present.for_each(|warp| warp.scoreboard.prefetch_host());
     }
 
-    /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to
-    /// `outbox` in the order in which they leave, and CTAs that end to `finished`.
+    /// Simulates up to `end` (exclusive). Consumes replies that have arrived, appends requests to
+    /// `outbox` in departure order, and appends completed CTAs to `finished`.
     ///
     /// # Errors
-    /// A source cannot go on. The SM cannot be used any more.
+    /// A source failed. The SM is unusable afterwards.
     pub fn run(
         &mut self,
         end: u64,
@@ -323,12 +323,12 @@ impl Sm {
         Ok(())
     }
 
-    /// A deferred instruction takes effect: its request is at its slice. To be called between
-    /// epochs, for all SMs in the order in which the memory side tells, so that effects have that
-    /// order too. `cycle` is the first that has not been run.
+    /// Executes a deferred instruction whose request reached its slice. The caller invokes this
+    /// between epochs, for all SMs in the order given by the memory side, which thus orders the
+    /// effects. `cycle` is the first unsimulated cycle.
     ///
     /// # Errors
-    /// The source cannot.
+    /// The source failed.
     pub fn perform(
         &mut self,
         cycle: u64,
@@ -338,7 +338,8 @@ impl Sm {
         self.take_effect(cycle, performed.deferred, sources)
     }
 
-    /// The crossbar has taken `count` requests, so as many may leave from `cycle` on.
+    /// Returns credits: `count` requests were accepted at the other end, so as many may leave from
+    /// `cycle` on.
     pub fn give_credits(&mut self, cycle: u64, count: u32) {
         self.memory.give_credits(cycle, count);
         self.state.memory_next = self.memory.next_event().unwrap_or(u64::MAX);
@@ -347,8 +348,8 @@ impl Sm {
         }
     }
 
-    /// The first cycle at which something happens without a message from outside; nothing if it is
-    /// idle or waits for messages. Replies that wait to be taken count as messages from outside.
+    /// Next cycle with work that needs no external message; `None` if idle or waiting for messages.
+    /// Queued replies count as external.
     pub fn next_event(&self) -> Option<u64> {
         let State { sub_cores, memory_next, instructions_next, .. } = &self.state;
         let units = (*memory_next).min(*instructions_next);
@@ -356,41 +357,41 @@ impl Sm {
         (next != u64::MAX).then_some(next)
     }
 
-    /// The SM has no CTA and nothing is outstanding.
+    /// Tells whether no CTA is resident and nothing is in flight.
     pub fn is_idle(&self) -> bool {
         self.cta_count() == 0 && self.memory.is_idle() && !self.state.instructions.waits()
     }
 
-    /// CTAs that run.
+    /// Number of resident CTAs.
     pub fn cta_count(&self) -> u32 {
         self.state.space.ctas()
     }
 
-    /// Forgets what the caches of data and constants have: a kernel begins.
+    /// Invalidates data and constant caches at the start of a kernel.
     pub fn invalidate(&mut self) {
         self.memory.invalidate();
         self.state.instructions.forget_parameters();
         self.state.parameters.clear();
     }
 
-    /// Restarts counters that hold the maximum of a launch.
+    /// Restarts per-launch maxima.
     pub(crate) fn restart_counts(&mut self) {
         self.memory.restart_counts();
     }
 
-    /// Counters up to the cycle that the SM has run to.
+    /// All counters up to the simulated cycle.
     pub fn counters(&self) -> SmCounters {
         let mut counters = SmCounters::default();
         self.add_counters(&mut counters);
         counters
     }
 
-    /// Instructions that its warps have issued.
+    /// Issued instructions.
     pub fn warp_instructions(&self) -> u64 {
         self.state.counters.instructions.warp.iter().sum()
     }
 
-    /// Adds what it has counted.
+    /// Adds all counters to `counters`.
     pub fn add_counters(&self, counters: &mut SmCounters) {
         let State { sub_cores, counters: own, now, .. } = &self.state;
         counters.add(own);
@@ -408,7 +409,7 @@ impl Sm {
         }
     }
 
-    /// Which warps wait, and for what.
+    /// Warps that wait, with their reasons.
     pub fn waiting(&self) -> Vec<WaitingWarp> {
         self.waiting_warps()
     }
@@ -435,7 +436,7 @@ impl Sm {
             .ok_or_else(|| SmFault::NoSource { launch }.into())
     }
 
-    /// Name of a warp slot at its source.
+    /// The source's name for a warp slot.
     fn name(&self, slot: usize) -> WarpSlot {
         let warp = &self.state.warps[slot];
         WarpSlot { cta: u32::from(warp.cta), warp: u32::from(warp.number) }

@@ -1,4 +1,4 @@
-//! Resources of an SM that CTAs take, and the number of CTAs that fit.
+//! Resource demand of CTAs and occupancy of an SM.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::WARP_SIZE;
@@ -7,13 +7,13 @@ use super::Program;
 use super::memory::SUB_CORES;
 use crate::specification::{Document, GpuSpec, SpecificationError};
 
-/// Warp slots of an SM at most: warps are bits of a mask.
+/// Most warp slots of an SM: warps are bits of a mask.
 const MAXIMUM_WARPS: u32 = 32 * SUB_CORES as u32;
 
-/// CTA slots of an SM at most.
+/// Most CTA slots of an SM.
 const MAXIMUM_CTAS: u32 = 128;
 
-/// Cycles that a CTA may take to start, or to leave.
+/// Longest start or release latency of a CTA in cycles.
 const MAXIMUM_START: u32 = 1 << 16;
 
 crate::specification! {
@@ -63,7 +63,7 @@ impl CtaSpec {
     }
 }
 
-/// What keeps an SM from holding more CTAs. How many threads fit is how many warps do.
+/// Resource that limits the number of resident CTAs. Threads are limited through warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Limit {
     /// Warp slots.
@@ -89,19 +89,19 @@ impl Limit {
     }
 }
 
-/// Resources of a CTA.
+/// Resource demand of a CTA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Demand {
-    /// Warp slots, one after the other.
+    /// Warp slots, contiguous.
     pub warps: u32,
-    /// Registers of each warp.
+    /// Registers per warp.
     pub registers: u32,
-    /// Shared memory. Bytes.
+    /// Shared memory in bytes.
     pub shared: u32,
 }
 
 impl Demand {
-    /// Of a CTA of a kernel.
+    /// Demand of a kernel's CTA.
     pub fn new(gpu: &GpuSpec, program: &Program) -> Demand {
         let kernel = &program.kernel;
         let registers = kernel.registers.max(1).saturating_mul(WARP_SIZE as u32);
@@ -112,23 +112,23 @@ impl Demand {
         }
     }
 
-    /// The shared memory that an SM should have when it runs nothing else: enough for as many CTAs
-    /// as it can hold otherwise. Bytes.
+    /// Shared memory carve-out in bytes for an otherwise idle SM: enough for as many CTAs as the
+    /// other resources permit.
     pub fn carve_out(&self, gpu: &GpuSpec) -> u32 {
         let mut space = Space::default();
         let unlimited = Demand { shared: 0, ..*self };
         let ctas = space.fill(gpu, &unlimited, u32::MAX);
         let largest = gpu.shared.sizes.last().copied().unwrap_or(0);
-        // Shared memory beyond the largest size would not be used.
+        // A larger carve-out would remain unused.
         let held = ctas.min(largest.checked_div(self.shared).unwrap_or(0));
         gpu.shared.size_for(held.max(1).saturating_mul(self.shared))
     }
 }
 
-/// Resources of an SM that are taken.
+/// Reserved resources of an SM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Space {
-    /// Warp slots, one bit each.
+    /// Mask of warp slots.
     warps: u128,
     ctas: u32,
     /// Registers by sub-core.
@@ -137,20 +137,20 @@ pub struct Space {
 }
 
 impl Space {
-    /// CTAs that are there.
+    /// Number of resident CTAs.
     pub fn ctas(&self) -> u32 {
         self.ctas
     }
 
-    /// Warps that are there.
+    /// Number of resident warps.
     pub fn warps(&self) -> u32 {
         self.warps.count_ones()
     }
 
-    /// The first warp slot of one more CTA.
+    /// First warp slot for another CTA.
     ///
     /// # Errors
-    /// The CTA has no room: the limit that it exceeds.
+    /// The limiting resource, if the CTA does not fit.
     pub fn find(&self, gpu: &GpuSpec, demand: &Demand, shared_bytes: u32) -> Result<u32, Limit> {
         let spec = &gpu.cta;
         if self.ctas >= spec.ctas {
@@ -172,7 +172,7 @@ impl Space {
         Ok(place)
     }
 
-    /// A CTA can begin at a warp slot, beside the present CTAs.
+    /// Tells whether a CTA fits at a warp slot.
     pub fn has_place(&self, gpu: &GpuSpec, demand: &Demand, first: u32, shared_bytes: u32) -> bool {
         let slots =
             demand.warps > 0 && demand.warps <= gpu.cta.warps && first <= gpu.cta.warps - demand.warps;
@@ -189,7 +189,7 @@ impl Space {
         self.registers.iter().zip(needed).all(|(taken, needed)| needed <= there.saturating_sub(*taken))
     }
 
-    /// A CTA takes its part, from warp slot `first` on.
+    /// Reserves a CTA's resources, from warp slot `first` on.
     pub fn take(&mut self, demand: &Demand, first: u32) {
         self.warps |= mask(demand.warps) << first;
         self.ctas += 1;
@@ -197,7 +197,7 @@ impl Space {
         self.registers.iter_mut().zip(by_sub_core(demand, first)).for_each(|(taken, more)| *taken += more);
     }
 
-    /// A CTA gives its part back.
+    /// Releases a CTA's resources.
     pub fn give_back(&mut self, demand: &Demand, first: u32) {
         self.warps &= !(mask(demand.warps) << first);
         self.ctas -= 1;
@@ -205,7 +205,7 @@ impl Space {
         self.registers.iter_mut().zip(by_sub_core(demand, first)).for_each(|(taken, less)| *taken -= less);
     }
 
-    /// Adds CTAs until one more has no room; gives how many.
+    /// Adds CTAs until the next does not fit, and returns their number.
     pub fn fill(&mut self, gpu: &GpuSpec, demand: &Demand, shared_bytes: u32) -> u32 {
         let before = self.ctas;
         while let Ok(first) = self.find(gpu, demand, shared_bytes) {
@@ -215,12 +215,12 @@ impl Space {
     }
 }
 
-/// Mask of `count` warp slots from the first one on.
+/// Mask of the lowest `warps` slots.
 fn mask(warps: u32) -> u128 {
     u128::MAX >> (128 - warps.clamp(1, 128))
 }
 
-/// Registers of a CTA from warp slot `first` on, by sub-core.
+/// Registers of a CTA by sub-core, for warp slots from `first` on.
 fn by_sub_core(demand: &Demand, first: u32) -> [u32; SUB_CORES] {
     let mut registers = [0_u32; SUB_CORES];
     for warp in first..first + demand.warps {
@@ -230,36 +230,36 @@ fn by_sub_core(demand: &Demand, first: u32) -> [u32; SUB_CORES] {
     registers
 }
 
-/// How many CTAs of a kernel an SM can hold.
+/// Occupancy of an SM by a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Occupancy {
-    /// CTAs; 0 for a kernel that cannot run.
+    /// Resident CTAs; 0 if the kernel cannot run.
     pub ctas: u32,
-    /// Limit of the number of CTAs.
+    /// Limiting resource.
     pub limit: Limit,
-    /// Warps of these CTAs.
+    /// Resident warps.
     pub warps: u32,
-    /// Warps that an SM can hold.
+    /// Warp slots of an SM.
     pub warp_slots: u32,
-    /// CTAs that it could hold if there were enough of all but one of them: warp slots.
+    /// Number of CTAs permitted by each resource alone: warp slots.
     pub by_warps: u32,
     /// CTA slots.
     pub by_ctas: u32,
     /// Registers.
     pub by_registers: u32,
-    /// Shared memory; nothing if CTAs take none.
+    /// Shared memory; `None` if the kernel uses none.
     pub by_shared: Option<u32>,
 }
 
 impl Occupancy {
-    /// Of an SM that runs nothing else.
+    /// Occupancy of an otherwise idle SM.
     pub fn new(gpu: &GpuSpec, program: &Program) -> Occupancy {
         let demand = Demand::new(gpu, program);
         let shared = demand.carve_out(gpu);
         let mut space = Space::default();
         let ctas = space.fill(gpu, &demand, shared);
         let limit = space.find(gpu, &demand, shared).err().unwrap_or(Limit::Ctas);
-        // Registers are those of sub-cores, to which the warps of all CTAs go in turn.
+        // Registers belong to sub-cores, and warps are distributed round robin.
         let warps_of_registers =
             gpu.cta.registers / SUB_CORES as u32 / demand.registers.max(1) * SUB_CORES as u32;
         let largest = gpu.shared.sizes.last().copied().unwrap_or(0);
@@ -275,7 +275,7 @@ impl Occupancy {
         }
     }
 
-    /// Warps of the CTAs that an SM can hold, of those that it could hold of any kernel. Per cent.
+    /// Theoretical occupancy in per cent.
     pub fn theoretical(&self) -> f64 {
         100.0 * f64::from(self.warps) / f64::from(self.warp_slots.max(1))
     }
@@ -309,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn each_resource_alone_has_its_limit() {
-        // 40 registers are 1,280 for a warp: 12 warps of each of four sub-cores.
+    fn each_resource_has_its_own_limit() {
+        // 40 registers take 1,280 per warp: 12 warps on each of four sub-cores.
         let Occupancy { by_warps, by_ctas, by_registers, by_shared, .. } = whole(8, 40, 20 << 10);
         assert_eq!((by_warps, by_ctas, by_registers, by_shared), (8, 32, 6, Some(4)));
         let without = whole(1, 16, 0);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_ctas_fit_than_each_resource_alone_says() {
+    fn occupancy_is_within_each_resource_limit() {
         for (warps, registers, shared) in
             [(1, 16, 0), (5, 40, 1000), (7, 63, 0), (12, 33, 9 << 10), (3, 128, 4 << 10)]
         {
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_theoretical_occupancy_is_that_of_the_warps_that_fit() {
+    fn theoretical_occupancy_follows_from_resident_warps() {
         assert_eq!(whole(8, 40, 0).theoretical(), 75.0);
         assert_eq!(whole(8, 32, 0).theoretical(), 100.0);
     }
@@ -340,14 +340,14 @@ mod tests {
     }
 
     #[test]
-    fn full_warp_slots_limit() {
+    fn warp_slots_limit_full_size_ctas() {
         assert_eq!(occupancy(8, 32, 0), (8, Limit::Warps));
         assert_eq!(occupancy(24, 16, 0), (2, Limit::Warps));
     }
 
     #[test]
-    fn registers_are_given_in_units_of_256_to_each_warp_from_its_sub_core() {
-        // 40 registers are 1,280 for a warp, 12 of which fit into a sub-core's 16,384.
+    fn registers_are_allocated_in_units_of_256_per_warp() {
+        // 40 registers take 1,280 per warp, 12 of which fit a sub-core's 16,384.
         assert_eq!(occupancy(8, 40, 0), (6, Limit::Registers));
         assert_eq!(occupancy(8, 33, 0), (6, Limit::Registers));
         assert_eq!(occupancy(4, 255, 0), (2, Limit::Registers));
@@ -355,14 +355,14 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_of_an_sm_is_96_kib_at_most() {
+    fn shared_memory_of_an_sm_is_at_most_96_kib() {
         assert_eq!(occupancy(4, 16, 48 << 10), (2, Limit::Shared));
         assert_eq!(occupancy(4, 16, 6 << 10), (16, Limit::Warps));
         assert_eq!(occupancy(4, 16, 97 << 10), (0, Limit::Shared));
     }
 
     #[test]
-    fn the_carve_out_is_the_smallest_that_does_not_limit() {
+    fn carve_out_is_the_smallest_without_limit() {
         let gpu = GpuSpec::built_in("titan-v").unwrap();
         let demand = |shared| Demand { warps: 8, registers: 1024, shared };
         assert_eq!(demand(0).carve_out(&gpu), 0);

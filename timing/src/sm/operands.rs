@@ -1,9 +1,9 @@
-//! Register file of a sub-core: collectors that gather operands, and the ports of its banks.
+//! Register file of a sub-core: operand collectors and bank ports.
 //!
-//! An instruction has a collector from the cycle after its issue until its unit takes it. It reads
-//! its operands as ports are free. Results take ports of their banks from each other and not from
-//! reads: Huerta et al., section 2.2, allow as many results in a bank and a cycle as it has ports.
-//! Ports are reserved cycles ahead, in the order of issue.
+//! An instruction holds a collector from the cycle after issue until its unit accepts it, and reads
+//! operands as ports become free. Writes compete for ports only with other writes: each bank
+//! accepts as many results a cycle as it has ports (Huerta et al., section 2.2). Ports are reserved
+//! cycles ahead in issue order.
 
 use std::hint::cold_path;
 
@@ -13,16 +13,16 @@ use warp_stream::host_cache::read_all;
 use crate::restore::{Validity, ensure, near};
 use crate::specification::{Document, SpecificationError};
 
-/// Banks at most: as many as a [`BankCounts`] has.
+/// Most banks, the size of [`BankCounts`].
 const MAXIMUM_BANKS: u32 = 8;
 
-/// Cycles ahead that are kept account of.
+/// Reservation horizon in cycles.
 const HORIZON: u64 = 64;
 
-/// Highest bit of each count.
+/// Highest bit of every count.
 const TOP: u64 = 0x8080_8080_8080_8080;
 
-/// One in each count.
+/// One in every count.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 crate::specification! {
@@ -76,12 +76,12 @@ crate::counters! {
     }
 }
 
-/// Registers by bank: a byte for each.
+/// Register counts by bank, one byte each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BankCounts(u64);
 
 impl BankCounts {
-    /// One more in a bank; no more than 127 are counted.
+    /// Increments a bank's count, up to 127.
     pub fn count(&mut self, bank: u32) {
         let shift = 8 * (bank % MAXIMUM_BANKS);
         if self.0 >> shift & 0x7f < 0x7f {
@@ -89,23 +89,22 @@ impl BankCounts {
         }
     }
 
-    /// In all banks, if they are fewer than 256.
+    /// Sum over all banks, below 256.
     pub fn total(self) -> u64 {
         self.0.wrapping_mul(ONES) >> 56
     }
 
-    /// Of the bank that has most.
+    /// Largest count of a bank.
     pub fn most(self) -> u32 {
         self.0.to_le_bytes().into_iter().max().map_or(0, u32::from)
     }
 
-    /// Those that are not in another one, which is part of it.
+    /// Difference to counts that are included in these.
     pub fn without(self, other: BankCounts) -> BankCounts {
         BankCounts(self.0 - other.0)
     }
 
-    /// Whether so many more fit beside these, with 127 less a bank's ports in each count of
-    /// `slack`.
+    /// Tells whether `counts` more fit; `slack` holds 127 minus the ports in each byte.
     fn leaves(self, counts: BankCounts, slack: u64) -> bool {
         (self.0 + counts.0 + slack) & TOP == 0
     }
@@ -115,30 +114,30 @@ impl BankCounts {
     }
 }
 
-/// Ports reserved for a cycle. Few bytes, as those of all SMs are used in each epoch.
+/// Reservations for a cycle, kept small because each epoch uses those of all SMs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Reserved {
-    /// Ports that operands are read through.
+    /// Read ports in use.
     reads: BankCounts,
-    /// Ports that results are written through.
+    /// Write ports in use.
     writes: BankCounts,
-    /// How many times [`HORIZON`] the cycle is, but for the upper bits; its place tells the rest.
+    /// Low bits of the cycle divided by [`HORIZON`]; the index gives the remainder.
     round: u32,
-    /// Slots of the result bus in use.
+    /// Result bus slots in use.
     results: u16,
 }
 
-/// Ports of the banks and slots of the result bus, some cycles ahead.
+/// Reservations of ports and result bus slots for the next cycles.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ports {
     reserved: Vec<Reserved>,
-    /// 127 less the ports of a bank, in each count.
+    /// 127 minus the ports of a bank, in every byte.
     slack: u64,
     ports: u8,
 }
 
 impl Ports {
-    /// Of a register file of which nothing is in use.
+    /// An unused register file.
     pub fn new(spec: &OperandSpec) -> Ports {
         let ports = spec.ports.min(64) as u8;
         Ports {
@@ -152,15 +151,15 @@ impl Ports {
     pub fn check(&self, spec: &OperandSpec, now: u64) -> Validity {
         let Ports { reserved, slack, ports } = Ports::new(spec);
         let same = (reserved.len(), slack, ports) == (self.reserved.len(), self.slack, self.ports);
-        ensure(same, "the register file has other ports")?;
+        ensure(same, "the ports of the register file differ")?;
         let few = |counts: BankCounts| counts.0.to_le_bytes().iter().all(|count| *count <= ports);
         let cycle = |reserved: &Reserved| u64::from(reserved.round) * HORIZON;
         let fine =
             |reserved: &Reserved| few(reserved.reads) && few(reserved.writes) && near(cycle(reserved), now);
-        ensure(self.reserved.iter().all(fine), "more ports are in use than there are")
+        ensure(self.reserved.iter().all(fine), "too many ports are in use")
     }
 
-    /// They are going to be reserved.
+    /// Prefetches the host's cache lines.
     pub fn prefetch_host(&self) {
         read_all(&self.reserved);
     }
@@ -173,13 +172,13 @@ impl Ports {
         reserved
     }
 
-    /// Reads operands from a cycle on, as ports are free; gives the cycle of the last.
+    /// Reserves operand reads from a cycle on, and returns the last cycle.
     #[inline(always)]
     pub fn read(&mut self, start: u64, counts: BankCounts) -> u64 {
         self.spread(start, counts, |reserved| &mut reserved.reads)
     }
 
-    /// Writes a result from a cycle on, as ports are free; gives the cycle of its last register.
+    /// Reserves result writes from a cycle on, and returns the last cycle.
     #[inline(always)]
     pub fn write(&mut self, start: u64, counts: BankCounts) -> u64 {
         self.spread(start, counts, |reserved| &mut reserved.writes)
@@ -204,7 +203,7 @@ impl Ports {
         self.spread_later(start, counts, of)
     }
 
-    /// Reservation of an instruction that finds too few ports in its first cycle.
+    /// Slow path for too few free ports in the first cycle.
     #[cold]
     fn spread_later(
         &mut self,
@@ -231,11 +230,11 @@ impl Ports {
         }
     }
 
-    /// A slot of the result bus at a cycle, of `slots` there are, and ports for what is written, if
-    /// they are free. With no `ports`, the slot alone.
+    /// Reserves a result bus slot at a cycle, out of `slots`, and write ports for `ports`, if free.
+    /// Without `ports`, only the slot.
     #[inline(always)]
     pub fn take_result(&mut self, cycle: u64, slots: u32, ports: Option<BankCounts>) -> bool {
-        // What needs more ports than there are has all of them, and counts no further.
+        // A result that needs more ports than exist takes all of them once.
         let ports = ports.map_or(BankCounts::default(), |counts| self.capped(counts));
         let slack = self.slack;
         let reserved = self.at(cycle);
@@ -256,38 +255,38 @@ impl Ports {
     }
 }
 
-/// When collectors of a sub-core are free.
+/// Release cycles of a sub-core's operand collectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Collectors {
-    /// In their order.
+    /// Sorted release cycles.
     free: Vec<u64>,
-    /// The first of them: who asks for it does not look into the list.
+    /// The earliest release cycle, cached.
     first: u64,
 }
 
 impl Collectors {
-    /// All free.
+    /// Collectors that are all free.
     pub fn new(spec: &OperandSpec) -> Collectors {
         Collectors { free: vec![0; spec.collectors as usize], first: 0 }
     }
 
-    /// Makes those that were read ready to be used at a cycle.
+    /// Restores collectors at a cycle.
     ///
     /// # Errors
-    /// They can have no such state.
+    /// The state is invalid.
     pub fn restore(&mut self, spec: &OperandSpec, now: u64) -> Validity {
         self.free.sort_unstable();
-        ensure(self.free.len() == spec.collectors as usize, "there is another number of operand collectors")?;
-        ensure(self.free.first() == Some(&self.first), "another operand collector is free first")?;
-        ensure(self.free.iter().all(|free| near(*free, now)), "an operand collector is in use for too long")
+        ensure(self.free.len() == spec.collectors as usize, "the number of operand collectors differs")?;
+        ensure(self.free.first() == Some(&self.first), "the earliest operand collector differs")?;
+        ensure(self.free.iter().all(|free| near(*free, now)), "an operand collector is busy for too long")
     }
 
-    /// When the first is free. Core cycles.
+    /// Earliest release in core cycles.
     pub fn next_free(&self) -> u64 {
         self.first
     }
 
-    /// The one that is free first is in use until a cycle (exclusive).
+    /// Occupies the earliest collector until a cycle (exclusive).
     pub fn take(&mut self, until: u64) {
         let mut place = 0;
         while let Some(next) = self.free.get(place + 1).copied().filter(|next| *next < until) {
@@ -316,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bank_reads_as_many_registers_a_cycle_as_it_has_ports() {
+    fn bank_reads_a_register_per_port_and_cycle() {
         assert_eq!(ports().read(10, counts([2, 2])), 10);
         assert_eq!(ports().read(10, counts([3, 0])), 11);
         assert_eq!(ports().read(10, counts([0, 5])), 12);
     }
 
     #[test]
-    fn what_comes_later_takes_the_ports_that_are_left() {
+    fn later_reads_use_the_remaining_ports() {
         let mut ports = ports();
         ports.read(10, counts([1, 2]));
         assert_eq!(ports.read(10, counts([1, 0])), 10);
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_of_a_bank_stream_at_the_rate_of_its_ports() {
+    fn operand_reads_stream_at_the_port_rate() {
         for each in 1..=4 {
             let mut ports = ports();
             let ends: Vec<_> = (0..8).map(|_| ports.read(10, counts([each, 0]))).collect();
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_of_one_bank_do_not_wait_for_those_of_another() {
+    fn banks_are_read_independently() {
         let mut ports = ports();
         let ends: Vec<_> = (0..8)
             .map(|i| ports.read(10, if i % 2 == 0 { counts([2, 0]) } else { counts([0, 2]) }))
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_needs_a_slot_and_ports() {
+    fn result_needs_a_slot_and_ports() {
         let mut ports = ports();
         assert!(ports.take_result(10, 2, Some(counts([1, 0]))));
         assert!(ports.take_result(10, 2, Some(counts([1, 0]))));
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_does_not_wait_for_operands_that_are_read() {
+    fn writes_do_not_wait_for_reads() {
         let mut ports = ports();
         ports.read(10, counts([3, 3]));
         assert!(ports.take_result(10, 2, Some(counts([1, 1]))));
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_collector_that_is_free_first_is_taken() {
+    fn earliest_free_collector_is_used() {
         let mut collectors =
             Collectors::new(&OperandSpec { banks: 2, ports: 2, collectors: 2, reuse: false });
         collectors.take(5);

@@ -1,4 +1,4 @@
-//! A kernel as SMs see it: its instructions, decoded once for all of them.
+//! A kernel decoded for the SMs of a GPU.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::operands::BankCounts;
 use super::scoreboard::{late, own};
 use crate::specification::GpuSpec;
 
-/// Kind of an instruction by the way its results come.
+/// Dependency class of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Results come after a fixed latency.
+    /// The result is available after a fixed latency.
     Fixed,
-    /// The memory unit executes the instruction.
+    /// Handled by the memory unit.
     Memory,
-    /// No result; the warp's next instruction waits for the latency.
+    /// Without a result; the warp's next instruction waits for its latency.
     Control,
-    /// As `Control`, after all accesses of the warp have ended.
+    /// Like control, but also waits for the warp's outstanding accesses.
     Fence,
 }
 
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// Where an instruction's list lies in those of all.
+/// Range of an instruction's list in the shared array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct List {
     start: u32,
@@ -54,35 +54,34 @@ impl List {
     }
 }
 
-/// An instruction.
+/// A decoded instruction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decoded {
-    /// Bytes from the start of the kernel's code.
+    /// Byte offset in the kernel's code.
     pub address: u32,
     pub class: OperationClass,
     pub kind: Kind,
     pub unit: Unit,
-    /// Cycles that it occupies its unit.
+    /// Initiation interval in cycles.
     pub interval: u32,
-    /// From issue to the issue of what depends on it. Core cycles.
+    /// Issue-to-dependent-issue latency in core cycles.
     pub latency: u32,
-    /// Extra latency of late uses of its registers and of its predicates. Core cycles.
+    /// Additional latency of late register and predicate uses, in core cycles.
     pub lags: [u32; 2],
-    /// Registers read, by bank.
+    /// Source registers by bank.
     pub reads: BankCounts,
-    /// Those of them that the instruction before it in the code reads as the same operand and does
-    /// not write.
+    /// Source registers reused from the preceding instruction's same operand, if not overwritten.
     pub reused: BankCounts,
-    /// The ports of a bank take more than a cycle to read the registers.
+    /// Set if a bank needs more than one cycle for the reads.
     pub reads_long: bool,
-    /// Registers written, by bank.
+    /// Destination registers by bank.
     pub writes: BankCounts,
     pub memory: Option<MemoryOperation>,
-    /// Atomic operation on global memory, as far as the code tells.
+    /// Set for an atomic operation on global memory, if known.
     pub atomic: bool,
-    /// Line of the PTX text; 0 where there is none.
+    /// PTX line; 0 if unknown.
     pub line: u32,
-    /// Instructions of PTX that take effect with it.
+    /// PTX instructions covered by this one.
     pub ptx: u16,
     needs: List,
     results: List,
@@ -99,19 +98,19 @@ impl Decoded {
     }
 }
 
-/// A kernel that SMs of a GPU can run.
+/// A kernel decoded for a GPU.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The launch.
+    /// Kernel of the launch.
     pub kernel: Kernel,
     instructions: Vec<Decoded>,
-    /// Uses of registers and predicates (`scoreboard`), list after list.
+    /// Register and predicate uses (`scoreboard`) of all instructions.
     uses: Vec<u32>,
-    /// Numbers of registers and predicates, list after list.
+    /// Register and predicate numbers of all instructions.
     numbers: Vec<u16>,
-    /// Predicates follow registers from this number on.
+    /// First predicate number; lower numbers are registers.
     first_predicate: u16,
-    /// Registers and predicates.
+    /// Number of registers and predicates.
     count: usize,
 }
 
@@ -211,13 +210,13 @@ impl Program {
         &self.instructions
     }
 
-    /// Device address of an instruction, by its position.
+    /// Device address of an instruction.
     pub(super) fn address(&self, position: u32) -> u64 {
         let offset = self.instructions.get(position as usize).map_or(0, |decoded| decoded.address);
         self.kernel.code_address + u64::from(offset)
     }
 
-    /// Device address behind the last instruction.
+    /// Device address of the end of the code.
     pub(super) fn end_address(&self) -> u64 {
         let bytes = self.kernel.code.instruction_bytes;
         self.instructions
@@ -225,42 +224,41 @@ impl Program {
             .map_or(0, |last| self.kernel.code_address + u64::from(last.address) + u64::from(bytes))
     }
 
-    /// Uses of registers and predicates that an instruction reads or writes.
+    /// Register and predicate uses of an instruction.
     pub(super) fn needs(&self, decoded: &Decoded) -> &[u32] {
         decoded.needs.of(&self.uses)
     }
 
-    /// Registers and predicates that an instruction writes.
+    /// Destination registers and predicates of an instruction.
     pub(super) fn results(&self, decoded: &Decoded) -> &[u16] {
         decoded.results.of(&self.numbers)
     }
 
-    /// Extra latency of a late use of one of an instruction's results. Core cycles.
+    /// Additional latency of a late use of a result, in core cycles.
     pub(super) fn lag(&self, decoded: &Decoded, number: u16) -> u32 {
         decoded.lags[usize::from(number >= self.first_predicate)]
     }
 
-    /// How many registers and predicates there are.
+    /// Number of registers and predicates.
     pub(super) fn scoreboard_size(&self) -> usize {
         self.count
     }
 
-    /// The register or predicate that a number stands for.
+    /// The register or predicate with a number.
     pub(super) fn named(&self, number: u16) -> Named {
         number.checked_sub(self.first_predicate).map_or(Named::Register(number), Named::Predicate)
     }
 }
 
-/// Register or predicate of a scoreboard number.
+/// Meaning of a scoreboard number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     Register(u16),
     Predicate(u16),
 }
 
-/// Whether an instruction's predicates decide if it is executed, as a guard does. Those of integers
-/// and comparisons, which may be operands (carries, selections, conditions that are combined), are
-/// taken for operands.
+/// Tells whether the predicates of an instruction class act as guards. For integer operations and
+/// comparisons they may be operands (carries, selections, combined conditions) and count as such.
 fn takes_predicates_late(class: OperationClass) -> bool {
     use OperationClass::*;
     !matches!(class, Integer | IntegerExtremum | Fp32Compare | Fp64Compare)

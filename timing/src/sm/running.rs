@@ -1,4 +1,4 @@
-//! A cycle of an SM.
+//! Simulation of one SM cycle.
 
 use std::collections::VecDeque;
 use std::hint::cold_path;
@@ -15,7 +15,7 @@ use crate::message::{MemoryReply, MemoryRequest, Requester, Timed};
 use crate::specification::GpuSpec;
 
 impl Sm {
-    /// A cycle: memory, instruction cache, sub-cores.
+    /// Simulates a cycle: memory unit, instruction cache, sub-cores.
     pub(super) fn cycle(
         &mut self,
         cycle: u64,
@@ -76,7 +76,7 @@ impl Sm {
         Ok(())
     }
 
-    /// Deferred instructions that the memory unit has performed take effect.
+    /// Executes the operations that the memory unit performed.
     #[cold]
     fn take_effects(&mut self, cycle: u64, sources: &mut [Option<Source<'_>>]) -> Result<(), Box<SmFault>> {
         let mut performed = std::mem::take(&mut self.performed);
@@ -85,7 +85,7 @@ impl Sm {
         Ok(())
     }
 
-    /// A memory instruction ends: its result is written, or its store is acknowledged.
+    /// Completes a memory instruction: writes its result or acknowledges its store.
     fn complete(
         &mut self,
         instruction: u32,
@@ -121,7 +121,7 @@ impl Sm {
         self.end_cta_if_done(cta, cycle, sources, finished)
     }
 
-    /// The L1 instruction cache gives, takes and asks for lines.
+    /// Advances the L1 instruction cache: answers, lookups, requests.
     #[cold]
     fn step_instructions(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
         let State { sub_cores, instructions, instruction_replies, memory_next, counters, .. } =
@@ -215,7 +215,7 @@ impl Sm {
             self.state.counters.issue.count(stall, u64::from(width - issued));
         }
         match sub_core.queue.next() {
-            // The memory pipeline has not taken it.
+            // The memory pipeline did not accept the instruction.
             due if due <= cycle => sub_core.look_at(self.memory.accepts_at(number as u8).max(cycle + 1)),
             due => sub_core.look_at(due),
         }
@@ -255,7 +255,7 @@ impl Sm {
         }
     }
 
-    /// Looks at warps for which it is time, and at those whose instructions have arrived.
+    /// Examines warps that are due, and warps whose instructions arrived.
     fn wake_warps(&mut self, number: usize, cycle: u64) {
         let mut woken = self.state.sub_cores[number].woken(cycle);
         loop {
@@ -281,8 +281,8 @@ impl Sm {
         }
     }
 
-    /// Gives the memory unit, which takes one, an instruction that has its operands. With a store,
-    /// gives its CTA slot, which has no more to do with it.
+    /// Dispatches an instruction with complete operands to the memory unit, which accepts it. For a
+    /// store, returns its CTA slot, which no longer waits for it.
     fn dispatch_memory(&mut self, number: usize, cycle: u64) -> Option<usize> {
         let state = &mut self.state;
         let instruction = state.sub_cores[number].queue.take(cycle)?;
@@ -315,7 +315,7 @@ impl Sm {
 }
 
 impl State {
-    /// Takes replies to the L1 instruction cache out of the inbox.
+    /// Takes replies for the L1 instruction cache from the inbox.
     #[cold]
     pub(super) fn take_instruction_replies(&mut self, replies: &mut VecDeque<Timed<MemoryReply>>) {
         replies.retain(|reply| {
@@ -328,17 +328,17 @@ impl State {
         });
     }
 
-    /// Sub-cores that have something to do at a cycle.
+    /// Mask of sub-cores with work at a cycle.
     fn due(&self, cycle: u64) -> u32 {
         sub_cores::of(&self.sub_cores, |sub_core| sub_core.next <= cycle)
     }
 
-    /// Sub-cores whose write-back latches can take a result from memory at a cycle.
+    /// Mask of sub-cores whose write-back latch is free at a cycle.
     fn free_latches(&self, cycle: u64) -> u32 {
         sub_cores::of(&self.sub_cores, |sub_core| sub_core.latch_free <= cycle)
     }
 
-    /// Finds what a warp waits for, and sees to it that it is looked at when that is there.
+    /// Determines a warp's wait state and schedules its next examination.
     pub(super) fn reclassify(&mut self, gpu: &GpuSpec, program: &Program, slot: usize, cycle: u64) {
         let local = (slot / SUB_CORES) as u32;
         let warp = &mut self.warps[slot];
@@ -385,7 +385,7 @@ impl State {
         (warp.status, warp.unit) = (status, unit);
     }
 
-    /// A warp that has waited for results of a fixed latency has them.
+    /// Makes a warp ready whose fixed-latency results have become available.
     fn mark_ready(&mut self, slot: usize) {
         let warp = &mut self.warps[slot];
         let ready = Status::Ready;
@@ -397,7 +397,7 @@ impl State {
         warp.status = ready;
     }
 
-    /// A warp ends.
+    /// Ends a warp.
     pub(super) fn end_warp(&mut self, slot: usize) {
         let local = (slot / SUB_CORES) as u32;
         let warp = &mut self.warps[slot];

@@ -1,85 +1,84 @@
-//! Scoreboard of a warp: when each register and predicate is there.
+//! Scoreboard of a warp: availability of registers and predicates.
 //!
-//! Each has two numbers: its own, by which arithmetic waits for it, and that of its late use, by
-//! which what takes results of fixed latency later than arithmetic does waits for it.
+//! Each entry has two cycles: one for arithmetic uses, and one for late uses. Late uses take
+//! fixed-latency results later than arithmetic does.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
 use crate::restore::{Validity, ensure};
 
-/// Nobody knows when.
+/// Unknown availability.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// Marker of an unknown time in the table.
+/// Table encoding of [`UNKNOWN`].
 const PENDING: u16 = u16::MAX;
 
-/// What the table counts from is so far before what is noted in it, at least, once a warp has run
-/// for longer. Core cycles; more than any result of known time takes.
+/// Least distance in core cycles between the table's base and new entries, once a warp has run
+/// longer. It exceeds the latency of every known result.
 const BEFORE: u64 = 1 << 15;
 
-/// So far from what the table counts from results are noted: what is late of them comes up to
-/// [`PENDING`] later. Core cycles.
+/// Largest offset in core cycles of a new entry, leaving room for late uses below [`PENDING`].
 const FARTHEST: u64 = PENDING as u64 - (1 << 13);
 
-/// The use of a register or predicate by arithmetic.
+/// Arithmetic use of a register or predicate.
 pub fn own(number: u16) -> u32 {
     2 * u32::from(number)
 }
 
-/// Use of a register or predicate by an operand that is read late.
+/// Late use of a register or predicate.
 pub fn late(number: u16) -> u32 {
     2 * u32::from(number) + 1
 }
 
-/// When registers and predicates are there: the first cycle in which an instruction that needs them
-/// can be issued. In few bytes: those of all warps are looked at all the time.
+/// First issue cycle of dependents for each register and predicate. Entries are small because those
+/// of all warps are read constantly.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Scoreboard {
-    /// Origin of the table's times. Core cycles.
+    /// Base of the table in core cycles.
     base: u64,
-    /// Of each its own number, and that of its late use.
+    /// Offsets for arithmetic and late uses.
     ready: Vec<[u16; 2]>,
 }
 
 impl Scoreboard {
-    /// All are there: a warp of a program with so many registers and predicates begins.
+    /// Clears the scoreboard for a new warp; every register is available.
     pub fn reset(&mut self, cycle: u64, count: usize) {
         self.base = cycle;
         self.ready.clear();
         self.ready.resize(count, [0; 2]);
     }
 
-    /// Checks a restored scoreboard at a cycle, of so many registers and predicates.
+    /// Checks a restored scoreboard at a cycle.
     pub fn check(&self, count: usize, now: u64) -> Validity {
-        ensure(self.ready.len() == count && self.base <= now, "a scoreboard is of another kernel")
+        ensure(self.ready.len() == count && self.base <= now, "a scoreboard belongs to another kernel")
     }
 
-    /// Of a warp that is not there.
+    /// Clears the scoreboard of an absent warp.
     pub fn clear(&mut self) {
         *self = Scoreboard::default();
     }
 
-    /// Prefetches the table to the host's caches.
+    /// Prefetches the host's cache lines.
     pub fn prefetch_host(&self) {
         read_all(&self.ready);
     }
 
-    /// The first cycle at which all of these uses ([`own`], [`late`]) are possible; [`UNKNOWN`] if
-    /// an answer from memory decides.
+    /// The first cycle at which all uses ([`own`], [`late`]) are available; [`UNKNOWN`] if one
+    /// waits for memory.
     pub fn ready_at(&self, uses: &[u32]) -> u64 {
         let ready = self.ready.as_flattened();
         let latest = uses.iter().map(|&number| ready[number as usize]).max().unwrap_or(0);
         if latest == PENDING { UNKNOWN } else { self.base + u64::from(latest) }
     }
 
-    /// The first of what these uses are of that is not there at a cycle.
+    /// The first unavailable register or predicate among the uses at a cycle.
     pub fn first_missing(&self, uses: &[u32], cycle: u64) -> Option<u16> {
         let missing = uses.iter().find(|number| self.ready_at(&[**number]) > cycle);
         missing.map(|number| (number / 2) as u16)
     }
 
-    /// These will be there at a cycle, in every use.
+    /// Makes registers or predicates available from a cycle on, for all uses.
     pub fn set(&mut self, numbers: &[u16], cycle: u64) {
         if cycle.saturating_sub(self.base) >= FARTHEST {
             self.rebase(cycle);
@@ -87,13 +86,13 @@ impl Scoreboard {
         self.put(numbers, cycle.saturating_sub(self.base) as u16);
     }
 
-    /// The late use of one that is [`set`](Self::set) already comes so many cycles later.
+    /// Delays the late use of an entry after [`set`](Self::set).
     pub fn lag(&mut self, number: u16, cycles: u32) {
         let [_, late] = &mut self.ready[usize::from(number)];
         *late = late.saturating_add(cycles.min(u32::from(PENDING)) as u16).min(PENDING - 1);
     }
 
-    /// An answer from memory will tell when these are there.
+    /// Marks registers or predicates as waiting for memory.
     pub fn set_unknown(&mut self, numbers: &[u16]) {
         self.put(numbers, PENDING);
     }
@@ -102,7 +101,7 @@ impl Scoreboard {
         numbers.iter().for_each(|&number| self.ready[usize::from(number)] = [ready; 2]);
     }
 
-    /// Counts from a later cycle.
+    /// Moves the base to a later cycle.
     #[cold]
     fn rebase(&mut self, cycle: u64) {
         let step = (cycle - self.base).saturating_sub(BEFORE);
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_of_all_that_is_needed_decides() {
+    fn latest_source_decides_readiness() {
         let mut scoreboard = Scoreboard::default();
         scoreboard.reset(100, 8);
         scoreboard.set(&[1, 2], 110);
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_use_waits_for_longer() {
+    fn late_use_waits_longer() {
         let mut scoreboard = Scoreboard::default();
         scoreboard.reset(0, 4);
         scoreboard.set(&[1], 10);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn late_uses_are_late_whenever_the_warp_began() {
+    fn late_uses_do_not_depend_on_the_warps_start() {
         let mut scoreboard = Scoreboard::default();
         scoreboard.reset(0, 4);
         for cycle in 0..1 << 18 {
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_has_to_answer_is_there_at_no_known_time() {
+    fn memory_results_have_unknown_readiness() {
         let mut scoreboard = Scoreboard::default();
         scoreboard.reset(0, 4);
         scoreboard.set_unknown(&[2]);
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warp_may_run_for_more_cycles_than_the_table_counts() {
+    fn warp_may_outlive_the_scoreboards_range() {
         let mut scoreboard = Scoreboard::default();
         scoreboard.reset(0, 4);
         scoreboard.set_unknown(&[1]);
@@ -169,7 +168,7 @@ mod tests {
         assert_eq!(scoreboard.ready_at(&[own(2)]), 1 << 33);
         assert_eq!(scoreboard.ready_at(&[own(1)]), UNKNOWN);
         assert!(scoreboard.ready_at(&[own(3)]) < 1 << 33);
-        // What is noted a little later leaves what was noted before.
+        // Later entries preserve earlier ones.
         let cycle = (1 << 33) + (1 << 15);
         [cycle - 5, cycle]
             .into_iter()

@@ -1,4 +1,4 @@
-//! A sub-core: its warps' readiness, and what its instructions occupy.
+//! A sub-core: readiness of its warps and occupancy of its resources.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::Unit;
@@ -14,50 +14,49 @@ use crate::restore::{Validity, ensure, near, near_or_never};
 use crate::specification::GpuSpec;
 use crate::timed_queue::TimedQueue;
 
-/// Between issue and dispatch if nothing is in the way: the operand read.
+/// Cycles between issue and dispatch without conflicts: the operand read.
 pub const ISSUE_TO_DISPATCH: u64 = 2;
 
-/// Units whose instructions go to the memory pipeline, one bit each.
+/// Mask of units served by the memory pipeline.
 const MEMORY_UNITS: u32 = 1 << Unit::Memory as u32 | 1 << Unit::Texture as u32;
 
-/// State of a sub-core. Warps are numbers below 32, sets of them masks.
+/// State of a sub-core. Warps are numbers below 32, sets of warps are masks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SubCore {
     pub scheduler: WarpScheduler,
     pub fetch: Fetch,
     pub ports: Ports,
     pub collectors: Collectors,
-    /// When each unit can take an instruction. Core cycles.
+    /// Next free core cycle of each unit.
     pub units: [u64; Unit::COUNT],
     /// Ready warps by the unit of their next instruction.
     #[serde(skip)]
     ready: [u32; Unit::COUNT],
-    /// Pipes that have some, one bit each.
+    /// Mask of units with ready warps.
     #[serde(skip)]
     ready_units: u32,
-    /// Warps whose next instruction reads its operands for more than a cycle.
+    /// Warps whose next instruction needs more than one cycle of operand reads.
     reads_long: u32,
-    /// Warps by what they wait for.
+    /// Warps by wait state.
     #[serde(skip)]
     by_status: [u32; STATUSES],
     wakes: Wakes,
-    /// Memory instructions for the memory pipeline, by their numbers among those under way, due
-    /// when they have their operands.
+    /// Memory instructions in flight for the memory pipeline, due when their operands are complete.
     pub queue: TimedQueue<u32>,
-    /// When its write-back latch can take a result from memory. Core cycles.
+    /// Core cycle at which the write-back latch accepts a result from memory.
     pub latch_free: u64,
     /// Warp and position of the last issued instruction.
     pub last_issued: Option<(u32, u32)>,
-    /// When it has something to do. Core cycles; `u64::MAX` for never.
+    /// Next core cycle with work; `u64::MAX` for never.
     pub next: u64,
-    /// Slots before are counted. Core cycles; `u64::MAX` while the SM has no CTA.
+    /// End of the counted slots in core cycles; `u64::MAX` without resident CTAs.
     counted: u64,
-    /// Stall reason of the slots since.
+    /// Outcome of the slots since.
     stall: IssueStall,
 }
 
 impl SubCore {
-    /// An idle one.
+    /// An idle sub-core.
     pub fn new(gpu: &GpuSpec) -> SubCore {
         SubCore {
             scheduler: WarpScheduler::default(),
@@ -79,7 +78,7 @@ impl SubCore {
         }
     }
 
-    /// Makes one that was read ready to run at a cycle, with its warps.
+    /// Restores a sub-core at a cycle with its warps.
     ///
     /// # Errors
     /// The state is invalid.
@@ -104,22 +103,25 @@ impl SubCore {
         self.wakes.check(warps)?;
         let mut times = self.units.iter().chain([&self.latch_free]);
         ensure(times.all(|cycle| near(*cycle, now)), "a unit is busy for too long")?;
-        ensure(near_or_never(self.next, now) && near_or_never(self.counted, now), "it rests for too long")?;
+        ensure(
+            near_or_never(self.next, now) && near_or_never(self.counted, now),
+            "the next event is too late",
+        )?;
         ensure(self.queue.iter().all(|(cycle, _)| near(*cycle, now)), "an access waits for too long")
     }
 
-    /// Prefetches the state to the host's caches.
+    /// Prefetches the host's cache lines.
     pub fn prefetch_host(&self) {
         self.ports.prefetch_host();
         self.wakes.prefetch_host();
     }
 
-    /// Schedules the sub-core for a cycle.
+    /// Schedules an examination at a cycle.
     pub fn look_at(&mut self, cycle: u64) {
         self.next = self.next.min(cycle);
     }
 
-    /// A warp waits for something else now. With each state goes the unit of the next instruction.
+    /// Changes a warp's wait state. Each state includes the unit of the next instruction.
     pub fn set_status(&mut self, warp: u32, from: (Status, Unit), to: (Status, Unit)) {
         let bit = 1 << warp;
         if from.0 == Status::Ready {
@@ -137,28 +139,28 @@ impl SubCore {
         }
     }
 
-    /// Notes that a warp's next instruction reads its operands for more than a cycle.
+    /// Sets whether a warp's next instruction needs more than one cycle of operand reads.
     pub fn set_reads_long(&mut self, warp: u32, reads_long: bool) {
         self.reads_long = self.reads_long & !(1 << warp) | u32::from(reads_long) << warp;
     }
 
-    /// A warp is looked at in a later cycle.
+    /// Schedules an examination of a warp at a later cycle.
     pub fn wake(&mut self, now: u64, cycle: u64, warp: u32) {
         let cycle = self.wakes.add(now, cycle, warp);
         self.look_at(cycle);
     }
 
-    /// Warps to look at in a cycle.
+    /// Warps to examine at a cycle.
     pub fn woken(&mut self, cycle: u64) -> u32 {
         self.wakes.take(cycle)
     }
 
-    /// Warps that wait for something.
+    /// Warps in a wait state.
     pub fn waiting_for(&self, status: Status) -> u32 {
         self.by_status[status as usize]
     }
 
-    /// Warps that can be issued at a cycle, and if none can, why.
+    /// Warps that can issue at a cycle, or the reason why none can.
     pub fn eligible(&self, gpu: &GpuSpec, cycle: u64) -> Result<u32, IssueStall> {
         if self.by_status[Status::Ready as usize] == 0 {
             return Err(self.no_warp());
@@ -175,7 +177,7 @@ impl SubCore {
             if self.units[unit] <= cycle + ISSUE_TO_DISPATCH {
                 eligible |= self.ready[unit];
             } else if self.units[unit] == cycle + ISSUE_TO_DISPATCH + 1 {
-                // The unit is free when all operands are there.
+                // The unit is free by the time all operands are complete.
                 eligible |= self.ready[unit] & self.reads_long;
             }
         }
@@ -183,7 +185,7 @@ impl SubCore {
         if eligible == 0 { Err(reason) } else { Ok(eligible) }
     }
 
-    /// Why there is no warp to issue.
+    /// The reason why no warp can issue.
     fn no_warp(&self) -> IssueStall {
         let order = [
             (Status::Scoreboard, IssueStall::Scoreboard),
@@ -196,8 +198,7 @@ impl SubCore {
         first.map_or(IssueStall::Idle, |(_, slot)| slot)
     }
 
-    /// When the first of its ready warps may be issued after a cycle, and what becomes of the slots
-    /// until then. The time may be too early, but not too late.
+    /// Lower bound for the next issue of a ready warp, and the outcome of the slots until then.
     fn next_issue(&self, gpu: &GpuSpec, cycle: u64) -> (u64, IssueStall) {
         let collector = self.collectors.next_free().saturating_sub(ISSUE_TO_DISPATCH - 1);
         if collector > cycle + 1 {
@@ -215,13 +216,13 @@ impl SubCore {
         (next.max(cycle + 1), if full { IssueStall::MemoryThrottle } else { IssueStall::UnitBusy })
     }
 
-    /// Ready warps stall because the queue to the memory pipeline is full.
+    /// Tells whether a full memory queue blocks ready warps.
     fn is_throttled(&self, gpu: &GpuSpec) -> bool {
         self.ready_units & MEMORY_UNITS != 0 && self.queue.len() >= gpu.issue.memory_queue as usize
     }
 
-    /// A cycle ends in which instructions were issued or not: finds what becomes of the slots after
-    /// it, and when there is something to do, apart from the queue to the memory pipeline.
+    /// Ends a cycle: determines the outcome of the following slots and the next cycle with work,
+    /// apart from the memory queue.
     pub fn end_cycle(&mut self, gpu: &GpuSpec, cycle: u64, issued: bool) {
         let is_ready = self.by_status[Status::Ready as usize] != 0;
         let others = self.fetch.next_event(cycle);
@@ -234,19 +235,19 @@ impl SubCore {
         self.next = issue.min(others).min(self.wakes.next_event(cycle));
     }
 
-    /// The SM has a CTA from a cycle on: slots count.
+    /// Starts counting slots when the SM receives its first CTA.
     pub fn begin(&mut self, cycle: u64) {
         self.counted = cycle;
         self.stall = IssueStall::Idle;
     }
 
-    /// The SM has no CTA from a cycle on.
+    /// Stops counting slots when the SM has no CTA left.
     pub fn end(&mut self, counters: &mut IssueCounters, width: u32, cycle: u64) {
         self.count_until(counters, width, cycle);
         self.counted = u64::MAX;
     }
 
-    /// Counts slots before a cycle.
+    /// Counts slots up to a cycle.
     pub fn count_until(&mut self, counters: &mut IssueCounters, width: u32, cycle: u64) {
         if self.counted < cycle {
             counters.count(self.stall, self.uncounted(width, cycle));
@@ -258,13 +259,13 @@ impl SubCore {
         cycle.saturating_sub(self.counted) * u64::from(width)
     }
 
-    /// Adds what has not been counted before a cycle.
+    /// Adds the uncounted slots up to a cycle.
     pub fn count_pending(&self, counters: &mut IssueCounters, width: u32, cycle: u64) {
         counters.count(self.stall, self.uncounted(width, cycle));
     }
 
-    /// Whether the slots of a cycle count, to which [`SubCore::count_until`] has counted; they are
-    /// as good as counted then.
+    /// Tells whether the slots of a cycle count; [`SubCore::count_until`] has counted up to it.
+    /// Marks them as counted.
     pub fn begin_cycle(&mut self, cycle: u64) -> bool {
         let counts = self.counted <= cycle;
         if counts {

@@ -1,15 +1,15 @@
-//! Sets of sub-cores: masks with a bit for each. They are found without branches, as which
-//! sub-cores have something to do changes from cycle to cycle.
+//! Sets of sub-cores as bit masks. The operations are branchless, because activity varies from
+//! cycle to cycle.
 
 use super::memory::SUB_CORES;
 
-/// Sub-cores whose parts satisfy a condition.
+/// Mask of the sub-cores that satisfy a predicate.
 #[inline(always)]
 pub fn of<T>(parts: &[T; SUB_CORES], said: impl Fn(&T) -> bool) -> u32 {
     (0..SUB_CORES).fold(0, |mask, number| mask | u32::from(said(&parts[number])) << number)
 }
 
-/// Takes the first one.
+/// Removes and returns the first sub-core.
 #[inline(always)]
 pub fn take_first(mask: &mut u32) -> Option<usize> {
     let first = *mask;

@@ -1,5 +1,5 @@
-//! Who waits for what, for the watchdog: from a warp over its instruction under way to the lines
-//! that this waits for.
+//! Wait chains for hang reports: from a warp through its instruction in flight to the awaited
+//! lines.
 
 use std::fmt;
 
@@ -12,70 +12,70 @@ use super::warp::{Status, Warp};
 use super::{InFlight, Sm};
 use crate::message::LINE_BYTES;
 
-/// Stall reason of a warp.
+/// Wait reason of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing: it could issue.
+    /// None; the warp could issue.
     Nothing,
-    /// A register that an instruction has yet to write.
+    /// A register with a pending write.
     Register(u16),
-    /// A predicate that an instruction has yet to write.
+    /// A predicate with a pending write.
     Predicate(u16),
-    /// An answer from memory.
+    /// A reply from memory.
     Memory {
-        /// Which memory.
+        /// Memory space.
         space: MemorySpace,
-        /// Why L1 takes no line, if it is that.
+        /// Reason of an L1 stall, if any.
         stall: Option<Stall>,
     },
-    /// Outstanding accesses of the warp: at a fence, or at its end.
+    /// Accesses in flight, before a fence or the warp's end.
     Accesses(u32),
-    /// Instructions.
+    /// Instruction fetch.
     Fetch,
     /// Other warps, or the effect of an atomic operation.
     Barrier,
-    /// Time to pass.
+    /// Sleeps until a given time.
     Sleep,
-    /// The start of its CTA.
+    /// Start of the CTA.
     Start,
 }
 
-/// A warp that has not ended.
+/// A running warp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingWarp {
-    /// Index of its launch's source.
+    /// Launch index.
     pub launch: u32,
-    /// Number of its CTA in the grid.
+    /// Number of the CTA in its grid.
     pub cta: u64,
     /// Warp within the CTA.
     pub warp: u32,
-    /// Line of the PTX text of its next instruction; 0 where there is none.
+    /// PTX line of the next instruction; 0 if unknown.
     pub line: u32,
-    /// Stall reason.
+    /// Wait reason.
     pub reason: Reason,
-    /// Outstanding instructions whose results the warp waits for.
+    /// Instructions in flight that the warp waits for.
     pub accesses: Vec<WaitingAccess>,
 }
 
-/// An instruction of a warp that is under way.
+/// An instruction in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingAccess {
-    /// Operation.
+    /// Operation class.
     pub class: OperationClass,
-    /// Line of the PTX text; 0 for none.
+    /// PTX line; 0 if unknown.
     pub line: u32,
-    /// How far it is.
+    /// Progress of the instruction.
     pub stage: Stage,
 }
 
-/// How far an instruction under way is.
+/// Progress of an instruction in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// It waits for the memory pipeline's dispatch latch behind so many others of its sub-core.
+    /// Queued for the memory pipeline behind this many instructions of its sub-core.
     Dispatch(usize),
-    /// The access waits for these lines.
+    /// Waits for these lines.
     Lines(Vec<AwaitedLine>),
-    /// The result waits for write-back.
+    /// Waits for write-back.
     WriteBack,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for WaitingWarp {
             Reason::Fetch => write!(f, "waits for instructions"),
             Reason::Barrier => write!(f, "waits for other warps"),
             Reason::Sleep => write!(f, "sleeps"),
-            Reason::Start => write!(f, "is being started"),
+            Reason::Start => write!(f, "is starting"),
         }
     }
 }
@@ -104,9 +104,9 @@ impl fmt::Display for WaitingAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of line {}", self.class, self.line)?;
         match &self.stage {
-            Stage::Dispatch(before) => write!(f, ": in the sub-core's queue after {before} others"),
+            Stage::Dispatch(before) => write!(f, ": in the sub-core's queue behind {before} others"),
             Stage::Lines(_) => Ok(()),
-            Stage::WriteBack => write!(f, ": its result waits to be written back"),
+            Stage::WriteBack => write!(f, ": result waits for write-back"),
         }
     }
 }
@@ -163,8 +163,8 @@ impl Sm {
         }
     }
 
-    /// The instructions under way that a warp waits for: those that write the register that is
-    /// missing, else all; of a warp that waits for others, those that take effect later.
+    /// Instructions in flight that a warp waits for: those that write the missing register,
+    /// otherwise all. For a warp waiting for others, the deferred instructions.
     fn awaited(&self, program: &Program, slot: usize, accesses: &[memory::Waiting]) -> Vec<WaitingAccess> {
         let warp = &self.state.warps[slot];
         match warp.status {
@@ -182,7 +182,7 @@ impl Sm {
         let mut awaited = Vec::new();
         for number in self.state.in_flight.numbers() {
             let InFlight { slot: of, position, deferred, stores, .. } = self.state.in_flight[number];
-            // Stores of a CTA that has ended may be under way.
+            // An ended CTA may have stores in flight.
             let is_own = usize::from(of) == slot && stores.is_none_or(|stores| stores == own);
             let counts = if warp.status == Status::Barrier { deferred.is_some() } else { writes(position) };
             if !is_own || !counts {
@@ -195,7 +195,7 @@ impl Sm {
         awaited
     }
 
-    /// How far a warp's instruction is.
+    /// Progress of a warp's instruction.
     fn stage(&self, slot: usize, number: u32, accesses: &[memory::Waiting]) -> Stage {
         if let Some(access) = accesses.iter().find(|access| access.instruction == number) {
             return Stage::Lines(access.lines.clone());
@@ -215,7 +215,7 @@ impl Sm {
         Some(WaitingAccess { class: decoded.class, line: decoded.line, stage: Stage::Lines(vec![awaited]) })
     }
 
-    /// Where the requests of its memory side are that have not left it.
+    /// Locations of the requests within the memory unit.
     pub fn locate(&self) -> Vec<crate::hang_report::Located> {
         self.memory.locate()
     }

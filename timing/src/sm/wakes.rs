@@ -1,20 +1,19 @@
-//! When warps of a sub-core have to be looked at again: a small timing wheel of masks.
+//! Wake-up times of a sub-core's warps: a small timing wheel of masks.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
 use crate::restore::{Validity, ensure};
 
-/// Cycles ahead that it reaches.
+/// Reach in cycles.
 const REACH: u64 = 63;
 
-/// Warps by the cycle at which they are looked at, for the next [`REACH`] cycles. No cycle that has
-/// something may be left out.
+/// Warps by wake-up cycle, for the next [`REACH`] cycles. Cycles with entries must not be skipped.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Wakes {
-    /// Sets of warps by the cycle's last six bits.
+    /// Masks of warps, indexed by the cycle's low six bits.
     warps: Vec<u32>,
-    /// Cycles that have warps to wake.
+    /// Mask of the nonempty entries.
     occupied: u64,
 }
 
@@ -25,17 +24,17 @@ impl Default for Wakes {
 }
 
 impl Wakes {
-    /// Checks restored wakes, of warps below a number.
+    /// Checks restored wake-ups of warps below a number.
     pub fn check(&self, warps: u32) -> Validity {
-        ensure(self.warps.len() == 64, "warps are looked at in other cycles")?;
+        ensure(self.warps.len() == 64, "the size of the wake-up wheel differs")?;
         let there = (1_u64 << warps) - 1;
         let below = self.warps.iter().all(|warps| u64::from(*warps) & !there == 0);
         let marked =
             (0..).zip(&self.warps).all(|(bit, warps)| (*warps != 0) == (self.occupied >> bit & 1 != 0));
-        ensure(below && marked, "warps are looked at that there are not")
+        ensure(below && marked, "a wake-up belongs to a missing warp")
     }
 
-    /// A warp is looked at in a cycle after `now`, or earlier if that is too far ahead; gives that
+    /// Wakes a warp in a cycle after `now`, or earlier if that is beyond reach. Returns the wake-up
     /// cycle.
     pub fn add(&mut self, now: u64, cycle: u64, warp: u32) -> u64 {
         let cycle = cycle.min(now + REACH);
@@ -44,12 +43,12 @@ impl Wakes {
         cycle
     }
 
-    /// Prefetches the wakes to the host's caches.
+    /// Prefetches the host's cache lines.
     pub fn prefetch_host(&self) {
         read_all(&self.warps);
     }
 
-    /// Warps that are looked at in a cycle.
+    /// Removes and returns the warps to wake at a cycle.
     #[inline]
     pub fn take(&mut self, cycle: u64) -> u32 {
         if self.occupied >> (cycle % 64) & 1 == 0 {
@@ -59,7 +58,7 @@ impl Wakes {
         std::mem::take(&mut self.warps[(cycle % 64) as usize])
     }
 
-    /// The next cycle after `now` in which a warp is looked at; `u64::MAX` for none.
+    /// The next wake-up after `now`; `u64::MAX` for none.
     pub fn next_event(&self, now: u64) -> u64 {
         match self.occupied.rotate_right(((now + 1) % 64) as u32) {
             0 => u64::MAX,
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warps_are_looked_at_in_their_cycle() {
+    fn warps_wake_in_their_cycle() {
         let mut wakes = Wakes::default();
         wakes.add(100, 130, 3);
         wakes.add(100, 104, 1);
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_that_is_too_far_is_told_earlier() {
+    fn wake_up_beyond_reach_is_early() {
         let mut wakes = Wakes::default();
         assert_eq!(wakes.add(10, 1000, 2), 73);
         assert_eq!(wakes.next_event(10), 73);

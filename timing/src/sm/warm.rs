@@ -1,4 +1,4 @@
-//! Execution without time: what the caches of an SM hold after it, and what it asks of L2.
+//! Untimed execution on an SM: its effect on the caches and its requests to L2.
 
 use warp_stream::{Executed, Execution, MemoryOperation, MemorySpace};
 
@@ -9,20 +9,21 @@ use super::program::Kind;
 use super::{Program, Sm};
 use crate::message::{LINE_BYTES, MemoryRequest, Requester};
 
-/// Where code lies of which nothing but the size is known: behind all other.
+/// Address for code with unknown content, beyond all other code.
 const OTHER_CODE: u64 = 1 << 62;
-/// Bytes of others' code that are taken into account, those executed last: no SM holds as many.
+/// Limit in bytes for other kernels' code, most recent first. No SM caches more.
 const MOST_OTHER_CODE: u64 = 1 << 20;
 
 impl Sm {
-    /// CTAs of a kernel are to run without time on the SM, which is idle: L1 gets what their shared memory leaves.
+    /// Prepares an idle SM for untimed CTAs of a kernel: L1 gets the memory left by their shared
+    /// memory.
     pub(crate) fn prepare_warm(&mut self, program: &Program) {
         self.state.shared = self.shared_for(&Demand::new(&self.gpu, program));
         self.memory.set_shared(self.state.shared);
     }
 
-    /// A warp, of those of the SM, executes instructions of the line with this one; adds requests for those that are not there to
-    /// `out`. Gives the line.
+    /// Executes the line of an instruction for a warp of the SM. Appends requests for missing lines
+    /// to `out`. Returns the line.
     pub(crate) fn warm_fetch(
         &mut self,
         program: &Program,
@@ -45,8 +46,8 @@ impl Sm {
         line
     }
 
-    /// Kernels were executed on the SM, one of them that of this program: the instruction caches are as they leave them. Of the
-    /// others nothing but the size matters.
+    /// Restores the instruction caches after a sequence of kernels that includes this program. For
+    /// the other kernels only the code size matters.
     pub(crate) fn recall_code(
         &mut self,
         program: &Program,
@@ -75,7 +76,7 @@ impl Sm {
         }
     }
 
-    /// Warps of all sub-cores execute each instruction of a program once, as far as fetching it goes.
+    /// Fetches every instruction of a program once on every sub-core.
     pub(crate) fn warm_code(&mut self, program: &Program, out: &mut Vec<MemoryRequest>) {
         for warp in 0..SUB_CORES {
             let mut line = u64::MAX;
@@ -85,12 +86,13 @@ impl Sm {
         }
     }
 
-    /// Warps of the SM have used the pages of so many bytes.
+    /// Uses the pages of an address range.
     pub(crate) fn warm_pages(&mut self, address: u64, bytes: u64) {
         self.memory.warm_pages(address, bytes);
     }
 
-    /// A warp has executed an instruction; adds what it asks of L2 to `out`. Says whether it may have asked for something.
+    /// Executes an instruction's access. Appends requests to L2 to `out` and returns whether there
+    /// may be any.
     pub(crate) fn warm_access(
         &mut self,
         program: &Program,
@@ -113,7 +115,7 @@ impl Sm {
         space != MemorySpace::Shared
     }
 
-    /// A warp has read constants; says whether lines of them were not there.
+    /// Executes constant reads. Returns whether a line was missing.
     fn warm_constants(&mut self, width: u8, execution: &Execution, out: &mut Vec<MemoryRequest>) -> bool {
         let missed = &mut self.missed;
         self.memory.warm_constants(width, execution, missed);

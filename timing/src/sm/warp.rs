@@ -1,4 +1,4 @@
-//! State of a warp in an SM.
+//! State of a warp slot.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::Unit;
@@ -8,30 +8,30 @@ use super::program::Program;
 use super::scoreboard::Scoreboard;
 use crate::restore::{Validity, ensure, near};
 
-/// Stall reason of a warp.
+/// Wait state of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Status {
-    /// There is no warp, or it has ended.
+    /// No warp, or it ended.
     #[default]
     Absent,
-    /// Nothing but what others take.
+    /// Ready, unless others take the resources.
     Ready,
-    /// A result of a fixed latency, or the end of its own last instruction.
+    /// Waits for a fixed-latency result, or for its own last instruction.
     Scoreboard,
-    /// An answer from memory.
+    /// Waits for memory.
     Memory,
-    /// Waits for instructions, or for a branch.
+    /// Waits for instructions or a branch.
     Fetch,
-    /// Waits at a barrier.
+    /// Waits for other warps.
     Barrier,
     /// Sleeps.
     Sleep,
-    /// Waits for the start of its CTA.
+    /// The CTA is starting.
     Start,
 }
 
-/// How many states there are.
+/// Number of wait states.
 pub const STATUSES: usize = 8;
 
 /// A warp slot.
@@ -41,33 +41,33 @@ pub struct Warp {
     pub cta: u8,
     /// Number within the CTA.
     pub number: u16,
-    /// Stall reason, or ready.
+    /// Wait state.
     pub status: Status,
-    /// The unit of the instruction that it waits with.
+    /// Unit of the next instruction.
     pub unit: Unit,
-    /// The source has named the next instruction, which is the first of the buffer.
+    /// Set if the source has named the next instruction, the first one in the buffer.
     pub has_next: bool,
-    /// Earliest issue. Core cycles.
+    /// Earliest issue in core cycles.
     pub not_before: u64,
-    /// Stall reason until then.
+    /// Wait state until then.
     pub stall_reason: Status,
     /// Instruction buffer.
     pub buffer: Buffer,
-    /// When results are there.
+    /// Availability of registers and predicates.
     pub scoreboard: Scoreboard,
-    /// It is ready from then on, if it waits for results of a fixed latency alone; `u64::MAX` if it
-    /// may wait for more. Core cycles.
+    /// Core cycle from which it is ready, if it waits only for fixed-latency results; else
+    /// `u64::MAX`.
     pub ready_at: u64,
-    /// Memory instructions under way.
+    /// Memory instructions in flight.
     pub accesses: u32,
-    /// Earliest issue of the next atomic operation on global memory. Core cycles.
+    /// Earliest issue of the next atomic operation on global memory, in core cycles.
     pub next_atomic: u64,
-    /// Cycle in which the last operand of an issued instruction is read.
+    /// Cycle of the last operand read of an issued instruction.
     pub operands_read: u64,
 }
 
 impl Warp {
-    /// Checks a restored warp at a cycle, with its program.
+    /// Checks a restored warp at a cycle against its program.
     pub fn check(&self, program: &Program, now: u64) -> Validity {
         self.scoreboard.check(program.scoreboard_size(), now)?;
         let times = [self.not_before, self.operands_read, self.next_atomic];
@@ -77,7 +77,7 @@ impl Warp {
         }
         self.buffer.check(program)?;
         let next = (self.buffer.from as usize) < program.instructions().len();
-        ensure(next || !self.has_next, "a warp has no such instruction")?;
+        ensure(next || !self.has_next, "a warp's next instruction does not exist")?;
         let ready = self.has_next && self.buffer.has_next();
         ensure(ready || self.status != Status::Ready, "a warp is ready without an instruction")
     }

@@ -1,4 +1,4 @@
-//! Launches in which nothing moves any more: who waits for whom, from the warp to the bank.
+//! Hung launches: wait chains from the warp to the bank.
 
 use timing::gpu::{Copy, Direction, LaunchError, Stuck};
 use timing::partition::Place;
@@ -8,13 +8,13 @@ use warp_stream::{AccessKind, MemorySpace, OperationClass};
 use crate::script::{Script, titan_v, try_launch};
 
 const LINE: u64 = 128;
-/// Where kernels load from.
+/// Address of the kernels' data.
 const DATA: u64 = 1 << 21;
 
-/// DRAM that never serves an access: the next refresh closes a row before it has been open for long enough.
+/// DRAM that never serves an access: the next refresh always closes the row too early.
 const NEVER: [&str; 4] = ["dram.refresh=all-bank", "dram.refi=2000", "dram.rcd=4000", "tlb.walk=0"];
 
-/// What is told of a launch on a TITAN V whose DRAM answers nothing; its code is in L2.
+/// Hang report of a launch on a TITAN V with dead DRAM; its code is in L2.
 fn stuck(changes: &[&str], script: &Script) -> Stuck {
     let mut gpu = titan_v(&[&NEVER, changes].concat());
     let code = Copy { direction: Direction::ToDevice, address: script.kernel.code_address, bytes: 1 << 12 };
@@ -29,7 +29,7 @@ fn stands_still(error: LaunchError) -> Stuck {
     }
 }
 
-/// What is told of the warp that waits; it is one of one CTA.
+/// Report of the only waiting warp.
 fn only_warp(stuck: &Stuck) -> &str {
     match &stuck.warps[..] {
         [warp] => warp,
@@ -49,7 +49,7 @@ fn of_one_slice() -> Vec<u64> {
     (0..64).map(|line| map.address(Place { slice: 5, offset: offset(line) })).collect()
 }
 
-/// A warp of which each lane loads another line of one slice.
+/// A warp whose lanes load different lines of one slice.
 fn loads_of_one_slice() -> Script {
     let lines = of_one_slice();
     Script::new(1, 32)
@@ -59,7 +59,7 @@ fn loads_of_one_slice() -> Script {
 }
 
 #[test]
-fn warps_at_a_barrier_wait_for_others() {
+fn warps_at_a_barrier_are_reported_as_waiting() {
     let error = try_launch(&mut titan_v(&[]), &Script::new(2, 64).hang().exit()).unwrap_err();
     let stuck = stands_still(error);
     assert_eq!(stuck.kernels, ["launch 0, kernel hangs: 0 of 2 CTAs completed, 2 started"]);
@@ -70,17 +70,16 @@ fn warps_at_a_barrier_wait_for_others() {
 }
 
 #[test]
-fn a_warp_is_linked_to_the_load_of_what_it_waits_for_and_to_its_entry_of_l1() {
+fn waiting_warp_is_linked_to_its_load_and_l1_entry() {
     let stuck = stuck(&[], &load_and_use());
     let warp = only_warp(&stuck);
     assert!(warp.starts_with("SM 0, launch 0, CTA 0, warp 0, line 101: waits for Global memory"), "{warp}");
-    let link =
-        "Load of line 100: line 0x200000 in L1's table, sectors 0001 on their way, 1 accesses wait for it";
+    let link = "Load of line 100: line 0x200000 in L1's table, sectors 0001 outstanding, 1 accesses waiting";
     assert!(warp.contains(link), "{warp}");
 }
 
 #[test]
-fn loads_of_other_registers_are_not_what_a_warp_waits_for() {
+fn loads_of_other_registers_are_not_reported() {
     let script = Script::new(1, 32).load(7, &[], |_| DATA + 4 * LINE).load(8, &[], |_| DATA);
     let stuck = stuck(&[], &script.operation(OperationClass::Integer, 9, &[8]).exit());
     let warp = only_warp(&stuck);
@@ -88,7 +87,7 @@ fn loads_of_other_registers_are_not_what_a_warp_waits_for() {
 }
 
 #[test]
-fn a_line_of_l1_is_linked_to_slice_and_bank_with_its_row() {
+fn l1_line_is_linked_to_slice_bank_and_row() {
     let stuck = stuck(&[], &load_and_use());
     let warp = only_warp(&stuck);
     let map = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap().partition;
@@ -99,16 +98,16 @@ fn a_line_of_l1_is_linked_to_slice_and_bank_with_its_row() {
 }
 
 #[test]
-fn a_bank_with_accesses_is_told_with_its_rows() {
+fn bank_with_accesses_is_reported_with_its_rows() {
     let stuck = stuck(&[], &load_and_use());
     let bank = stuck.units.iter().find(|unit| unit.contains(", bank ")).unwrap();
-    // The L2 fetches pairs of sectors.
+    // L2 fetches pairs of sectors.
     assert!(bank.contains("2 reads and 0 writes wait, the oldest for row "), "{bank}");
     assert!(bank.contains("is open"), "{bank}");
 }
 
 #[test]
-fn a_line_that_l1_has_no_mshr_for_is_in_the_memory_pipeline() {
+fn line_without_l1_mshr_is_in_the_memory_pipeline() {
     let script = Script::new(1, 32).load(8, &[], |_| DATA).load(9, &[], |_| DATA + LINE);
     let script = script.operation(OperationClass::Integer, 10, &[9]).exit();
     let stuck = stuck(&["l1.misses=1"], &script);
@@ -118,18 +117,18 @@ fn a_line_that_l1_has_no_mshr_for_is_in_the_memory_pipeline() {
 }
 
 #[test]
-fn an_access_whose_pipeline_is_full_is_in_the_queue_of_its_sub_core() {
+fn access_behind_a_full_pipeline_is_in_the_sub_cores_queue() {
     let loads = (0..8).fold(Script::new(1, 32), |script, number| {
         script.load(8 + number, &[], move |_| DATA + u64::from(number) * LINE)
     });
     let script = loads.operation(OperationClass::Integer, 20, &[15]).exit();
     let stuck = stuck(&["l1.misses=1", "memory_pipeline.buffer=1"], &script);
     let warp = only_warp(&stuck);
-    assert!(warp.contains("Load of line 107: in the sub-core's queue after "), "{warp}");
+    assert!(warp.contains("Load of line 107: in the sub-core's queue behind "), "{warp}");
 }
 
 #[test]
-fn a_request_without_credits_has_not_left_its_sm() {
+fn request_without_credits_stays_in_its_sm() {
     let script = loads_of_one_slice();
     let narrow = ["crossbar.input_buffer=1", "crossbar.output_buffer=1", "memory_pipeline.credits=1"];
     let stuck = stuck(&[&narrow[..], &["l2.mshrs=4"]].concat(), &script);
@@ -138,21 +137,21 @@ fn a_request_without_credits_has_not_left_its_sm() {
 }
 
 #[test]
-fn a_request_for_a_slice_without_room_is_in_the_crossbar() {
+fn request_for_a_full_slice_is_in_the_crossbar() {
     let stuck = stuck(&["crossbar.output_buffer=1", "l2.mshrs=4"], &loads_of_one_slice());
     let crossbar = "in the crossbar from port 0 to slice 5, whose buffer is full";
     assert!(stuck.warps[0].contains(crossbar), "{}", stuck.warps[0]);
 }
 
 #[test]
-fn a_request_behind_others_of_its_slice_is_told_what_the_first_waits_for() {
+fn queued_request_is_reported_with_the_slices_stall() {
     let stuck = stuck(&["l2.mshrs=4"], &loads_of_one_slice());
     let queued = "queued at slice 5 after 0 requests; the first waits for an MSHR";
     assert!(stuck.warps[0].contains(queued), "{}", stuck.warps[0]);
 }
 
 #[test]
-fn a_warp_without_instructions_is_linked_to_their_line_and_bank() {
+fn fetching_warp_is_linked_to_line_and_bank() {
     let script = load_and_use();
     let error = try_launch(&mut titan_v(&NEVER), &script).unwrap_err();
     let stuck = stands_still(error);
@@ -165,7 +164,7 @@ fn a_warp_without_instructions_is_linked_to_their_line_and_bank() {
 }
 
 #[test]
-fn a_load_of_constants_is_linked_to_the_line_that_l2_is_asked_for() {
+fn constant_load_is_linked_to_its_l2_line() {
     let script = Script::new(1, 32).access(MemorySpace::Constant, AccessKind::Load, Some(8), |_| DATA + 64);
     let stuck = stuck(&[], &script.operation(OperationClass::Integer, 9, &[8]).exit());
     let warp = only_warp(&stuck);
@@ -173,15 +172,15 @@ fn a_load_of_constants_is_linked_to_the_line_that_l2_is_asked_for() {
 }
 
 #[test]
-fn an_atomic_operation_is_linked_to_the_line_that_l2_performs_it_on() {
+fn atomic_operation_is_linked_to_its_l2_line() {
     let script = Script::new(1, 32).atomic(8, &[], |_| DATA).operation(OperationClass::Integer, 9, &[8]);
     let stuck = stuck(&[], &script.exit());
     let warp = only_warp(&stuck);
-    assert!(warp.contains("Atomic of line 100: asked of L2, line 0x200000, at slice "), "{warp}");
+    assert!(warp.contains("Atomic of line 100: requested from L2, line 0x200000, at slice "), "{warp}");
 }
 
 #[test]
-fn of_many_warps_and_units_some_of_each_are_printed() {
+fn long_hang_report_is_abridged() {
     let script = Script::new(80, 1024).load(8, &[], |thread| DATA + thread.number * LINE);
     let stuck = stuck(&[], &script.operation(OperationClass::Integer, 9, &[8]).exit());
     let printed = stuck.to_string();

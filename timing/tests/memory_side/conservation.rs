@@ -1,4 +1,4 @@
-//! What goes in comes out, and the numbers add up.
+//! Conservation of requests, replies and counts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v};
 
-/// A TITAN V with everything small, so that everything is full at times.
+/// A TITAN V with small structures, which are sometimes full.
 fn small(change: impl FnOnce(&mut GpuSpec)) -> GpuSpec {
     titan_v(|gpu| {
         gpu.chip.sms = 6;
@@ -121,7 +121,7 @@ fn streams(requests: &[MemoryRequest]) -> Vec<VecDeque<MemoryRequest>> {
     streams
 }
 
-/// Runs streams with as many requests as credits allow; gives the replies by tag.
+/// Sends streams as fast as credits allow. Returns the replies by tag.
 fn replies(bench: &mut Bench, mut streams: Vec<VecDeque<MemoryRequest>>) -> BTreeMap<u32, (u64, u8)> {
     let mut replies = BTreeMap::new();
     let mut quiet = 0;
@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_request_gets_one_reply_and_the_numbers_add_up(gpu in policies(), requests in requests()) {
+    fn every_request_has_one_reply_and_counts_add_up(gpu in policies(), requests in requests()) {
         let mut bench = Bench::new(gpu.clone());
         let replies = replies(&mut bench, streams(&requests));
         prop_assert_eq!(replies.len(), requests.len());
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_requests_give_the_same_cycles(gpu in policies(), requests in requests()) {
+    fn equal_requests_give_equal_cycles(gpu in policies(), requests in requests()) {
         let run = || replies(&mut Bench::new(gpu.clone()), streams(&requests));
         prop_assert_eq!(run(), run());
     }

@@ -1,4 +1,4 @@
-//! Runs a memory side epoch by epoch as the GPU does, and a DRAM channel alone.
+//! Test harness: simulates a memory side by epochs as the GPU does, or a single DRAM channel.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use timing::memory_side::MemorySide;
 use timing::message::{MemoryReply, MemoryRequest, Performed, RequestKind, Requester, Timed};
 use timing::specification::{GpuSpec, gpu};
 
-/// TITAN V without page walks, changed.
+/// A TITAN V without page walks, with changes.
 pub fn titan_v(change: impl FnOnce(&mut GpuSpec)) -> GpuSpec {
     let mut gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
     gpu.tlb.walk = 0;
@@ -57,7 +57,7 @@ impl Bench {
         Bench { side, epoch, now: 0, queues: vec![VecDeque::new(); sms], credits, performed: Vec::new() }
     }
 
-    /// Runs an epoch with requests of it; gives the replies.
+    /// Simulates an epoch with its requests. Returns the replies.
     pub fn epoch(&mut self, requests: &[Timed<MemoryRequest>]) -> Vec<Timed<MemoryReply>> {
         let until = self.now + self.epoch;
         for request in requests {
@@ -75,7 +75,7 @@ impl Bench {
         replies
     }
 
-    /// Runs until all is done, skipping epochs in which nothing happens; gives the replies by cycle.
+    /// Simulates until idle, skipping epochs without events. Returns the replies by cycle.
     pub fn finish(&mut self) -> Vec<Timed<MemoryReply>> {
         let mut replies = Vec::new();
         while let Some(next) = self.side.next_event() {
@@ -87,7 +87,8 @@ impl Bench {
         replies
     }
 
-    /// Sends requests at the start of the next epoch and waits for all to be done; gives the cycles until each reply.
+    /// Sends requests at the start of the next epoch and waits for all of them. Returns the cycles
+    /// until each reply.
     pub fn together(&mut self, requests: &[MemoryRequest]) -> Vec<u64> {
         let start = self.now;
         let requests: Vec<_> =
@@ -98,13 +99,13 @@ impl Bench {
         replies.iter().map(|reply| reply.cycle - start).collect()
     }
 
-    /// Sends one request and waits; gives the cycles until its reply.
+    /// Sends a request and waits. Returns the cycles until its reply.
     pub fn alone(&mut self, request: MemoryRequest) -> u64 {
         self.together(&[request])[0]
     }
 
-    /// Sends requests as early as credits allow, `per_cycle` of each SM in a cycle, SM by SM from its own stream; gives the
-    /// cycle of the last reply.
+    /// Sends streams as early as credits permit, `per_cycle` requests of each SM in a cycle, one
+    /// stream per SM. Returns the cycle of the last reply.
     pub fn stream(&mut self, mut streams: Vec<VecDeque<MemoryRequest>>, per_cycle: usize) -> u64 {
         let mut last = 0;
         while streams.iter().any(|stream| !stream.is_empty()) {
@@ -128,37 +129,38 @@ impl Bench {
 /// An access to a DRAM channel.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
-    /// It comes no earlier. DRAM cycles.
+    /// Earliest arrival in DRAM cycles.
     pub cycle: u64,
     pub write: bool,
     pub cell: Cell,
-    /// The SM that asks.
+    /// Requesting SM.
     pub source: u16,
 }
 
-/// What happens at a channel. Accesses are numbers.
+/// Events at a channel. Accesses are identified by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// An access has got room.
+    /// An access entered a queue.
     Taken(usize),
-    /// A read is answered from the write queue; the end of its data.
+    /// A read was served from the write queue; end of data.
     Forwarded(usize, u64),
-    /// A read is commanded; the end of its data.
+    /// A read command was issued; end of data.
     Read(usize, u64),
-    /// A write is commanded.
+    /// A write command was issued.
     Written,
     Activated,
     Precharged,
     Refreshed,
 }
 
-/// Gives accesses to an idle channel, part `slot` of a channel, in their order, at most one a cycle and each when it has come
-/// and has room, and runs until all are done; gives what happens when.
+/// Sends accesses to an idle channel, pseudo-channel `slot`, in order, at most one a cycle and each
+/// once it has arrived and fits. Simulates until all are done and returns the events with their
+/// cycles.
 pub fn alone_in_channel(spec: &DramSpec, slot: u32, accesses: &[Access]) -> Vec<(u64, Event)> {
     alone_and_counted(spec, slot, accesses).0
 }
 
-/// The same, with what the channel has counted.
+/// [`alone_in_channel`] with the channel's counters.
 pub fn alone_and_counted(
     spec: &DramSpec,
     slot: u32,
@@ -194,7 +196,7 @@ pub fn alone_and_counted(
     (events, *channel.counters(), channel.counts())
 }
 
-/// Commands that were counted, without reads.
+/// Commands that were counted, except reads.
 fn counted(before: &DramCounters, after: &DramCounters) -> impl Iterator<Item = Event> {
     let kinds = [
         (Event::Written, after.writes - before.writes),

@@ -1,4 +1,4 @@
-//! Where a request is between its SM and its bank, as the watchdog tells it.
+//! Location of a request between its SM and its bank, for hang reports.
 
 use std::mem::discriminant;
 
@@ -8,7 +8,7 @@ use timing::message::Timed;
 
 use crate::harness::{Bench, read, titan_v};
 
-/// Where a read is at ends of epochs until its reply comes, each place once.
+/// Locations of a read at the ends of epochs until its reply, each listed once.
 fn way(bench: &mut Bench) -> Vec<Place> {
     let request = Timed { cycle: bench.now, message: read(0, 0b10) };
     let mut replies = bench.epoch(&[request]);
@@ -27,7 +27,7 @@ fn way(bench: &mut Bench) -> Vec<Place> {
 }
 
 #[test]
-fn a_read_waits_for_its_page_and_then_for_its_sector() {
+fn read_is_located_in_page_walk_then_at_slice() {
     let mut bench = Bench::new(titan_v(|gpu| gpu.tlb.walk = 654));
     let way = way(&mut bench);
     let slice = way.iter().position(|place| matches!(place, Place::Sectors { .. })).unwrap();
@@ -36,7 +36,7 @@ fn a_read_waits_for_its_page_and_then_for_its_sector() {
 }
 
 #[test]
-fn a_sector_that_dram_has_read_is_on_its_way_back() {
+fn sector_read_from_dram_is_located_on_its_way_back() {
     let mut bench = Bench::new(titan_v(|gpu| gpu.dram.latency = 1000));
     let way = way(&mut bench);
     let Some(Place::Sectors { missing, .. }) = way.iter().rfind(|at| matches!(at, Place::Sectors { .. }))
@@ -48,7 +48,7 @@ fn a_sector_that_dram_has_read_is_on_its_way_back() {
 }
 
 #[test]
-fn reads_of_a_bank_are_told_in_their_order() {
+fn reads_of_a_bank_are_reported_in_order() {
     let mut bench = Bench::new(titan_v(|gpu| gpu.dram.rcd = 3000));
     let requests: Vec<_> =
         (0..2).map(|sector| Timed { cycle: bench.now, message: read(0, 1 << sector) }).collect();
@@ -73,8 +73,8 @@ fn reads_of_a_bank_are_told_in_their_order() {
 }
 
 #[test]
-fn a_bank_that_has_to_be_refreshed_is_told() {
-    // Its row may not be closed for long, so the refresh waits.
+fn pending_refresh_of_a_bank_is_reported() {
+    // The row must stay open for long, so the refresh waits.
     let mut bench = Bench::new(titan_v(|gpu| {
         (gpu.dram.refresh, gpu.dram.rcd) = (RefreshMode::AllBank, 60_000);
         (gpu.dram.ras, gpu.dram.rc) = (50_000, 50_000);

@@ -1,4 +1,4 @@
-//! An SM with warps that run what a test has written, and a memory behind it that answers after a fixed time.
+//! Test bench: an SM with scripted warps and a memory of fixed latency.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,21 +11,21 @@ use warp_stream::{
     MemorySpace, Moment, Next, OperationClass, Registers, Residence, SourceError, WarpSlot, WarpSource,
 };
 
-/// From a request to its reply. Core cycles.
+/// Memory latency in core cycles.
 pub const FAR: u64 = 200;
 
-/// Cycles of an epoch.
+/// Cycles per epoch.
 pub const EPOCH: u64 = 16;
 
-/// Cycles after which a test is taken to hang.
+/// Cycles after which a test counts as hung.
 const LIMIT: u64 = 10_000_000;
 
-/// Registers from the first on.
+/// `count` registers from `first` on.
 pub fn registers(first: u16, count: u8) -> Registers {
     Registers { first, count }
 }
 
-/// An instruction of a class that writes a register and reads others.
+/// An instruction of a class with destination and source registers.
 pub fn operation(class: OperationClass, destination: u16, sources: &[u16]) -> MachineInstruction {
     let mut instruction = MachineInstruction {
         address: 0,
@@ -49,7 +49,7 @@ pub fn control(class: OperationClass) -> MachineInstruction {
     MachineInstruction { destination: Registers::NONE, ..operation(class, 0, &[]) }
 }
 
-/// A memory instruction of words.
+/// A memory instruction on words.
 pub fn access(space: MemorySpace, kind: AccessKind, register: u16) -> MachineInstruction {
     let class = match kind {
         AccessKind::Load => OperationClass::Load,
@@ -72,28 +72,28 @@ pub fn load(register: u16) -> MachineInstruction {
     access(MemorySpace::Global, AccessKind::Load, register)
 }
 
-/// What warps run.
+/// Program of the warps.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub code: Vec<MachineInstruction>,
-    /// Positions in the order in which a warp executes them; all of the code once, if it is empty.
+    /// Positions in execution order; empty for straight execution.
     pub path: Vec<u32>,
     pub block: u32,
     pub registers: u32,
     pub shared_bytes: u32,
     pub active: u32,
-    /// Where the accesses of a warp lie: address of lane 0, by warp (of the grid) and step.
+    /// Address of lane 0 by warp (of the grid) and step.
     pub address: fn(u64, u32) -> u64,
-    /// Bytes from lane to lane, by step.
+    /// Stride between lanes in bytes, by step.
     pub stride: fn(u32) -> u64,
-    /// Accesses to memory take effect later.
+    /// Set if memory accesses take effect later.
     pub deferred: bool,
-    /// How long instructions that yield rest. Nanoseconds.
+    /// Duration of a yield in nanoseconds.
     pub sleep: u32,
 }
 
 impl Script {
-    /// Instructions, and the end.
+    /// A program of these instructions and an exit.
     pub fn new(code: &[MachineInstruction]) -> Script {
         let mut code = code.to_vec();
         code.push(control(OperationClass::Exit));
@@ -114,7 +114,7 @@ impl Script {
         }
     }
 
-    /// All but the end so many times, each time from its begin.
+    /// Repeats all instructions except the exit.
     pub fn repeat(mut self, times: usize) -> Script {
         let body = self.code.len() as u32 - 1;
         self.path = (0..times).flat_map(|_| 0..body).chain([body]).collect();
@@ -142,7 +142,7 @@ impl Script {
     }
 }
 
-/// An instruction that was issued.
+/// An issued instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issued {
     pub cycle: u64,
@@ -151,7 +151,7 @@ pub struct Issued {
     pub position: u32,
 }
 
-/// What a source has been asked.
+/// Calls of a source.
 #[derive(Debug, Default)]
 pub struct Log {
     pub issued: Vec<Issued>,
@@ -165,11 +165,11 @@ struct Place {
     at_barrier: bool,
 }
 
-/// Runs a script.
+/// Source that executes a script.
 pub struct Scripted {
     script: Arc<Script>,
     log: Option<Arc<Mutex<Log>>>,
-    /// By CTA slot: number of the CTA, and where its warps are.
+    /// By CTA slot: number of the CTA, and positions of its warps.
     ctas: Vec<(u64, Vec<Place>)>,
     deferred: u32,
 }
@@ -264,7 +264,7 @@ impl WarpSource for Scripted {
     }
 }
 
-/// What a run has come to.
+/// Result of a run.
 pub struct Run {
     pub issued: Vec<Issued>,
     pub performed: Vec<(u64, u32)>,
@@ -275,24 +275,24 @@ pub struct Run {
 }
 
 impl Run {
-    /// Cycles at which a position was issued, by any warp.
+    /// Issue cycles of a position in any warp.
     pub fn cycles_of(&self, position: u32) -> Vec<u64> {
         self.issued.iter().filter(|issued| issued.position == position).map(|issued| issued.cycle).collect()
     }
 
-    /// Cycle at which a warp issued a position for the first time.
+    /// First issue cycle of a position in a warp.
     pub fn cycle(&self, warp: u32, position: u32) -> u64 {
         let issued = self.issued.iter().find(|issued| (issued.warp, issued.position) == (warp, position));
         issued.unwrap().cycle
     }
 
-    /// Between the issues of two positions by the first warp.
+    /// Cycles between the issues of two positions in the first warp.
     pub fn between(&self, first: u32, second: u32) -> u64 {
         self.cycle(0, second) - self.cycle(0, first)
     }
 }
 
-/// TITAN V with other values, without TLBs where nothing is said.
+/// A TITAN V with changes, without TLBs unless changed.
 pub fn gpu_with(changes: &[&str]) -> Arc<GpuSpec> {
     let mut document = gpu::built_in("titan-v").unwrap();
     for change in ["tlb.miss=0"].iter().chain(changes) {
@@ -301,7 +301,7 @@ pub fn gpu_with(changes: &[&str]) -> Arc<GpuSpec> {
     Arc::new(GpuSpec::read(&document).unwrap())
 }
 
-/// An SM and the memory behind it.
+/// An SM with its memory.
 pub struct Bench {
     pub sm: Sm,
     pub gpu: Arc<GpuSpec>,
@@ -311,7 +311,7 @@ pub struct Bench {
     pub sent: Vec<Timed<MemoryRequest>>,
     pub finished: Vec<FinishedCta>,
     pub give_credits: bool,
-    /// CTAs that were on it at the same time, at most.
+    /// Largest number of concurrent CTAs.
     pub most_ctas: u32,
 }
 
@@ -331,7 +331,7 @@ impl Bench {
         }
     }
 
-    /// Runs so many CTAs, as many at once as have room, to their ends.
+    /// Runs `ctas` CTAs to their end, as many at a time as fit.
     pub fn run(&mut self, script: Script, ctas: u64) -> Run {
         let log = Arc::new(Mutex::new(Log::default()));
         let script = Arc::new(script);

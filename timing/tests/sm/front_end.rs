@@ -13,7 +13,7 @@ fn straight(length: usize) -> Script {
 }
 
 #[test]
-fn the_first_instruction_comes_from_l2() {
+fn first_instruction_comes_from_l2() {
     let run = Bench::new(&["cta.start=0", "constant.parameters=0"]).run(straight(1), 1);
     let first = run.cycle(0, 0);
     assert!((FAR..FAR + 20).contains(&first), "{first}");
@@ -22,7 +22,7 @@ fn the_first_instruction_comes_from_l2() {
 }
 
 #[test]
-fn each_line_of_code_is_asked_of_l2_once() {
+fn each_code_line_is_requested_from_l2_once() {
     // 801 instructions of 16 B.
     let run = Bench::new(&[]).run(straight(800).warps(32), 2);
     let lines: Vec<u64> = run.sent.iter().map(|sent| sent.message.line).collect();
@@ -31,7 +31,7 @@ fn each_line_of_code_is_asked_of_l2_once() {
 }
 
 #[test]
-fn code_that_fits_l0_is_not_asked_for_again() {
+fn code_that_fits_l0_is_not_requested_again() {
     let mut bench = Bench::new(&[]);
     bench.run(straight(64).repeat(3), 1);
     let before = bench.sm.counters().front_end;
@@ -41,7 +41,7 @@ fn code_that_fits_l0_is_not_asked_for_again() {
 }
 
 #[test]
-fn code_that_does_not_fit_l0_comes_from_l1() {
+fn code_beyond_l0_size_comes_from_l1() {
     let mut bench = Bench::new(&["front_end.l0_size=1024"]);
     bench.run(straight(256), 1);
     let before = bench.sm.counters().front_end;
@@ -52,8 +52,8 @@ fn code_that_does_not_fit_l0_comes_from_l1() {
 }
 
 #[test]
-fn a_taken_branch_waits_for_its_target() {
-    // Instructions 0 and 3, over a branch at 1.
+fn taken_branch_waits_for_its_target() {
+    // Instructions 0 and 3, with a branch at 1.
     let mut script = Script::new(&[
         operation(OperationClass::Integer, 4, &[]),
         control(OperationClass::Branch),
@@ -69,7 +69,7 @@ fn a_taken_branch_waits_for_its_target() {
 }
 
 #[test]
-fn a_branch_that_is_not_taken_costs_its_latency_alone() {
+fn untaken_branch_costs_only_its_latency() {
     let script = Script::new(&[control(OperationClass::Branch), operation(OperationClass::Integer, 5, &[])]);
     let mut bench = Bench::new(&[]);
     bench.run(script.clone(), 1);
@@ -78,7 +78,7 @@ fn a_branch_that_is_not_taken_costs_its_latency_alone() {
 }
 
 #[test]
-fn a_shared_front_end_has_no_l0() {
+fn shared_front_end_has_no_l0() {
     let mut bench = Bench::new(&["front_end.organisation=shared"]);
     let run = bench.run(straight(64).warps(32), 1);
     assert_eq!((run.counters.front_end.l1_lines, run.counters.front_end.prefetches), (0, 0));
@@ -87,7 +87,7 @@ fn a_shared_front_end_has_no_l0() {
 }
 
 #[test]
-fn without_credits_no_line_is_asked_for() {
+fn no_line_is_requested_without_credits() {
     let mut bench = Bench::new(&["memory_pipeline.credits=1"]);
     bench.give_credits = false;
     let script = straight(64);

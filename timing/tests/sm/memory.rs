@@ -1,4 +1,4 @@
-//! Memory instructions on their way through the SM.
+//! Memory instructions within the SM.
 
 use timing::message::{RequestKind, Requester};
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
@@ -6,7 +6,7 @@ use warp_stream::{AccessKind, MemorySpace, OperationClass};
 use crate::bench::{Bench, FAR, Script, access, control, load, operation};
 
 #[test]
-fn a_global_atomic_operation_takes_effect_once_and_before_its_answer() {
+fn global_atomic_takes_effect_once_before_its_reply() {
     let atomic = access(MemorySpace::Global, AccessKind::Atomic, 4);
     let script = Script {
         deferred: true,
@@ -22,7 +22,7 @@ fn a_global_atomic_operation_takes_effect_once_and_before_its_answer() {
 }
 
 #[test]
-fn an_atomic_operation_on_shared_memory_takes_effect_in_the_sm() {
+fn shared_atomic_takes_effect_in_the_sm() {
     let atomic = access(MemorySpace::Shared, AccessKind::Atomic, 4);
     let script = Script { deferred: true, ..Script::new(&[atomic]) };
     let run = Bench::new(&[]).run(script, 1);
@@ -46,7 +46,7 @@ fn memory_instructions_of_a_warp_overlap() {
 }
 
 #[test]
-fn sub_cores_issue_a_load_of_a_line_each_cycle_together() {
+fn sub_cores_together_issue_a_line_load_a_cycle() {
     let code: Vec<_> = (0..16).map(|i| load(8 + i)).collect();
     let script = Script::new(&code).repeat(20).warps(32);
     let mut bench = Bench::new(&[]);
@@ -59,7 +59,7 @@ fn sub_cores_issue_a_load_of_a_line_each_cycle_together() {
 }
 
 #[test]
-fn a_program_whose_lanes_are_all_off_ends() {
+fn program_without_active_lanes_ends() {
     let store = access(MemorySpace::Global, AccessKind::Store, 4);
     let script = Script { active: 0, ..Script::new(&[load(4), store, control(OperationClass::Fence)]) };
     let run = Bench::new(&[]).run(script, 1);
@@ -67,7 +67,7 @@ fn a_program_whose_lanes_are_all_off_ends() {
 }
 
 #[test]
-fn nothing_is_looked_at_while_a_warp_waits_for_memory() {
+fn cycles_are_skipped_while_a_warp_waits_for_memory() {
     let mut bench = Bench::new(&[]);
     let script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]);
     let program = timing::sm::Program::new(&bench.gpu, &script.kernel(1));
@@ -82,7 +82,7 @@ fn nothing_is_looked_at_while_a_warp_waits_for_memory() {
     assert!(bench.sm.cta_count() == 1);
 }
 
-/// Cycles from a warp's reduction to its next, with so many lanes, `stride` bytes apart.
+/// Cycles between two reductions of a warp, with `lanes` lanes `stride` bytes apart.
 fn between_reductions(lanes: u32, stride: fn(u32) -> u64) -> u64 {
     let code: Vec<_> = (0..4).map(|_| access(MemorySpace::Global, AccessKind::Reduction, 4)).collect();
     let active = u32::MAX >> (32 - lanes);
@@ -91,7 +91,7 @@ fn between_reductions(lanes: u32, stride: fn(u32) -> u64) -> u64 {
 }
 
 #[test]
-fn reductions_of_a_warp_are_as_far_apart_as_the_lanes_at_one_address_say() {
+fn reduction_interval_follows_lanes_at_one_address() {
     for (lanes, cycles) in [(1, 31), (2, 32), (8, 41), (32, 76)] {
         assert_eq!(between_reductions(lanes, |_| 0), cycles, "{lanes} lanes");
     }
@@ -107,7 +107,7 @@ fn reductions_of_other_warps_do_not_wait() {
 }
 
 #[test]
-fn constants_that_a_round_of_their_cache_does_not_hold_come_from_l1_5() {
+fn constants_beyond_cache_size_come_from_l1_5() {
     let load = access(MemorySpace::Constant, AccessKind::Load, 4);
     let code: Vec<_> = (0..64).map(|_| load).collect();
     let script = Script { address: |_, step| 64 * u64::from(step % 64), stride: |_| 0, ..Script::new(&code) };
@@ -120,7 +120,7 @@ fn constants_that_a_round_of_their_cache_does_not_hold_come_from_l1_5() {
     assert_eq!(second.front_end.constant_l2_lines, 32);
 }
 
-/// Cycles from a load of a page that has not been loaded from lately to a dependent instruction, with so many cycles of a TLB's miss.
+/// Latency of a load from a page not used recently, with a given TLB miss latency.
 fn load_of_another_page(miss: &str) -> u64 {
     let code = [load(4), operation(OperationClass::Integer, 5, &[4])];
     let mut bench = Bench::new(&[miss]);
@@ -129,12 +129,12 @@ fn load_of_another_page(miss: &str) -> u64 {
 }
 
 #[test]
-fn a_page_that_the_tlb_has_not_takes_its_latency_more() {
+fn tlb_miss_adds_its_latency() {
     assert_eq!(load_of_another_page("tlb.miss=9"), load_of_another_page("tlb.miss=0") + 9);
 }
 
 #[test]
-fn pages_in_turn_are_there_up_to_the_tlbs_size() {
+fn cyclic_pages_hit_up_to_the_tlb_size() {
     let misses = |pages: usize, address: fn(u64, u32) -> u64| {
         let code: Vec<_> =
             (0..pages).map(|_| access(MemorySpace::Global, AccessKind::Reduction, 4)).collect();

@@ -1,4 +1,4 @@
-//! A memory unit that is given instructions, with a memory behind it that answers after a fixed time.
+//! Test bench: a memory unit with scripted instructions and a memory of fixed latency.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use timing::sm::memory::{MemoryCounters, MemoryIssue, MemoryUnit};
 use timing::specification::{GpuSpec, gpu};
 use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
 
-/// From a request to its reply. Core cycles.
+/// Memory latency in core cycles.
 pub const FAR: u64 = 200;
 
-/// Cycles after which a test is taken to hang.
+/// Cycles after which a test counts as hung.
 const LIMIT: u64 = 1_000_000;
 
 /// An instruction to issue.
@@ -78,7 +78,7 @@ impl Instruction {
     }
 }
 
-/// When an instruction was accepted, and when its result was there.
+/// Cycles of acceptance and completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Times {
     pub accepted: u64,
@@ -106,7 +106,7 @@ impl Bench {
         Bench::with(&[])
     }
 
-    /// TITAN V with other values, without TLBs where nothing is said.
+    /// A TITAN V with changes, without TLBs unless changed.
     pub fn with(changes: &[(&'static str, &'static str, toml::Value)]) -> Bench {
         let mut document = gpu::built_in("titan-v").unwrap();
         let without_tlbs = ("tlb", "miss", toml::Value::Integer(0));
@@ -127,8 +127,8 @@ impl Bench {
         }
     }
 
-    /// Gives instructions to their sub-cores, in order and as soon as each has room; runs until all are done. A sub-core
-    /// whose next instruction is not at the front of what is left waits for nobody else's.
+    /// Issues instructions to their sub-cores in order, as soon as each has space, and runs to
+    /// completion. Sub-cores do not wait for one another.
     pub fn run(&mut self, instructions: &[Instruction]) -> Vec<Times> {
         let mut times = vec![Times::default(); instructions.len()];
         let mut queues: [VecDeque<usize>; 4] = Default::default();
@@ -165,7 +165,7 @@ impl Bench {
         times
     }
 
-    /// One instruction; gives its latency.
+    /// Executes one instruction and returns its latency.
     pub fn one(&mut self, instruction: Instruction) -> u64 {
         self.run(&[instruction])[0].latency()
     }
@@ -197,7 +197,7 @@ impl Bench {
         self.replied = self.sent.len();
     }
 
-    /// On to the next cycle in which something happens.
+    /// Skips to the next cycle with work.
     fn skip(&mut self) {
         let reply = self.inbox.front().map(|reply| reply.cycle);
         let next = reply.into_iter().chain(self.unit.next_event()).min();
@@ -208,7 +208,7 @@ impl Bench {
         self.unit.counters()
     }
 
-    /// Requests of a kind: lines and sectors.
+    /// Lines and sectors of the requests of a kind.
     pub fn requests(&self, kind: RequestKind) -> Vec<(u64, u8)> {
         let sent = self.sent.iter().map(|request| request.message).filter(|request| request.kind == kind);
         sent.map(|request| (request.line, request.sectors)).collect()

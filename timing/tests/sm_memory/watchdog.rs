@@ -1,10 +1,10 @@
-//! Where requests are that have not left their SM, as the watchdog tells it.
+//! Locations of requests within their SM, for hang reports.
 
 use timing::hang_report::Place;
 
 use crate::bench::{Bench, Instruction};
 
-/// Places of a load's request as long as it is in the unit, each once.
+/// Locations of a load's request within the unit, each listed once.
 fn places(bench: &mut Bench, cycles: u64) -> Vec<Place> {
     let load = Instruction::load(1 << 21);
     bench.accept(0, &load);
@@ -23,14 +23,14 @@ fn places(bench: &mut Bench, cycles: u64) -> Vec<Place> {
 }
 
 #[test]
-fn a_request_without_a_translation_waits_for_it() {
+fn request_waits_for_its_translation() {
     let mut bench = Bench::with(&[("tlb", "miss", toml::Value::Integer(50))]);
     assert_eq!(places(&mut bench, 100), [Place::Translation]);
     assert_eq!(bench.sent.len(), 1);
 }
 
 #[test]
-fn what_has_left_the_sm_is_not_in_it() {
+fn departed_request_is_not_in_the_sm() {
     let mut bench = Bench::new();
     places(&mut bench, 20);
     assert_eq!((bench.sent.len(), bench.unit.locate()), (1, Vec::new()));

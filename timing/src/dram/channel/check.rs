@@ -1,16 +1,15 @@
-//! Check of a restored channel, and its derived state.
+//! Restoring and checking a channel.
 
 use super::{Access, Bank, Channel, Checker, Direction, DramSpec};
 use crate::dram::counts;
 use crate::message::SECTORS;
 use crate::restore::{LATEST, Validity, countable, ensure};
 
-/// Cycles ahead that commands may be put off: some of the longest gaps that a Spec can have.
+/// Largest lead of a command in cycles: several times the longest gap of any specification.
 const AHEAD: u64 = 1 << 20;
 
 impl Channel {
-    /// Makes one that was read ready to run, as part `slot` of a channel, at a cycle of the command
-    /// clock.
+    /// Restores a channel as pseudo-channel `slot` at a cycle of the command clock.
     ///
     /// # Errors
     /// The state is invalid.
@@ -27,13 +26,13 @@ impl Channel {
             }
             for (queue, direction) in bank.queues.iter().zip([Direction::Read, Direction::Write]) {
                 let its_own = |access: &Access| spec.queues.of(access.direction) == direction;
-                ensure(queue.accesses.iter().all(its_own), "accesses are in another's queue")?;
+                ensure(queue.accesses.iter().all(its_own), "an access is in a wrong queue")?;
             }
             self.bank_changed(number as u8);
         }
         let [reads, writes] = self.queued;
-        ensure(reads <= spec.read_queue && writes <= spec.write_queue, "its queues have too many accesses")?;
-        ensure(self.is_idle() == (self.next == u64::MAX), "nobody would look at its queues")?;
+        ensure(reads <= spec.read_queue && writes <= spec.write_queue, "the queues exceed their capacity")?;
+        ensure(self.is_idle() == (self.next == u64::MAX), "the next queue check is missing")?;
         if cfg!(debug_assertions) {
             let mut checker = Box::new(Checker::new(spec));
             checker.resumed(now, self.banks.iter().map(|bank| bank.open));
@@ -44,17 +43,17 @@ impl Channel {
 
     fn check(&self, spec: &DramSpec, slot: u32, now: u64) -> Validity {
         let Channel { banks, groups, columns, activate_at, activations, refresh, .. } = self;
-        ensure(banks.len() == spec.banks as usize, "it has another number of banks")?;
-        ensure(groups.len() == spec.bank_groups as usize, "it has another number of bank groups")?;
-        ensure(self.slot == slot, "it is another part of the channel")?;
-        ensure(u32::from(refresh.bank) < spec.banks, "no such bank can be refreshed")?;
+        ensure(banks.len() == spec.banks as usize, "the number of banks differs")?;
+        ensure(groups.len() == spec.bank_groups as usize, "the number of bank groups differs")?;
+        ensure(self.slot == slot, "the position within the channel differs")?;
+        ensure(u32::from(refresh.bank) < spec.banks, "the refreshed bank does not exist")?;
         let times = groups.iter().chain([columns]).flatten().chain(activations).chain([activate_at]);
         let busy = self.activity.iter().map(|bank| &bank.busy_since).chain([&self.busy_to]);
         let mut times = times.chain([&self.counted, &self.commanded]).chain(busy);
         let due = refresh.due <= now + AHEAD + u64::from(spec.refi);
-        ensure(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
-        ensure(self.next == u64::MAX || self.next <= now + AHEAD, "it rests for too long")?;
-        ensure(self.age < LATEST, "it had too many accesses")?;
+        ensure(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is due too late")?;
+        ensure(self.next == u64::MAX || self.next <= now + AHEAD, "the next event is too late")?;
+        ensure(self.age < LATEST, "the access count is too large")?;
         self.scheduling.check(&spec.scheduling, spec.banks)?;
         counts::check(&[self.counts()], &DramSpec { pseudo_channels: 1, ..spec.clone() }, 1)?;
         countable(&self.counters)
@@ -62,21 +61,21 @@ impl Channel {
 
     fn check_bank(&self, bank: &Bank, now: u64) -> Validity {
         let times = [bank.activate_at, bank.precharge_at, bank.column_at];
-        ensure(times.iter().all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
+        ensure(times.iter().all(|cycle| *cycle <= now + AHEAD), "a command is due too late")?;
         bank.queues.iter().try_for_each(|queue| {
             let ends = queue.accesses.iter().map(|access| access.age.saturating_add(access.count().into()));
             let starts = queue.accesses.iter().skip(1).map(|access| access.age).chain([self.age]);
             let sorted = ends.zip(starts).all(|(end, next)| end <= next);
-            ensure(sorted, "accesses are not in their order")?;
+            ensure(sorted, "accesses are out of order")?;
             let of_a_line = |access: &Access| {
                 let sectors = access.sectors != 0 && access.sectors >> SECTORS == 0;
                 sectors && access.column <= u16::MAX - SECTORS as u16
             };
-            ensure(queue.accesses.iter().all(of_a_line), "an access is to no sector of a line")
+            ensure(queue.accesses.iter().all(of_a_line), "an access lies outside the sectors of a line")
         })
     }
 
-    /// Reads that wait: their slice, its slot and the sectors.
+    /// Queued reads: slice, slot and sectors.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (u8, u32, u8)> {
         let accesses = self.banks.iter().flat_map(|bank| &bank.queues[0].accesses);
         let reads = accesses.filter(|access| access.direction == Direction::Read);

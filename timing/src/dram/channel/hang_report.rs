@@ -1,10 +1,10 @@
-//! Which accesses wait at which banks, for the watchdog.
+//! Queued accesses by bank, for hang reports.
 
 use super::{Access, Channel, Direction, DramSpec, bits};
 use crate::hang_report::{BankQueue, WaitingBank};
 
 impl Channel {
-    /// Position of a slice's read in the queue of its bank, if it waits here.
+    /// The bank queue of a sector's read, if it is in this channel.
     pub fn bank_queue(&self, spec: &DramSpec, slice: u8, slot: u32, sector: u8) -> Option<BankQueue> {
         self.banks.iter().zip(0..).find_map(|(bank, number)| {
             let reads = &bank.queues[Direction::Read as usize].accesses;
@@ -26,7 +26,7 @@ impl Channel {
         })
     }
 
-    /// The banks that have accesses.
+    /// Banks with accesses.
     pub fn waiting_banks(&self, spec: &DramSpec) -> Vec<WaitingBank> {
         let [reads, writes] = self.occupied;
         let waiting = |number: u8| {

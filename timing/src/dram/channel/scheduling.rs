@@ -1,14 +1,14 @@
-//! A channel as its scheduler sees it, and the banks that the scheduler may command.
+//! The scheduler's view of a channel, and the banks it permits.
 
 use super::{Channel, Direction, DramSpec};
 use crate::dram::bank::{Access, Queue};
 use crate::policy::dram_scheduler::{Look, Request, Turn, Waiting};
 
-/// The accesses of a channel that wait in one queue.
+/// Accesses in one queue of a channel.
 pub(super) struct WaitingIn<'c> {
     channel: &'c Channel,
     queue: usize,
-    /// Columns of a request.
+    /// Columns per request.
     columns: u16,
 }
 
@@ -51,7 +51,7 @@ impl Waiting for WaitingIn<'_> {
 }
 
 impl Queue {
-    /// Age of the first access that is no part of the oldest request of so many columns.
+    /// Age of the first access beyond the oldest request of `columns` columns.
     fn second_request(&self, columns: u16) -> Option<u64> {
         let request = |access: &Access, column| (access.row, column / columns, access.direction);
         let mut accesses = self
@@ -69,7 +69,7 @@ impl Channel {
         WaitingIn { channel: self, queue: queue as usize, columns: spec.columns_of_request() }
     }
 
-    /// View of the scheduler at a turn.
+    /// The scheduler's view at a turn.
     #[inline(always)]
     pub(super) fn look<'l>(
         &'l self,
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_ends_inside_the_sectors_of_a_line() {
+    fn request_may_end_within_a_line() {
         let of_line = |age, row, column, sectors| {
             let (slice, slot, accepted, direction) = (0, 0, 0, Direction::Read);
             Access {

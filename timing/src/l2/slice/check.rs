@@ -1,4 +1,4 @@
-//! Check of a restored slice.
+//! Restoring and checking a slice.
 
 use super::{ANY, DramAccess, Fill, Needs, Slice, Work};
 use crate::l2::L2Spec;
@@ -12,35 +12,33 @@ use crate::restore::{MOST_COUNTED, Validity, countable, ensure, near};
 pub struct Surroundings<'g> {
     /// SMs.
     pub sms: u32,
-    /// Replies that the crossbar has room for.
+    /// Reply capacity of the crossbar.
     pub reply_room: u32,
-    /// Map of addresses to slices.
+    /// Address map of the slices.
     pub partition: &'g PartitionSpec,
 }
 
-/// Sectors of a slice that are on their way from DRAM and have not been found there, as a mask for
-/// each slot.
+/// Sectors expected from DRAM and not yet found there, as a mask per slot.
 #[derive(Debug)]
 pub struct Expected(Vec<u8>);
 
 impl Expected {
-    /// Sectors of a slot are found.
+    /// Accounts for a slot's sectors on their way.
     pub(crate) fn find(&mut self, slot: u32, sectors: u8) -> Validity {
-        let expected = self.0.get_mut(slot as usize).ok_or("a sector comes for no line")?;
-        ensure(sectors != 0 && *expected & sectors == sectors, "a sector comes that nobody expects")?;
+        let expected = self.0.get_mut(slot as usize).ok_or("a sector arrives for a missing line")?;
+        ensure(sectors != 0 && *expected & sectors == sectors, "an unexpected sector arrives")?;
         *expected &= !sectors;
         Ok(())
     }
 
-    /// All were found.
+    /// Checks that nothing is missing.
     pub(crate) fn all_found(&self) -> Validity {
-        ensure(self.0.iter().all(|expected| *expected == 0), "a sector that is expected does not come")
+        ensure(self.0.iter().all(|expected| *expected == 0), "an expected sector never arrives")
     }
 }
 
 impl Needs {
-    /// Whether there is such a set, and no more is needed than what is fetched and written back for
-    /// a request.
+    /// Tells whether the set exists and the demand does not exceed that of a request.
     fn can_be(&self, spec: &L2Spec) -> bool {
         let is_set = self.set == ANY || self.set < spec.sets() * spec.ways;
         is_set && self.room <= 3 * SECTORS
@@ -56,8 +54,8 @@ impl Work {
 }
 
 impl Slice {
-    /// Makes one that was read ready to run as slice `number` at an L2 cycle; gives what it expects
-    /// of its channel.
+    /// Restores a slice with this number at an L2 cycle. Returns the sectors it expects from its
+    /// channel.
     ///
     /// # Errors
     /// The state is invalid.
@@ -84,23 +82,23 @@ impl Slice {
     ) -> Result<Expected, &'static str> {
         let Slice { taken, tags, waiting, outstanding, free_at, stalled, reply_room, exit, .. } = self;
         tags.check(spec)?;
-        ensure(exit.slice == number, "it is another one")?;
-        ensure(*taken == 0, "the crossbar does not know what it has taken")?;
-        ensure(*reply_room <= around.reply_room, "the crossbar has no such room")?;
-        ensure(near(*free_at, now), "it is busy for too long")?;
+        ensure(exit.slice == number, "the identity differs")?;
+        ensure(*taken == 0, "the crossbar's count of accepted requests is invalid")?;
+        ensure(*reply_room <= around.reply_room, "the crossbar's free space is invalid")?;
+        ensure(near(*free_at, now), "the busy time is too long")?;
         exit.atomic.check(now)?;
         let waits = stalled.is_none_or(|stalled| stalled.since <= now && !self.input.is_empty());
-        ensure(waits, "nothing can be waiting since then")?;
-        ensure(stalled.is_none_or(|stalled| stalled.needs.can_be(spec)), "a request waits for nothing")?;
+        ensure(waits, "the start of the wait is invalid")?;
+        ensure(stalled.is_none_or(|stalled| stalled.needs.can_be(spec)), "a request waits without a cause")?;
         countable(&self.counters())?;
         self.check_input(spec, around, number, now)?;
         let pending = |slot: u32| tags.line(slot).pending;
         waiting.check(spec.sets() * spec.ways, pending, |work| work.check(around.sms, now))?;
         let expected: Vec<u8> = tags.lines().map(|line| line.pending).collect();
         let sum: u32 = expected.iter().map(|pending| pending.count_ones()).sum();
-        ensure(sum == *outstanding, "it expects another number of sectors")?;
+        ensure(sum == *outstanding, "the number of expected sectors differs")?;
         let counted = now.checked_sub(self.counted).and_then(|cycles| cycles.checked_mul(u64::from(sum)));
-        ensure(counted.is_some_and(|count| count < MOST_COUNTED), "sectors are expected for too long")?;
+        ensure(counted.is_some_and(|count| count < MOST_COUNTED), "an expected sector is too late")?;
         self.check_way_to_dram(spec, now, Expected(expected))
     }
 
@@ -110,13 +108,13 @@ impl Slice {
             message.check(around.sms)?;
             let place = around.partition.place(message.line);
             let here = place.slice == number && place.offset / LINE_BYTES == arrival.line;
-            ensure(here, "a request is for another slice")?;
-            ensure(Tags::set(spec, arrival.line) == arrival.set, "a request is for another set")?;
-            ensure(near(arrival.cycle, now) && near(arrival.request.cycle, now), "a request comes too late")
+            ensure(here, "a request belongs to another slice")?;
+            ensure(Tags::set(spec, arrival.line) == arrival.set, "a request belongs to another set")?;
+            ensure(near(arrival.cycle, now) && near(arrival.request.cycle, now), "a request arrives too late")
         })
     }
 
-    /// Sectors that wait for DRAM.
+    /// Number of sectors waiting for DRAM.
     fn count_missed(&self) -> u32 {
         self.misses.iter().map(|access| access.sectors.count_ones()).sum()
     }
@@ -137,7 +135,7 @@ impl Slice {
             }
         }
         for Fill { cycle, slot, sectors } in &self.fills {
-            ensure(near(*cycle, now), "a sector comes too late")?;
+            ensure(near(*cycle, now), "a sector arrives too late")?;
             expected.find(*slot, *sectors)?;
         }
         Ok(expected)

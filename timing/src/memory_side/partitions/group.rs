@@ -1,5 +1,5 @@
-//! What of a partition shares nothing with the rest of it, at work: a slice with a channel of its
-//! own, or all of its slices and channels.
+//! Independent group within a partition: a slice with a channel of its own, or all slices and
+//! channels.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::dram::{Cell, Channel, Completed, Incoming};
 use crate::l2::{DramAccess, Outbox, Slice};
 use crate::specification::GpuSpec;
 
-/// A slice, with what a partition knows of it.
+/// A slice with its cached wake-up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct SliceUnit {
     pub(super) slice: Slice,
-    /// When it has something to do. Core cycles; `u64::MAX` for never.
+    /// Next event in core cycles; `u64::MAX` for never.
     #[serde(skip)]
     wake: u64,
-    /// The last line of which an access was taken, with the cell of its first sector.
+    /// Line of the last access taken, with the cell of its first sector.
     #[serde(skip)]
     cell: Option<(u64, Cell)>,
 }
@@ -26,27 +26,27 @@ impl SliceUnit {
         SliceUnit { slice, wake: u64::MAX, cell: None }
     }
 
-    /// Something has changed that it may have to do.
-    // Called for each request several times over: a call costs as much as what it does.
+    /// Updates the wake-up after a change.
+    // Inlined: it is called several times per request and does little.
     #[inline(always)]
     pub(super) fn changed(&mut self, clocks: &Clocks) {
         let next = self.slice.next_event();
         self.wake = if next == u64::MAX { next } else { clocks.l2.within_core(next) };
     }
 
-    /// Sectors that the channel has read are sent to the slice.
+    /// Forwards a completed read from the channel.
     fn fill(&mut self, gpu: &GpuSpec, clocks: &Clocks, read: &Completed) {
         let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
         self.slice.fill(clocks.l2, arrival, read.slot, read.sectors);
     }
 }
 
-/// A channel, with what a partition knows of it.
+/// A channel with its cached wake-up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct ChannelUnit {
     pub(super) channel: Channel,
-    /// When it has something to do. Core cycles; `u64::MAX` for never.
+    /// Next event in core cycles; `u64::MAX` for never.
     #[serde(skip)]
     wake: u64,
 }
@@ -56,7 +56,7 @@ impl ChannelUnit {
         ChannelUnit { channel, wake: u64::MAX }
     }
 
-    /// Something has changed that it may have to do.
+    /// Updates the wake-up after a change.
     #[inline(always)]
     pub(super) fn changed(&mut self, clocks: &Clocks) {
         let next = self.channel.next_event();
@@ -64,16 +64,15 @@ impl ChannelUnit {
     }
 }
 
-/// The core cycle of the next thing that some slices and channels have to do; `u64::MAX` for
-/// nothing.
+/// Core cycle of the next event of some slices and channels; `u64::MAX` for none.
 #[inline(always)]
 pub(super) fn next_event(slices: &[SliceUnit], channels: &[ChannelUnit]) -> u64 {
     let wakes = slices.iter().map(|unit| unit.wake).chain(channels.iter().map(|unit| unit.wake));
     wakes.fold(u64::MAX, u64::min)
 }
 
-/// Slices and channels that share nothing with others. As arrays of one each what is done for all
-/// of them is done for that one.
+/// Slices and channels independent of all others. One-element arrays let the compiler specialise
+/// the common case.
 pub(super) struct SliceChannelGroup<'p, S: ?Sized, C: ?Sized> {
     pub(super) gpu: &'p GpuSpec,
     pub(super) clocks: &'p Clocks,
@@ -81,7 +80,7 @@ pub(super) struct SliceChannelGroup<'p, S: ?Sized, C: ?Sized> {
     pub(super) channels: &'p mut C,
     /// Number of the first slice.
     pub(super) number: usize,
-    /// The slice whose access to DRAM is taken first.
+    /// Next slice in the round robin of DRAM accesses.
     pub(super) first: &'p mut usize,
     pub(super) out: &'p mut Outbox,
 }
@@ -91,12 +90,11 @@ where
     S: AsRef<[SliceUnit]> + AsMut<[SliceUnit]> + ?Sized,
     C: AsRef<[ChannelUnit]> + AsMut<[ChannelUnit]> + ?Sized,
 {
-    /// Runs from a core cycle to another.
+    /// Simulates from a core cycle to another.
     pub(super) fn run(&mut self, from: u64, until: u64) {
         let mut now = from.max(self.next_event());
         while now < until {
-            // Accesses move on only after a slice has asked for the first, or a channel has done
-            // one.
+            // Accesses advance only after a slice's first access or a channel's completion.
             let asked = self.run_slices(now);
             if asked || self.channels.as_ref().iter().any(|unit| unit.wake <= now) {
                 let after = self.clocks.dram.from_core(now + 1);
@@ -116,8 +114,8 @@ where
         next_event(self.slices.as_ref(), self.channels.as_ref())
     }
 
-    /// All L2 cycles that start in a core cycle, or are late; whether a slice has asked for its
-    /// first access to DRAM.
+    /// Simulates all L2 cycles due in a core cycle. Returns whether a slice queued its first DRAM
+    /// access.
     #[inline(always)]
     fn run_slices(&mut self, now: u64) -> bool {
         let SliceChannelGroup { gpu, clocks, out, .. } = self;
@@ -135,8 +133,8 @@ where
         asked
     }
 
-    /// The same for the channels' cycles before `end`; data that comes is on its way to its slice.
-    /// Whether one has room for more accesses than before.
+    /// Simulates the channels' cycles before `end` and forwards completed reads. Returns whether a
+    /// queue gained space.
     #[inline(always)]
     fn run_channels(&mut self, now: u64, end: u64) -> bool {
         let SliceChannelGroup { gpu, clocks, slices, number, .. } = self;
@@ -161,9 +159,8 @@ where
         has_more_room
     }
 
-    /// Accesses of slices go to their channels as long as these have room, one of each slice in
-    /// turn, or as many as there is room for of one that has a channel of its own, at a cycle of
-    /// the channels' clock.
+    /// Moves DRAM accesses from slices to channels at a cycle of the channels' clock, as far as
+    /// they fit: one per slice round robin, or as many as fit for a slice with its own channel.
     #[inline(always)]
     fn take_misses(&mut self, cycle: u64) {
         if let Some(slice) = self.next_to_take() {
@@ -171,8 +168,7 @@ where
         }
     }
 
-    // Out of line: mostly there is none to take, and what it needs would be saved and restored each
-    // time.
+    // Not inlined: usually there is none, and the register saves would cost on each call.
     #[inline(never)]
     fn take_misses_from(&mut self, cycle: u64, first: usize) {
         let mut next = Some(first);
@@ -185,7 +181,7 @@ where
         self.channels.as_mut().iter_mut().for_each(|unit| unit.changed(self.clocks));
     }
 
-    /// The next slice whose access its channel has room for.
+    /// The next slice with an access that fits its channel.
     #[inline(always)]
     fn next_to_take(&self) -> Option<usize> {
         let (slices, channels) = (self.slices.as_ref(), self.channels.as_ref());
@@ -211,7 +207,7 @@ where
         let most = if all == 1 { channel.room(&gpu.dram, next.write) } else { 1 };
         let Some(access) = unit.slice.take_miss(&gpu.l2, most) else { return };
         let cell = match unit.cell {
-            // A line is in one row.
+            // A line lies in a single row.
             Some((line, cell)) if line == access.line => cell,
             _ => {
                 let cell = gpu.dram.cell((all / parts) as u32, (slice / parts) as u32, access.line, 0);
@@ -227,7 +223,7 @@ where
     }
 }
 
-/// The channel, of so many, that a slice's memory is in.
+/// The channel of a slice's memory, out of `channels`.
 #[inline(always)]
 pub(super) fn channel_of(slice: usize, channels: usize) -> usize {
     match channels {

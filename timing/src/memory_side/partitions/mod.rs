@@ -1,4 +1,4 @@
-//! Memory partitions at work: each is a DRAM channel with its L2 slices, behind a lock.
+//! Memory partitions: DRAM channels with their L2 slices, each behind a lock.
 
 mod cells;
 mod group;

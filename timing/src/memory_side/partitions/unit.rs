@@ -1,4 +1,4 @@
-//! A partition at work: a channel's slices and the channel.
+//! A memory partition: a channel and its slices.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,25 +11,25 @@ use crate::message::{MemoryReply, MemoryRequest, Timed};
 use crate::restore::{RestoreError, Validity, ensure, of_unit};
 use crate::specification::GpuSpec;
 
-/// Clocks of a partition.
+/// Clocks and gaps shared by all partitions.
 #[derive(Debug, Clone, Copy)]
 pub struct Clocks {
     /// Clock of the slices.
     pub l2: Clock,
     /// Command clock of the channel.
     pub dram: Clock,
-    /// Gaps between DRAM commands.
+    /// Minimum gaps between DRAM commands.
     pub timing: Timing,
 }
 
-/// A channel (its pseudo-channels) with its slices.
+/// A channel (with its pseudo-channels) and its slices.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Partition {
-    /// Core cycle from which on it runs.
+    /// First core cycle not simulated yet.
     now: u64,
     slices: Vec<SliceUnit>,
     channels: Vec<ChannelUnit>,
-    /// The slice whose access to DRAM is taken first.
+    /// Next slice in the round robin of DRAM accesses.
     first: usize,
 }
 
@@ -48,7 +48,7 @@ impl Partition {
         }
     }
 
-    /// Makes one that was read ready to run, as that of a channel, at a core cycle.
+    /// Restores the partition of a channel at a core cycle.
     ///
     /// # Errors
     /// The state is invalid.
@@ -80,7 +80,7 @@ impl Partition {
                 let slice = usize::from(slice);
                 let its_own = channel_of(slice, parts) == number as usize;
                 let slice =
-                    expected.get_mut(slice).filter(|_| its_own).ok_or("a sector is read for no slice");
+                    expected.get_mut(slice).filter(|_| its_own).ok_or("a sector is read for a missing slice");
                 slice.and_then(|slice| slice.find(slot, sectors)).map_err(of_unit(unit()))
             })?;
         }
@@ -91,20 +91,19 @@ impl Partition {
     }
 
     fn check(&self, gpu: &GpuSpec, now: u64) -> Validity {
-        ensure(self.slices.len() == gpu.partition.slices as usize, "it has another number of slices")?;
+        ensure(self.slices.len() == gpu.partition.slices as usize, "the number of slices differs")?;
         let parts = gpu.dram.pseudo_channels as usize;
-        ensure(self.channels.len() == parts, "it has another number of pseudo-channels")?;
-        ensure(self.first < self.slices.len(), "it is the turn of no slice")?;
+        ensure(self.channels.len() == parts, "the number of pseudo-channels differs")?;
+        ensure(self.first < self.slices.len(), "the round-robin pointer of the slices is invalid")?;
         ensure(self.now <= now, "the clock differs")
     }
 
-    /// Replies that will come of what is here, with what will be performed when the request is
-    /// looked up.
+    /// Replies that requests in flight will cause, with the deferred effect of each request.
     pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
         self.slices().flat_map(Slice::under_way)
     }
 
-    /// Where the requests of a slice are; the partition is that of a channel.
+    /// Locations of a slice's requests in the partition of `channel`.
     pub fn locate(&self, gpu: &GpuSpec, channel: u32, slice: usize) -> Vec<Located> {
         let part = channel_of(slice, self.channels.len());
         self.slices[slice].slice.locate(|slot, sector| SectorRead::Channel {
@@ -113,8 +112,7 @@ impl Partition {
         })
     }
 
-    /// A line for each unit that is not idle, and for each of its banks; the partition is that of a
-    /// channel.
+    /// One line for each busy unit and bank of the partition of `channel`.
     pub fn waiting(&self, gpu: &GpuSpec, channel: u32) -> Vec<String> {
         let slices = self.slices().filter(|slice| !slice.is_idle());
         let mut lines: Vec<String> = slices.map(Slice::waiting).collect();
@@ -138,40 +136,39 @@ impl Partition {
         self.slices.iter().map(|unit| &unit.slice)
     }
 
-    /// The crossbar has room for so many replies of a slice more, from a core cycle on.
+    /// Returns credits for a slice's replies, from a core cycle on.
     pub fn give_back(&mut self, clocks: &Clocks, now: u64, slice: usize, replies: u32) {
         self.now = self.now.max(now);
         self.slices[slice].slice.give_back(replies);
         self.slices[slice].changed(clocks);
     }
 
-    /// Requests that a slice has taken from its input since the last call.
+    /// Requests that a slice took from its input since the last call.
     pub fn taken(&mut self, slice: usize) -> u32 {
         self.slices[slice].slice.taken()
     }
 
-    /// A request for a line of a slice leaves its traces there without time; the partition is idle.
+    /// Executes an untimed request in a slice of an idle partition.
     pub fn warm(&mut self, gpu: &GpuSpec, slice: u32, line: u64, request: &MemoryRequest) {
         self.slices[slice as usize].slice.warm(&gpu.l2, line, request);
     }
 
-    /// Empties the slices, for launches that start cold. What was modified is not written to DRAM.
+    /// Invalidates the slices for a cold launch. Dirty data is dropped.
     pub fn invalidate(&mut self) {
         self.slices.iter_mut().for_each(|unit| unit.slice.invalidate());
     }
 
-    /// Restarts counters that hold the maximum of a launch.
+    /// Restarts per-launch maxima.
     pub fn restart_counts(&mut self) {
         self.slices.iter_mut().for_each(|unit| unit.slice.restart_counts());
     }
 
-    /// Parts of the channel.
+    /// Pseudo-channels of the channel.
     pub fn channels(&self) -> impl Iterator<Item = &Channel> {
         self.channels.iter().map(|unit| &unit.channel)
     }
 
-    /// A request arrives at a slice at a core cycle; `line` is the number of its line within the
-    /// slice.
+    /// Delivers a request to a slice at a core cycle; `line` is the line number within the slice.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -187,17 +184,17 @@ impl Partition {
         unit.changed(clocks);
     }
 
-    /// The core cycle of the next thing to do; `u64::MAX` for nothing.
+    /// Core cycle of the next event; `u64::MAX` for none.
     pub fn next_event(&self) -> u64 {
         group::next_event(&self.slices, &self.channels)
     }
 
-    /// The partition has no request and expects no sector.
+    /// Tells whether nothing is queued or outstanding.
     pub fn is_idle(&self) -> bool {
         self.slices().all(Slice::is_idle) && self.channels().all(Channel::is_idle)
     }
 
-    /// Runs to a core cycle: the parts that share nothing one after the other.
+    /// Simulates up to a core cycle, one independent group after the other.
     pub fn run(&mut self, gpu: &GpuSpec, clocks: &Clocks, until: u64, out: &mut Outbox) {
         let Partition { now, slices, channels, first, .. } = self;
         if slices.len() == channels.len() {
@@ -220,8 +217,7 @@ mod tests {
     use crate::dram::{Cell, Incoming};
     use crate::message::{RequestKind, Requester};
 
-    /// A partition whose first slice has asked for a sector, which is read by a part of the
-    /// channel.
+    /// A partition with a read of the first slice in a pseudo-channel.
     fn reading(gpu: &GpuSpec, clocks: &Clocks, part: usize) -> Partition {
         let mut partition = Partition::new(gpu, &clocks.timing, 0);
         let message = MemoryRequest {
@@ -248,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_channel_that_reads_for_anothers_slice_is_refused() {
+    fn read_for_another_channels_slice_is_rejected() {
         let gpu = GpuSpec::built_in("titan-v").unwrap();
         let clock = |own| Clock::new(own, gpu.clocks.core);
         let timing = Timing::new(&gpu.dram);
@@ -256,6 +252,6 @@ mod tests {
         let restored = [0, 1].map(|part| reading(&gpu, &clocks, part).restore(&gpu, &clocks, 0, 100));
         let [own, anothers] = restored.map(|restored| restored.map_err(|error| error.to_string()));
         assert_eq!(own, Ok(()));
-        assert!(anothers.is_err_and(|error| error.contains("a sector is read for no slice")));
+        assert!(anothers.is_err_and(|error| error.contains("a sector is read for a missing slice")));
     }
 }

@@ -1,21 +1,22 @@
-//! The blacklisting memory scheduler, BLISS (Subramanian et al., "The Blacklisting Memory
-//! Scheduler", ICCD 2014, and "BLISS", TPDS 2016): a source whose requests are served several times
-//! in a row is put on a list, and waits for the others.
+//! BLISS, the blacklisting memory scheduler (Subramanian et al., "The Blacklisting Memory
+//! Scheduler", ICCD 2014, and "BLISS", TPDS 2016). It blacklists a source after several consecutive
+//! requests, and prefers other sources to blacklisted ones.
 //!
-//! Sources are SMs. A request is a line's access, whose sectors count once. After
-//! `dram.bliss_streak` requests of one SM in a row the SM is listed; each `dram.bliss_interval`
-//! DRAM cycles the list is emptied. Requests are ranked by
+//! Sources are SMs. A request is an access to a line, whatever the number of sectors. After
+//! `dram.bliss_streak` consecutive requests an SM is blacklisted, and every `dram.bliss_interval`
+//! DRAM cycles the blacklist is cleared. Requests are ranked by
 //!
 //! 1. the list: SMs that are not on it first;
 //! 2. the row buffer: accesses to the open row first;
 //! 3. age.
 //!
-//! Within a bank the ranking is exact. Among banks those with a request of an SM that is not listed
-//! go first, and a channel with one command bus still commands columns before rows. Lines that L2
-//! writes back have no source: they are never listed and interrupt no series.
+//! Within a bank the ranking is exact. Among banks, those with a request of an SM that is not
+//! blacklisted take precedence. A channel with a single command bus still issues column commands
+//! before row commands. Write-backs of L2 have no source: they are never blacklisted and do not
+//! interrupt a streak.
 //!
-//! The list keeps an SM that streams from delaying the few requests of others without a rank for
-//! each SM. The defaults are those of the papers: 4 requests, 10,000 cycles.
+//! The blacklist keeps a streaming SM from delaying the few requests of others, without a rank per
+//! SM. The defaults are those of the papers: 4 requests, 10,000 cycles.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,33 +27,33 @@ use crate::specification::{Document, SpecificationError};
 crate::specification! {
     /// BLISS. Defaults: Subramanian et al., TPDS 2016, section 6.
     pub struct BlissSpec in "dram" {
-        /// Requests of an SM in a row after which others go first, by the scheduler bliss.
+        /// Consecutive requests of an SM after which bliss blacklists it.
         bliss_streak: u32 ["requests"] = 4,
-        /// From one emptying of the list of such SMs to the next, by the scheduler bliss.
+        /// Interval at which bliss clears its blacklist.
         bliss_interval: u32 ["DRAM cycles"] = 10_000,
     }
 }
 
-/// A channel's list, and the requests that were served last.
+/// Blacklist of a channel, and the current streak.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
-    /// SMs on the list, each once.
+    /// Blacklisted SMs, each once.
     listed: Vec<u16>,
-    /// The interval of which the list is.
+    /// Interval that the blacklist belongs to.
     interval: u64,
-    /// The SM that was served last, and how many of its requests in a row.
+    /// The last SM served, and its number of consecutive requests.
     last: Option<(u16, u32)>,
-    /// Bank and line of the request that was served last.
+    /// Bank and line of the last request served.
     line: Option<(u8, u64, u16)>,
 }
 
 impl State {
-    /// The SM's requests wait for those of others at a cycle.
+    /// Tells whether an SM is blacklisted at a cycle.
     fn is_listed(&self, spec: &BlissSpec, source: u16, cycle: u64) -> bool {
         self.interval == spec.interval(cycle) && self.listed.contains(&source)
     }
 
-    /// Place of the first request of a bank that ranks highest.
+    /// Index of the highest-ranked request of a bank.
     fn first(
         &self,
         spec: &BlissSpec,
@@ -81,20 +82,17 @@ impl Policy for Bliss {
     fn check_spec(spec: &BlissSpec, document: &Document) -> Result<(), SpecificationError> {
         match spec {
             BlissSpec { bliss_streak: 0, .. } => {
-                Err(document.wrong("dram", "bliss_streak", "every SM would be on the list"))
+                Err(document.wrong("dram", "bliss_streak", "must be at least 1"))
             }
             BlissSpec { bliss_interval: 0, .. } => {
-                Err(document.wrong("dram", "bliss_interval", "the list would be emptied all the time"))
+                Err(document.wrong("dram", "bliss_interval", "must be at least 1"))
             }
             _ => Ok(()),
         }
     }
 
     fn check(_: &BlissSpec, state: &State, _: u32) -> Validity {
-        ensure(
-            state.listed.len() <= usize::from(u16::MAX),
-            "a DRAM scheduler lists more SMs than there can be",
-        )
+        ensure(state.listed.len() <= usize::from(u16::MAX), "a DRAM scheduler lists too many SMs")
     }
 
     fn columns(spec: &BlissSpec, state: &State, waiting: &impl Waiting, turn: Turn) -> u64 {

@@ -1,9 +1,8 @@
 //! FR-FCFS with a cap (Mutlu and Moscibroda, "Stall-Time Fair Memory Access Scheduling", MICRO
-//! 2007): accesses to a bank's open row pass an older access to another row `dram.cap` times; then
-//! the row changes for the oldest access.
+//! 2007): after `dram.cap` row hits ahead of an older access to another row, the bank activates
+//! that row.
 //!
-//! The cap bounds the wait that a stream of row hits causes; FR-FCFS without a cap does not bound
-//! it.
+//! The cap bounds the wait behind a stream of row hits, which FR-FCFS leaves unbounded.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,13 +12,12 @@ use crate::restore::{Validity, ensure};
 crate::specification! {
     /// FR-FCFS with a cap.
     pub struct CapSpec in "dram" {
-        /// Accesses to an open row that pass an older access to another row, by the scheduler
-        /// fr-fcfs-cap.
+        /// Row hits that fr-fcfs-cap serves ahead of an older access to another row.
         cap: u32 ["accesses"] = 4,
     }
 }
 
-/// Accesses in a row that have passed an older access, by bank; banks beyond the end have 0.
+/// Consecutive row hits served ahead of an older access, by bank; missing entries are 0.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Passed(Vec<u32>);
 
@@ -31,7 +29,7 @@ impl Passed {
 
 pub(super) struct FrFcfsCap;
 
-/// Banks whose open row has to give way to their oldest access.
+/// Banks that must close their row for the oldest access.
 fn capped(spec: &CapSpec, passed: &Passed, waiting: &impl Waiting) -> u64 {
     filtered(waiting.hits(), |bank| passed.of(bank) >= spec.cap && !waiting.oldest_hits(bank))
 }
@@ -41,10 +39,7 @@ impl Policy for FrFcfsCap {
     type State = Passed;
 
     fn check(_: &CapSpec, state: &Passed, banks: u32) -> Validity {
-        ensure(
-            state.0.len() <= banks as usize,
-            "a DRAM scheduler counts accesses of more banks than there are",
-        )
+        ensure(state.0.len() <= banks as usize, "a DRAM scheduler has too many bank counts")
     }
 
     fn columns(spec: &CapSpec, state: &Passed, waiting: &impl Waiting, _: Turn) -> u64 {

@@ -1,8 +1,8 @@
-//! DRAM schedulers: which banks of a channel may be commanded for their waiting accesses.
+//! DRAM schedulers: selection of the banks that may receive a command.
 //!
-//! A scheduler sees the accesses of the queue that is served through [`Waiting`] and names banks as
-//! masks, one bit a bank. The channel then commands the oldest candidate that the timing rules
-//! allow. `issued` reports each column command.
+//! A scheduler sees the accesses of the queue being served through [`Waiting`] and returns masks of
+//! banks. The channel then issues the oldest candidate command that the timing constraints permit.
+//! `issued` reports each column command.
 //!
 //! A new scheduler is one file beside this one and one line in [`schedulers!`] below. Its
 //! parameters and its state are types of its file; the line makes them keys of GPU files and a part
@@ -20,20 +20,20 @@ use serde::{Deserialize, Serialize};
 use crate::restore::Validity;
 use crate::specification::{Document, SpecificationError};
 
-/// Source of accesses that no SM asks for: lines that L2 writes back.
+/// Source of accesses without an SM: write-backs of L2.
 pub const NO_SOURCE: u16 = u16::MAX;
 
-/// An access that waits at a bank: sectors of a line that came together.
+/// A queued access of a bank: sectors of a line that arrived together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The SM that asks, or [`NO_SOURCE`].
+    /// Requesting SM, or [`NO_SOURCE`].
     pub source: u16,
-    /// The next column command of the bank may be for it: its row is open, and its direction that
-    /// of the oldest such access.
+    /// Set if the bank's next column command may serve it: its row is open, and it has the
+    /// direction of the oldest such access.
     pub hits: bool,
 }
 
-/// Accesses that wait in the queue that is served. Masks have one bit a bank.
+/// Accesses in the queue being served. Masks have one bit per bank.
 pub trait Waiting {
     /// Banks with accesses.
     fn occupied(&self) -> u64;
@@ -41,40 +41,40 @@ pub trait Waiting {
     /// Banks with an access to their open row.
     fn hits(&self) -> u64;
 
-    /// The oldest access of an occupied bank is to the open row.
+    /// Tells whether the oldest access of an occupied bank is a row hit.
     fn oldest_hits(&self, bank: u8) -> bool;
 
     /// Age of the oldest access of an occupied bank; lower is older.
     fn oldest_age(&self, bank: u8) -> u64;
 
-    /// Age of the first access of a bank that is no part of the bank's oldest request.
+    /// Age of a bank's first access beyond its oldest request.
     fn second_request(&self, bank: u8) -> Option<u64>;
 
-    /// The accesses of a bank, oldest first.
+    /// Accesses of a bank, oldest first.
     fn requests(&self, bank: u8) -> impl Iterator<Item = Request>;
 }
 
-/// A cycle in which a channel may command.
+/// A cycle with a command slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// DRAM cycle.
     pub cycle: u64,
-    /// Age from which on accesses wait, as the scheduler has said at the start of the cycle.
+    /// Age from which accesses must wait, fixed by the scheduler at the start of the cycle.
     pub limit: u64,
 }
 
-/// A column command.
+/// An issued column command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issued {
     /// DRAM cycle.
     pub cycle: u64,
     /// Bank.
     pub bank: u8,
-    /// The command is for the bank's oldest access.
+    /// Set if the command served the bank's oldest access.
     pub oldest: bool,
-    /// The SM that asked, or [`NO_SOURCE`].
+    /// Requesting SM, or [`NO_SOURCE`].
     pub source: u16,
-    /// Row, and column of the first sector of the access's line.
+    /// Row, and column of the first sector of the line.
     pub line: (u64, u16),
 }
 
@@ -83,37 +83,37 @@ trait Policy {
     /// Parameters, declared with [`specification!`](crate::specification!), or `()`.
     type Spec;
 
-    /// All that changes, for one (pseudo-)channel.
+    /// Mutable state of a (pseudo-)channel.
     type State;
 
-    /// The parameters can be together.
+    /// Checks the consistency of the parameters.
     fn check_spec(_spec: &Self::Spec, _document: &Document) -> Result<(), SpecificationError> {
         Ok(())
     }
 
-    /// A saved state fits a channel of so many banks.
+    /// Checks a restored state for a channel with `banks` banks.
     fn check(_spec: &Self::Spec, _state: &Self::State, _banks: u32) -> Validity {
         Ok(())
     }
 
-    /// Age from which on accesses wait, decided at the start of a cycle.
+    /// Age from which accesses must wait, fixed at the start of a cycle.
     fn limit(_waiting: &impl Waiting) -> u64 {
         u64::MAX
     }
 
-    /// Banks that may have a column command.
+    /// Banks that may receive a column command.
     fn columns(spec: &Self::Spec, state: &Self::State, waiting: &impl Waiting, turn: Turn) -> u64;
 
-    /// Banks whose row may be changed; none of them may have a column command.
+    /// Banks that may receive a row command, disjoint from those for column commands.
     fn rows(spec: &Self::Spec, state: &Self::State, waiting: &impl Waiting, turn: Turn) -> u64;
 
-    /// Banks that go before the others, whatever the ages of their accesses.
+    /// Banks that precede others regardless of age.
     fn preferred(_spec: &Self::Spec, _state: &Self::State, _waiting: &impl Waiting, _turn: Turn) -> u64 {
         u64::MAX
     }
 
-    /// Place of the access that the column command of a bank is for, among the bank's
-    /// [requests](Waiting::requests); the oldest that hits where nothing is said.
+    /// Index of the access served by a bank's column command, among the bank's
+    /// [requests](Waiting::requests); the oldest row hit by default.
     fn column_of(
         _spec: &Self::Spec,
         _state: &Self::State,
@@ -124,7 +124,7 @@ trait Policy {
         None
     }
 
-    /// Place of the access whose row a bank opens; 0 is the oldest.
+    /// Index of the access whose row a bank activates; 0 is the oldest.
     fn row_of(
         _spec: &Self::Spec,
         _state: &Self::State,
@@ -135,12 +135,12 @@ trait Policy {
         0
     }
 
-    /// The first cycle after another one at which what the scheduler says changes by time alone.
+    /// The next cycle at which the decisions change by time alone.
     fn next_change(_spec: &Self::Spec, _state: &Self::State, _cycle: u64) -> u64 {
         u64::MAX
     }
 
-    /// A bank has had a column command.
+    /// Records a column command.
     fn issued(_spec: &Self::Spec, _state: &mut Self::State, _issued: Issued) {}
 }
 
@@ -148,7 +148,7 @@ trait Policy {
 macro_rules! schedulers {
     ($($(#[doc = $meaning:literal])* $field:ident: $variant:ident = $word:literal in $policy:ty,)*) => {
         $crate::choice! {
-            /// Which access a channel serves next.
+            /// DRAM scheduling policy.
             pub enum Scheduler {
                 $($(#[doc = $meaning])* $variant = $word,)*
             }
@@ -157,13 +157,13 @@ macro_rules! schedulers {
         crate::policy::tables! { $($field: $policy,)* }
 
         impl SchedulerState {
-            /// A saved state fits a channel of so many banks.
+            /// Checks a restored state for a channel with `banks` banks.
             pub(crate) fn check(&self, spec: &Parameters, banks: u32) -> Validity {
                 $(<$policy>::check(&spec.$field, &self.0.$field, banks)?;)*
                 Ok(())
             }
 
-            /// A bank has had a column command.
+            /// Records a column command.
             #[inline(always)]
             pub(crate) fn issued(&mut self, scheduler: Scheduler, spec: &Parameters, issued: Issued) {
                 match scheduler {
@@ -176,7 +176,7 @@ macro_rules! schedulers {
             /// Every scheduler.
             pub const ALL: &'static [Scheduler] = &[$(Scheduler::$variant),*];
 
-            /// Age from which on accesses wait, decided at the start of a cycle.
+            /// Age from which accesses must wait, fixed at the start of a cycle.
             #[inline(always)]
             pub(crate) fn limit(self, waiting: &impl Waiting) -> u64 {
                 match self {
@@ -186,7 +186,7 @@ macro_rules! schedulers {
         }
 
         impl<W: Waiting> Look<'_, W> {
-            /// Banks that may have a column command.
+            /// Banks that may receive a column command.
             #[inline(always)]
             pub(crate) fn columns(&self) -> u64 {
                 let Look { scheduler, spec, state, waiting, turn } = *self;
@@ -195,7 +195,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// Banks whose row may be changed.
+            /// Banks that may receive a row command.
             #[inline(always)]
             pub(crate) fn rows(&self) -> u64 {
                 let Look { scheduler, spec, state, waiting, turn } = *self;
@@ -204,7 +204,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// Banks that go before the others.
+            /// Banks that precede others.
             #[inline(always)]
             pub(crate) fn preferred(&self) -> u64 {
                 let Look { scheduler, spec, state, waiting, turn } = *self;
@@ -215,7 +215,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The first later cycle at which what the scheduler says changes by time alone.
+            /// The next cycle at which the decisions change by time alone.
             #[inline(always)]
             pub(crate) fn next_change(&self) -> u64 {
                 let Look { scheduler, spec, state, turn, .. } = *self;
@@ -226,8 +226,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// Place of the access that the column command of a bank is for; nothing for the oldest
-            /// that hits.
+            /// Index of the access served by a bank's column command; `None` for the oldest row
+            /// hit.
             #[inline(always)]
             pub(crate) fn column_of(&self, bank: u8) -> Option<usize> {
                 let Look { scheduler, spec, state, waiting, turn } = *self;
@@ -238,7 +238,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// Place of the access whose row a bank opens.
+            /// Index of the access whose row a bank activates.
             #[inline(always)]
             pub(crate) fn row_of(&self, bank: u8) -> usize {
                 let Look { scheduler, spec, state, waiting, turn } = *self;
@@ -253,14 +253,13 @@ macro_rules! schedulers {
 }
 
 schedulers! {
-    /// Accesses to open rows before others, then the oldest.
+    /// Row hits first, then the oldest access.
     fr_fcfs: FrFcfs = "fr-fcfs" in fr_fcfs::FrFcfs,
-    /// The order of arrival; only accesses to different banks overlap.
+    /// Order of arrival; only accesses to different banks overlap.
     fcfs: Fcfs = "fcfs" in fcfs::Fcfs,
-    /// As fr-fcfs, but only `dram.cap` accesses to an open row pass an older access to another row.
+    /// Like fr-fcfs, but only `dram.cap` row hits precede an older access to another row.
     fr_fcfs_cap: FrFcfsCap = "fr-fcfs-cap" in fr_fcfs_cap::FrFcfsCap,
-    /// As fr-fcfs, but accesses of SMs that were served `dram.bliss_streak` times in a row wait for
-    /// those of others.
+    /// Like fr-fcfs, but SMs with `dram.bliss_streak` consecutive requests yield to others.
     bliss: Bliss = "bliss" in bliss::Bliss,
 }
 
@@ -268,7 +267,7 @@ schedulers! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct SchedulerState(States);
 
-/// A scheduler that looks at the accesses of a channel.
+/// A scheduler with its view of a channel.
 pub(crate) struct Look<'l, W> {
     pub scheduler: Scheduler,
     pub spec: &'l Parameters,
@@ -277,7 +276,7 @@ pub(crate) struct Look<'l, W> {
     pub turn: Turn,
 }
 
-/// The banks of a mask.
+/// Banks in a mask.
 fn banks(mut mask: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bank = (mask != 0).then(|| mask.trailing_zeros() as u8)?;

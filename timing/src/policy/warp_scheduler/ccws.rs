@@ -1,26 +1,26 @@
-//! Cache-conscious wavefront scheduling (Rogers, O'Connor, Aamodt, MICRO 2012): fewer warps load
-//! while L1 thrashes.
+//! Cache-conscious wavefront scheduling (Rogers, O'Connor, Aamodt, MICRO 2012): while L1 thrashes,
+//! fewer warps may load.
 //!
-//! Each warp has *victim tags*: the lines that it brought into L1 and that L1 evicted. A miss whose
-//! line is among them is lost locality: with fewer warps the line would still be there. The warp's
+//! Each warp has *victim tags*: lines that it loaded into L1 and that were evicted. A miss on a
+//! victim tag is lost locality: with fewer warps the line would still be in L1. The warp's
 //! *locality score* then rises from the base score to
 //!
 //! ```text
 //! hits of victim tags / instructions issued × throttle × cutoff,      cutoff = base score × warps present
 //! ```
 //!
-//! and falls by one point a cycle to the base score. Warps are sorted by their scores, the highest
-//! first and the older one among equals. Those whose scores together exceed the cutoff wait with
-//! their loads: a warp that loses locality pushes others out of the set that may load, until its
-//! score has fallen. The warp with the highest score may always load. Among eligible warps the
-//! policy goes by greedy-then-oldest, as in the paper.
+//! and decays by one point a cycle to the base score. Warps are sorted by score, the highest first
+//! and the older one among equals. Warps beyond the point where the summed scores exceed the cutoff
+//! may not load: a warp that loses locality pushes others out of the loading set until its score
+//! decays. The warp with the highest score may always load. Among eligible warps the policy is
+//! greedy-then-oldest, as in the paper.
 //!
-//! The paper has one scheduler for all warps of an SM. Here each sub-core has one, with the victim
-//! tags, scores and cutoff of its own warps; L1 is the one that all share. Totals start anew when
-//! the first warp comes to an idle sub-core.
+//! The paper has one scheduler for all warps of an SM. Here each sub-core has its own, with victim
+//! tags, scores and cutoff for its own warps, although all sub-cores share L1. Totals restart when
+//! a warp begins on an idle sub-core.
 //!
-//! The defaults are those of the paper (section 5): 16 victim tags a warp, 8 ways, base score 100,
-//! throttle 8.
+//! The defaults are those of the paper (section 5): 16 victim tags per warp, 8 ways, base score
+//! 100, throttle 8.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,36 +34,36 @@ use crate::specification::{Document, SpecificationError};
 crate::specification! {
     /// Cache-conscious wavefront scheduling. Defaults: Rogers et al., MICRO 2012, section 5.
     pub struct CcwsSpec in "issue" {
-        /// Victim tags of a warp, by the scheduler ccws: lines that it lost from L1.
+        /// Victim tags per warp in ccws: lines that the warp lost from L1.
         ccws_tags: u32 ["lines"] = 16,
-        /// Victim tags of a set, by the scheduler ccws.
+        /// Associativity of the victim tags in ccws.
         ccws_ways: u32 ["lines"] = 8,
-        /// Locality score of a warp that loses no lines, by the scheduler ccws.
+        /// Locality score of a warp without lost lines in ccws.
         ccws_base_score: u32 ["points"] = 100,
-        /// Factor of a score that rises, by the scheduler ccws; 0 holds no load back.
+        /// Factor of locality scores in ccws; 0 throttles no loads.
         ccws_throttle: u32 ["times"] = 8,
     }
 }
 
-/// Victim tags of a warp, at most.
+/// Most victim tags of a warp.
 const MOST_TAGS: u32 = 1 << 10;
 
-/// Points of scores and their factor, at most: their products are numbers.
+/// Most score points, and largest factor, so that their products do not overflow.
 const MOST_POINTS: u32 = 1 << 16;
 
 /// Lost locality of a warp.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Locality {
-    /// Addresses of evicted lines by set, the youngest last.
+    /// Addresses of evicted lines by set, youngest last.
     victims: Vec<Vec<u64>>,
-    /// The score above the base score, at the cycle `since`.
+    /// Score above the base score at cycle `since`.
     points: u64,
-    /// Core cycle.
+    /// Core cycle of `points`.
     since: u64,
 }
 
 impl Locality {
-    /// The score above the base score at a cycle.
+    /// Score above the base score at a cycle.
     fn points_at(&self, cycle: u64) -> u64 {
         self.points.saturating_sub(cycle.saturating_sub(self.since))
     }
@@ -72,9 +72,9 @@ impl Locality {
 /// State of a sub-core.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
-    /// By warp; warps behind the end have lost nothing.
+    /// Lost locality by warp; missing entries have lost nothing.
     warps: Vec<Locality>,
-    /// Misses whose line was among the victim tags.
+    /// Misses that hit a victim tag.
     hits: u64,
     /// Instructions issued.
     issued: u64,
@@ -99,7 +99,7 @@ impl CcwsSpec {
         (line / LINE_BYTES % self.sets()) as usize
     }
 
-    /// The sum of scores up to which warps may load.
+    /// Largest sum of scores of warps that may load.
     fn cutoff(&self, warps: &Warps) -> u64 {
         u64::from(self.ccws_base_score) * u64::from(warps.present().count_ones())
     }
@@ -118,17 +118,17 @@ impl Policy for Ccws {
         let wrong = |name, reason| Err(document.wrong("issue", name, reason));
         let CcwsSpec { ccws_tags, ccws_ways, ccws_base_score, ccws_throttle } = *spec;
         if !(1..=MOST_TAGS).contains(&ccws_tags) {
-            return wrong("ccws_tags", "there are 1 to 1,024");
+            return wrong("ccws_tags", "must be 1 to 1,024");
         }
         if ccws_ways == 0 || !ccws_tags.is_multiple_of(ccws_ways) {
             let keys = [("issue", "ccws_ways"), ("issue", "ccws_tags")];
-            return Err(document.disagree(&keys, "the victim tags are no whole number of sets"));
+            return Err(document.disagree(&keys, "the victim tags must form a whole number of sets"));
         }
         if !(1..=MOST_POINTS).contains(&ccws_base_score) {
-            return wrong("ccws_base_score", "there are 1 to 65,536 points");
+            return wrong("ccws_base_score", "must be 1 to 65,536");
         }
         match ccws_throttle > MOST_POINTS {
-            true => wrong("ccws_throttle", "more than 65,536"),
+            true => wrong("ccws_throttle", "must be at most 65,536"),
             false => Ok(()),
         }
     }
@@ -140,7 +140,10 @@ impl Policy for Ccws {
             shape && warp.victims.iter().all(of_set) && warp.points < MOST_COUNTED && warp.since < LATEST
         };
         let warps = state.warps.len() <= MOST_WARPS && state.warps.iter().all(of_warp);
-        ensure(warps && state.hits < LATEST && state.issued < LATEST, "a warp has lost too many lines of L1")
+        ensure(
+            warps && state.hits < LATEST && state.issued < LATEST,
+            "a warp's count of lost L1 lines is too large",
+        )
     }
 
     fn pick(_: &CcwsSpec, _: &State, view: &View<'_>) -> u32 {
@@ -150,7 +153,7 @@ impl Policy for Ccws {
     fn may_load(spec: &CcwsSpec, state: &State, warps: &Warps, cycle: u64) -> u32 {
         let points = |warp: u32| state.warps.get(warp as usize).map_or(0, |warp| warp.points_at(cycle));
         let mut by_score: Vec<(u64, u32)> = warps.by_age().map(|warp| (points(warp), warp)).collect();
-        // Stable: the older warp stays first among equals.
+        // Stable sort: the older warp stays first among equals.
         by_score.sort_by_key(|(points, _)| std::cmp::Reverse(*points));
         let (mut sum, mut allowed) = (0, 0);
         for (points, warp) in by_score {

@@ -1,9 +1,9 @@
-//! Warp schedulers: which of a sub-core's eligible warps issues its next instruction.
+//! Warp schedulers: selection of the eligible warp that issues next on a sub-core.
 //!
-//! A policy sees the sub-core through a [`View`]: the warps in the order of their age, those that
-//! can issue, and the cycle. `pick` only looks; events change the policy's state: a warp `began`,
-//! was `issued` or `ended`, and, for policies that watch L1, a load hit or missed, or a line was
-//! evicted. A policy may also hold back loads ([`WarpScheduler::may_load`]).
+//! A policy sees the sub-core through a [`View`]: the warps in age order, the eligible warps, and
+//! the cycle. `pick` does not change state; events do. A warp `began`, was `issued` or `ended`. For
+//! policies that observe L1, a load hit or missed, or a line was evicted. A policy may also hold
+//! back loads ([`WarpScheduler::may_load`]).
 //!
 //! A new policy is one file beside this one and one line in [`schedulers!`] below. Its parameters
 //! and its state are types of its file; the line makes them keys of GPU files and a part of
@@ -24,12 +24,12 @@ use self::warps::Warps;
 use crate::restore::Validity;
 use crate::specification::{Document, SpecificationError};
 
-/// A sub-core at the issue of an instruction.
+/// View of a sub-core at the issue of an instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'w> {
     /// The warps of the sub-core.
     pub warps: &'w Warps,
-    /// Warps that can issue; at least one.
+    /// Eligible warps; at least one.
     pub eligible: u32,
     /// Warps that wait for memory.
     pub waits_for_memory: u32,
@@ -40,7 +40,7 @@ pub struct View<'w> {
 pub struct L1Event {
     /// Kind of the event.
     pub kind: L1EventKind,
-    /// The warp that loads the line, or that brought the evicted line in. A warp slot of the SM.
+    /// Warp slot of the SM: the loading warp, or the warp that loaded the evicted line.
     pub warp: u8,
     /// Device address of the line.
     pub line: u64,
@@ -49,11 +49,11 @@ pub struct L1Event {
 /// Kind of an event of the L1 data cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum L1EventKind {
-    /// A load found all its sectors of the line.
+    /// A load hit all its sectors of the line.
     Hit,
-    /// A load found neither the sectors nor their request.
+    /// A load missed and was not merged.
     Miss,
-    /// A line made room for another.
+    /// A line was evicted.
     Evicted,
 }
 
@@ -62,46 +62,46 @@ trait Policy {
     /// Parameters, declared with [`specification!`](crate::specification!), or `()`.
     type Spec;
 
-    /// All that changes, for one sub-core.
+    /// Mutable state of a sub-core.
     type State;
 
-    /// L1 reports its events.
+    /// Set if the policy observes L1 events.
     const WATCHES_L1: bool = false;
 
-    /// Some warps may have to wait with their loads.
+    /// Set if the policy may hold back loads.
     const HOLDS_LOADS: bool = false;
 
-    /// The parameters can be together.
+    /// Checks the consistency of the parameters.
     fn check_spec(_spec: &Self::Spec, _document: &Document) -> Result<(), SpecificationError> {
         Ok(())
     }
 
-    /// A saved state fits the warps that are there.
+    /// Checks a restored state against the present warps.
     fn check(_spec: &Self::Spec, _state: &Self::State, _warps: &Warps) -> Validity {
         Ok(())
     }
 
-    /// The warp to issue, one of the eligible ones.
+    /// The warp to issue, an eligible one.
     fn pick(spec: &Self::Spec, state: &Self::State, view: &View<'_>) -> u32;
 
-    /// Warps that may issue loads of L1 at a cycle: at least one of those present.
+    /// Warps that may issue loads to L1 at a cycle: at least one of those present.
     fn may_load(_spec: &Self::Spec, _state: &Self::State, _warps: &Warps, _cycle: u64) -> u32 {
         u32::MAX
     }
 
-    /// A warp was picked and issues.
+    /// Records that a warp was picked and issues.
     fn issued(_spec: &Self::Spec, _state: &mut Self::State, _view: &View<'_>, _warp: u32) {}
 
-    /// A warp has begun; the others are in `warps`.
+    /// Records the start of a warp; `warps` has the others.
     fn began(_spec: &Self::Spec, _state: &mut Self::State, _warps: &Warps, _warp: u32) {}
 
-    /// A warp has ended.
+    /// Records the end of a warp.
     fn ended(_state: &mut Self::State, _warp: u32) {}
 
-    /// A warp's load of a line has hit in L1.
+    /// Records an L1 hit of a warp's load.
     fn l1_hit(_spec: &Self::Spec, _state: &mut Self::State, _warp: u32, _line: u64) {}
 
-    /// A warp's load of a line has missed in L1.
+    /// Records an L1 miss of a warp's load.
     fn l1_missed(
         _spec: &Self::Spec,
         _state: &mut Self::State,
@@ -112,7 +112,7 @@ trait Policy {
     ) {
     }
 
-    /// L1 has evicted a line that a warp brought in.
+    /// Records the eviction of a line loaded by a warp.
     fn l1_evicted(_spec: &Self::Spec, _state: &mut Self::State, _warp: u32, _line: u64) {}
 }
 
@@ -132,7 +132,7 @@ macro_rules! schedulers {
             /// Every policy.
             pub const ALL: &'static [Scheduling] = &[$(Scheduling::$variant),*];
 
-            /// The policy watches L1.
+            /// Tells whether the policy observes L1.
             #[inline(always)]
             pub fn watches_l1(self) -> bool {
                 match self {
@@ -140,7 +140,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The policy may hold back loads.
+            /// Tells whether the policy may hold back loads.
             #[inline(always)]
             pub fn holds_loads(self) -> bool {
                 match self {
@@ -150,14 +150,14 @@ macro_rules! schedulers {
         }
 
         impl WarpScheduler {
-            /// A saved scheduler fits the warps that are present.
+            /// Checks a restored scheduler against the present warps.
             pub(crate) fn check(&self, spec: &Parameters, present: u32) -> Validity {
                 self.warps.check(present)?;
                 $(<$policy>::check(&spec.$field, &self.states.$field, &self.warps)?;)*
                 Ok(())
             }
 
-            /// A warp begins.
+            /// Starts a warp.
             pub fn begin(&mut self, scheduling: Scheduling, spec: &Parameters, warp: u32) {
                 match scheduling {
                     $(Scheduling::$variant => {
@@ -167,13 +167,13 @@ macro_rules! schedulers {
                 self.warps.begin(warp);
             }
 
-            /// A warp ends.
+            /// Ends a warp.
             pub fn end(&mut self, warp: u32) {
                 self.warps.end(warp);
                 $(<$policy>::ended(&mut self.states.$field, warp);)*
             }
 
-            /// Picks one of the warps that can issue; there is at least one.
+            /// Picks one of the eligible warps; there must be one.
             #[inline(always)]
             pub fn pick(
                 &mut self,
@@ -194,7 +194,7 @@ macro_rules! schedulers {
                 warp
             }
 
-            /// Warps that may issue loads of L1 at a cycle: at least one of those present.
+            /// Warps that may issue loads to L1 at a cycle: at least one of those present.
             pub fn may_load(&self, scheduling: Scheduling, spec: &Parameters, cycle: u64) -> u32 {
                 match scheduling {
                     $(Scheduling::$variant => {
@@ -203,7 +203,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// L1 reports an event at a cycle, of one of the sub-core's warps.
+            /// Reports an L1 event of one of the sub-core's warps at a cycle.
             pub fn l1_event(
                 &mut self,
                 scheduling: Scheduling,
@@ -240,8 +240,8 @@ schedulers! {
     /// Two-level: a few active warps in round robin; a warp that waits for memory leaves the
     /// active set.
     two_level: TwoLevel = "two-level" in two_level::TwoLevel,
-    /// Cache-conscious: greedy then oldest, but warps wait with their loads while other warps
-    /// reload lines that L1 has evicted.
+    /// Cache-conscious: greedy then oldest, but warps hold back loads while others reload lines
+    /// that L1 evicted.
     ccws: Ccws = "ccws" in ccws::Ccws,
 }
 

@@ -1,6 +1,6 @@
-//! Two levels (Narasiman et al., "Improving GPU Performance via Large Warps and Two-Level Warp
-//! Scheduling", MICRO 2011): a few active warps take turns. A warp that waits for memory leaves the
-//! active ones, and the oldest eligible warp replaces it.
+//! Two-level scheduling (Narasiman et al., "Improving GPU Performance via Large Warps and Two-Level
+//! Warp Scheduling", MICRO 2011): a few active warps issue round robin. A warp that waits for
+//! memory leaves the active set, and the oldest eligible warp replaces it.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub(super) struct State {
 
 pub(super) struct TwoLevel;
 
-/// The active warps at an issue: at least one of them is eligible.
+/// The active warps at an issue, at least one of them eligible.
 fn active(spec: &TwoLevelSpec, state: &State, view: &View<'_>) -> u32 {
     let View { warps, eligible, waits_for_memory, .. } = *view;
     let mut active = state.active & !waits_for_memory;
@@ -51,7 +51,7 @@ impl Policy for TwoLevel {
     }
 
     fn check(_: &TwoLevelSpec, state: &State, warps: &Warps) -> Validity {
-        ensure(state.active & !warps.present() == 0, "a warp is active that is not there")
+        ensure(state.active & !warps.present() == 0, "an absent warp is active")
     }
 
     fn pick(spec: &TwoLevelSpec, state: &State, view: &View<'_>) -> u32 {

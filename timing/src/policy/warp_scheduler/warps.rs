@@ -1,25 +1,25 @@
-//! The warps of a sub-core in the order of their age.
+//! Warps of a sub-core in age order.
 
 use serde::{Deserialize, Serialize};
 
 use crate::restore::{Validity, ensure};
 
-/// Warps that a sub-core can have: a warp is a number below it, a set of warps a mask.
+/// Most warps of a sub-core: a warp is a number below it, a set of warps a mask.
 pub(super) const MOST_WARPS: usize = 32;
 
-/// The warps of a sub-core, and the one that was issued last.
+/// Warps of a sub-core, and the last issued one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Warps {
     last: u32,
     present: u32,
-    /// For each present warp, the present warps that are older.
+    /// For each present warp, the older present warps.
     older: [u32; MOST_WARPS],
 }
 
 impl Warps {
-    /// A saved order fits the warps that are present.
+    /// Checks a restored order against the present warps.
     pub(super) fn check(&self, present: u32) -> Validity {
-        ensure(self.last < MOST_WARPS as u32, "no such warp can have been issued")?;
+        ensure(self.last < MOST_WARPS as u32, "the last issued warp is invalid")?;
         let mut by_age: Vec<u32> = (0..32).filter(|warp| present >> warp & 1 != 0).collect();
         by_age.sort_by_key(|&warp| self.older[warp as usize].count_ones());
         let mut before = 0;
@@ -28,7 +28,7 @@ impl Warps {
             before |= 1 << warp;
             is_next
         });
-        ensure(ordered && self.present == present, "other warps are in the order of age")
+        ensure(ordered && self.present == present, "the age order has other warps")
     }
 
     pub(super) fn begin(&mut self, warp: u32) {
@@ -47,7 +47,7 @@ impl Warps {
         self.last = warp;
     }
 
-    /// The warp that was issued last.
+    /// The last issued warp.
     #[inline(always)]
     pub fn last(&self) -> u32 {
         self.last
@@ -58,7 +58,7 @@ impl Warps {
         self.present
     }
 
-    /// The oldest warp of a set of present warps that is not empty.
+    /// The oldest warp of a nonempty set of present warps.
     #[inline(always)]
     pub fn oldest(&self, set: u32) -> u32 {
         let mut warp = set.trailing_zeros();
@@ -70,14 +70,14 @@ impl Warps {
         }
     }
 
-    /// The first warp of a set that is not empty, in turn after the one that was issued last.
+    /// The first warp of a nonempty set after the last issued one, round robin.
     #[inline(always)]
     pub fn after_last(&self, set: u32) -> u32 {
         let start = (self.last + 1) % 32;
         (start + set.rotate_right(start).trailing_zeros()) % 32
     }
 
-    /// The present warps, oldest first.
+    /// Present warps, oldest first.
     pub(super) fn by_age(&self) -> impl Iterator<Item = u32> {
         let mut left = self.present;
         std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! L1 instruction cache of an SM, which its sub-cores ask in turn. It is also the L1.5 of constants
-//! (Jia et al.): the constant cache has its turn beside the sub-cores.
+//! L1 instruction cache of an SM. It serves the sub-cores and the constant cache round robin, as
+//! the L1.5 constant cache (Jia et al.).
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::sm::cache::{Cache, Lookup};
 use crate::sm::memory::SUB_CORES;
 use crate::sm::memory::constant::{ConstantSpec, PARAMETER_BANK};
 
-/// Who asks for lines: sub-cores by their numbers, and [`CONSTANTS`].
+/// Number of requesters: the sub-cores, by number, and [`CONSTANTS`].
 const ASKERS: usize = SUB_CORES + 1;
 
-/// The constant cache among those who ask.
+/// Requester index of the constant cache.
 pub const CONSTANTS: usize = SUB_CORES;
 
-/// Who asks, one bit each.
+/// Bit mask of requesters.
 pub type Askers = u8;
 
-/// A line that is on its way from L2.
+/// A line requested from L2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Miss {
     line: u64,
@@ -29,7 +29,7 @@ struct Miss {
     sent: bool,
 }
 
-/// A line on its way to those who have asked.
+/// A line on its way to its requesters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Answer {
     cycle: u64,
@@ -37,30 +37,30 @@ struct Answer {
     askers: Askers,
 }
 
-/// State of an L1 instruction cache.
+/// An L1 instruction cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct L1 {
     cache: Cache,
-    /// Lines that are asked for.
+    /// Requested lines, by requester.
     queues: [VecDeque<u64>; ASKERS],
-    /// Whose turn is next.
+    /// Next requester in the round robin.
     turn: usize,
     misses: Vec<Miss>,
-    /// The earliest first.
+    /// Sorted by cycle.
     answers: VecDeque<Answer>,
 }
 
-/// Outcome of a lookup.
+/// A served request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granted {
-    /// Whose it was.
+    /// The requester.
     pub asker: usize,
-    /// The lookup hit.
+    /// Set if the line hit.
     pub hit: bool,
 }
 
 impl L1 {
-    /// An empty one.
+    /// An empty cache.
     pub fn new(spec: &FrontEndSpec) -> L1 {
         L1 {
             cache: Cache::new(spec.l1_size, spec.l1_ways, LINE_BYTES, spec.l1_replacement),
@@ -74,18 +74,18 @@ impl L1 {
     /// Checks a restored cache at a cycle.
     pub fn check(&self, spec: &FrontEndSpec, now: u64) -> Validity {
         self.cache.check(spec.l1_size, spec.l1_ways, LINE_BYTES, spec.l1_replacement)?;
-        ensure(self.turn < ASKERS, "it is nobody's turn to ask for instructions")?;
+        ensure(self.turn < ASKERS, "the round-robin pointer of the instruction cache is invalid")?;
         let near = self.answers.iter().all(|answer| near(answer.cycle, now));
-        ensure(near, "a line of instructions comes too late")
+        ensure(near, "an instruction line arrives too late")
     }
 
-    /// Somebody asks for a line.
+    /// Queues a request for a line.
     pub fn ask(&mut self, asker: usize, line: u64) {
         self.queues[asker].push_back(line);
     }
 
-    /// A sub-core looks a line up without an L0 cache of its own; what is not there comes as an
-    /// answer to all that ask.
+    /// Looks a line up for a sub-core without an L0 cache. A miss is answered to all requesters of
+    /// the line.
     pub fn look_up(&mut self, sub_core: usize, line: u64) -> bool {
         let there = self.cache.look_up(line) != Lookup::Miss;
         if !there {
@@ -94,7 +94,7 @@ impl L1 {
         there
     }
 
-    /// A line is used, and comes at once if it is not there; says whether it was.
+    /// Uses a line and fills it immediately if absent. Returns whether it hit.
     pub fn warm(&mut self, line: u64) -> bool {
         let there = self.cache.look_up(line) != Lookup::Miss;
         if !there {
@@ -103,7 +103,7 @@ impl L1 {
         there
     }
 
-    /// Takes one question, if there is any.
+    /// Serves one request, if any.
     pub fn grant(&mut self, spec: &FrontEndSpec, constant: &ConstantSpec, cycle: u64) -> Option<Granted> {
         let mut order = (0..ASKERS).map(|i| (self.turn + i) % ASKERS);
         let asker = order.find(|&asker| !self.queues[asker].is_empty())?;
@@ -126,18 +126,18 @@ impl L1 {
         }
     }
 
-    /// Behind the other answers of the same cycle.
+    /// Inserts after other answers of the same cycle.
     fn answer_at(&mut self, answer: Answer) {
         let place = self.answers.partition_point(|other| other.cycle <= answer.cycle);
         self.answers.insert(place, answer);
     }
 
-    /// A miss waits to be sent to L2.
+    /// Tells whether a request to L2 is waiting.
     pub fn wants_to_send(&self) -> bool {
         self.misses.iter().any(|miss| !miss.sent)
     }
 
-    /// The request of the first miss that has not been sent.
+    /// The request of the first unsent miss.
     pub fn send(&mut self, sm: u16) -> Option<MemoryRequest> {
         let miss = self.misses.iter_mut().find(|miss| !miss.sent)?;
         miss.sent = true;
@@ -146,7 +146,8 @@ impl L1 {
         Some(request(sm, miss.line, requester))
     }
 
-    /// A line comes from L2. Sub-cores have it at once; to the constant cache it takes its way.
+    /// Fills a line from L2. Sub-cores receive it immediately, the constant cache after its
+    /// latency.
     pub fn fill(&mut self, constant: &ConstantSpec, cycle: u64, line: u64) {
         self.cache.fill(line, false);
         let Some(i) = self.misses.iter().position(|miss| miss.line == line) else { return };
@@ -157,17 +158,17 @@ impl L1 {
         }
         let sub_cores = waiting & !(1 << CONSTANTS);
         if sub_cores != 0 {
-            // The answer is earlier than those of recent lookups and passes them.
+            // Precedes answers to recent lookups, which are due later.
             self.answers.push_front(Answer { cycle, line, askers: sub_cores });
         }
     }
 
-    /// A line that is at those who have asked at a cycle.
+    /// The next line that has reached its requesters at a cycle.
     pub fn answer(&mut self, cycle: u64) -> Option<(u64, Askers)> {
         self.answers.pop_front_if(|answer| answer.cycle <= cycle).map(|answer| (answer.line, answer.askers))
     }
 
-    /// When it has something to do, apart from sending. Core cycles.
+    /// Next cycle with work other than sending, in core cycles.
     pub fn next_event(&self, cycle: u64) -> u64 {
         if self.queues.iter().any(|queue| !queue.is_empty()) {
             return cycle;
@@ -175,23 +176,23 @@ impl L1 {
         self.answers.front().map_or(u64::MAX, |answer| answer.cycle)
     }
 
-    /// Lines are outstanding at L2.
+    /// Tells whether lines are expected from L2.
     pub fn waits(&self) -> bool {
         !self.misses.is_empty()
     }
 
-    /// Forgets the parameters of a launch.
+    /// Invalidates the parameters of a launch.
     pub fn forget_parameters(&mut self) {
         self.cache.forget_below(PARAMETER_BANK);
     }
 
-    /// Forgets everything that is there.
+    /// Invalidates all lines.
     pub fn clear(&mut self) {
         self.cache.clear();
     }
 }
 
-/// Request of an SM to L2 for a missed line.
+/// The L2 request for a missing line.
 pub fn request(sm: u16, line: u64, requester: Requester) -> MemoryRequest {
     MemoryRequest::read(sm, line, 0xf, requester)
 }
@@ -201,8 +202,7 @@ mod tests {
     use super::*;
     use crate::specification::{GpuSpec, gpu};
 
-    /// Who is granted in consecutive cycles, where those in a list have asked for so many lines
-    /// each.
+    /// The requesters served in consecutive cycles, given the number of lines each requested.
     fn granted(asked: &[(usize, u64)]) -> Vec<usize> {
         let gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
         let mut l1 = L1::new(&gpu.front_end);
@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn l1_takes_a_line_a_cycle_of_sub_cores_and_the_constant_cache_in_turn() {
+    fn l1i_serves_a_line_a_cycle_round_robin() {
         let all = [(CONSTANTS, 2), (3, 2), (2, 2), (1, 2), (0, 2)];
         assert_eq!(granted(&all), [0, 1, 2, 3, CONSTANTS, 0, 1, 2, 3, CONSTANTS]);
     }
 
     #[test]
-    fn who_asks_l1_for_nothing_is_passed_over() {
+    fn l1i_skips_idle_requesters() {
         assert_eq!(granted(&[(1, 3), (3, 1), (CONSTANTS, 2)]), [1, 3, CONSTANTS, 1, CONSTANTS, 1]);
     }
 }

@@ -1,9 +1,9 @@
 //! Front end: instruction caches, fetch, decode, instruction buffers (Huerta et al., section 2.1).
 //!
-//! A sub-core's fetch takes a warp with room in its buffer, each in turn, and asks its L0
-//! instruction cache for the next instructions of that warp, no further than the line's end. They
-//! are in the buffer when they are decoded. What L0 has not comes from the SM's L1 instruction
-//! cache, whose arbiter takes one line a cycle, and from L2 through the memory unit.
+//! Each cycle a sub-core's fetch selects, round robin, a warp with room in its buffer. It fetches
+//! that warp's next instructions from the L0 instruction cache, up to the end of the line; they
+//! enter the buffer when decoded. L0 misses go to the SM's L1 instruction cache, whose arbiter
+//! serves one line a cycle, and from there through the memory unit to L2.
 
 mod l1;
 
@@ -117,7 +117,7 @@ crate::counters! {
 }
 
 impl FrontEndCounters {
-    /// L1 has taken a question.
+    /// Counts a request served by L1.
     pub(super) fn count(&mut self, Granted { asker, hit }: Granted) {
         let (lines, hits) = match asker {
             CONSTANTS => (&mut self.constant_lines, &mut self.constant_hits),
@@ -128,31 +128,31 @@ impl FrontEndCounters {
     }
 }
 
-/// Instruction buffer of a warp. Positions in the code; what is fetched is consecutive.
+/// Instruction buffer of a warp, in code positions. Fetched instructions are consecutive.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Buffer {
-    /// The warp's next instruction.
+    /// Position of the warp's next instruction.
     pub from: u32,
-    /// Up to here (exclusive) instructions are there.
+    /// End of the fetched instructions.
     to: u32,
-    /// Up to here they have been asked for.
+    /// End of the requested instructions.
     asked: u32,
-    /// Counts redirections: what was asked for before the last one is not wanted.
+    /// Redirection count. It identifies arrivals from before the last redirection.
     turn: u32,
 }
 
 impl Buffer {
-    /// The next instruction has arrived.
+    /// Tells whether the next instruction is in the buffer.
     pub fn has_next(&self) -> bool {
         self.from < self.to
     }
 
-    /// The next instruction is another one.
+    /// Sets another next instruction.
     pub fn redirect(&mut self, position: u32) {
         *self = Buffer { from: position, to: position, asked: position, turn: self.turn.wrapping_add(1) };
     }
 
-    /// Instructions arrive; says whether they are wanted.
+    /// Handles arriving instructions. Returns whether they are still wanted.
     pub fn arrive(&mut self, arrival: &Arrival) -> bool {
         let wanted = arrival.turn == self.turn;
         if wanted {
@@ -161,19 +161,19 @@ impl Buffer {
         wanted
     }
 
-    /// Checks a restored buffer of a warp with a program.
+    /// Checks a restored buffer against the warp's program.
     pub fn check(&self, program: &Program) -> Validity {
         let Buffer { from, to, asked, .. } = *self;
         let order = from <= to && to <= asked && asked as usize <= program.instructions().len();
-        ensure(order, "a warp's instructions are not in their order")
+        ensure(order, "a warp's instruction buffer is out of order")
     }
 
-    /// An outstanding fetch agrees with the buffer's requests.
+    /// Tells whether arriving instructions match the requested ones.
     fn expects(&self, arrival: &Arrival) -> bool {
         arrival.turn != self.turn || (self.to..=self.asked).contains(&arrival.to)
     }
 
-    /// The buffer has room for a fetch, and instructions are left to fetch.
+    /// Tells whether the buffer has room for a fetch and the program has more instructions.
     fn has_room(&self, spec: &FrontEndSpec, program: &Program) -> bool {
         self.asked - self.from + spec.width <= spec.buffer
             && (self.asked as usize) < program.instructions().len()
@@ -183,20 +183,20 @@ impl Buffer {
 /// Instructions on their way to a buffer.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Arrival {
-    /// Whose they are.
+    /// Destination warp.
     pub warp: u32,
     to: u32,
     turn: u32,
 }
 
-/// A line that L0 asks L1 for.
+/// A line that L0 requests from L1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Request {
     line: u64,
     ahead: bool,
 }
 
-/// Units of the SM that a sub-core's fetch uses.
+/// Context of a sub-core's fetch within the SM.
 pub struct Beside<'a> {
     /// The front end's specification.
     pub spec: &'a FrontEndSpec,
@@ -204,31 +204,31 @@ pub struct Beside<'a> {
     pub program: &'a Program,
     /// The SM's L1 instruction cache.
     pub l1: &'a mut L1,
-    /// Counters of the front end.
+    /// Counters to update.
     pub counters: &'a mut FrontEndCounters,
     /// Number of the sub-core.
     pub sub_core: usize,
 }
 
-/// Fetch of a sub-core. Warps are numbers below 32, sets of them masks.
+/// Fetch unit of a sub-core. Warps are numbers below 32, sets of warps are masks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Fetch {
     l0: Cache,
-    /// Warps whose buffers have room.
+    /// Warps with room in their buffers.
     wanted: u32,
     /// Warps that wait for a line.
     blocked: u32,
-    /// Whose turn is next.
+    /// Next warp in the round robin.
     turn: u32,
     arrivals: TimedQueue<Arrival>,
-    /// Lines that L1 has been asked for.
+    /// Lines requested from L1.
     requests: Vec<Request>,
-    /// Lines that it will be asked for.
+    /// Lines to request from L1.
     queue: VecDeque<Request>,
 }
 
 impl Fetch {
-    /// With an empty cache.
+    /// A fetch unit with an empty cache.
     pub fn new(spec: &FrontEndSpec) -> Fetch {
         Fetch {
             l0: Cache::new(spec.l0_size, spec.l0_ways, LINE_BYTES, spec.l0_replacement),
@@ -241,7 +241,7 @@ impl Fetch {
         }
     }
 
-    /// Checks a restored fetch unit at a cycle, with the buffers of the present warps.
+    /// Checks a restored unit at a cycle against the buffers of the resident warps.
     pub fn check<'b>(
         &self,
         spec: &FrontEndSpec,
@@ -250,20 +250,20 @@ impl Fetch {
         buffer: impl Fn(u32) -> Option<&'b Buffer>,
     ) -> Validity {
         self.l0.check(spec.l0_size, spec.l0_ways, LINE_BYTES, spec.l0_replacement)?;
-        ensure((self.wanted | self.blocked) & !present == 0, "instructions are fetched for no warp")?;
-        ensure(self.turn < 32, "it is the turn of no warp to fetch")?;
+        ensure((self.wanted | self.blocked) & !present == 0, "instructions are fetched for a missing warp")?;
+        ensure(self.turn < 32, "the round-robin pointer of the fetch is invalid")?;
         ensure(
             self.requests.len() <= spec.l0_requests as usize,
-            "too many lines of instructions are asked for",
+            "too many instruction lines are outstanding",
         )?;
         self.arrivals.iter().try_for_each(|(cycle, arrival)| {
-            let buffer = buffer(arrival.warp).ok_or("instructions are fetched for no warp")?;
+            let buffer = buffer(arrival.warp).ok_or("instructions are fetched for a missing warp")?;
             let expected = present >> arrival.warp & 1 == 0 || buffer.expects(arrival);
-            ensure(expected && near(*cycle, now), "instructions come that were not asked for")
+            ensure(expected && near(*cycle, now), "unrequested instructions arrive")
         })
     }
 
-    /// A warp's buffer may have room, or may have lost it.
+    /// Updates whether a warp's buffer has room.
     pub fn update(&mut self, spec: &FrontEndSpec, program: &Program, warp: u32, buffer: &Buffer) {
         let bit = 1 << warp;
         if buffer.has_room(spec, program) && self.blocked & bit == 0 {
@@ -273,18 +273,18 @@ impl Fetch {
         }
     }
 
-    /// Nothing is fetched for a warp until [`Fetch::update`] says so.
+    /// Stops fetching for a warp until the next [`Fetch::update`].
     pub fn hold(&mut self, warp: u32) {
         self.wanted &= !(1 << warp);
         self.blocked &= !(1 << warp);
     }
 
-    /// Instructions that arrive by a cycle.
+    /// The next arrival due by a cycle.
     pub fn arrival(&mut self, cycle: u64) -> Option<Arrival> {
         self.arrivals.take(cycle)
     }
 
-    /// The warp whose turn it is.
+    /// The next warp in the round robin.
     pub fn next_warp(&mut self) -> Option<u32> {
         if self.wanted == 0 {
             return None;
@@ -335,8 +335,8 @@ impl Fetch {
         }
     }
 
-    /// A line that is not there, or is used for the first time, and those behind it are asked for.
-    /// Whether it is there.
+    /// On a miss, or the first use of a prefetched line, requests the line and its successors.
+    /// Returns whether the line hit.
     #[cold]
     fn fetch_ahead(
         &mut self,
@@ -367,7 +367,7 @@ impl Fetch {
         self.requests.iter().chain(&self.queue).any(|request| request.line == line)
     }
 
-    /// The next line to ask L1 for, if one more can be waited for.
+    /// The next line to request from L1, if another request may be outstanding.
     pub fn next_request(&mut self, spec: &FrontEndSpec) -> Option<u64> {
         if self.requests.len() >= spec.l0_requests as usize {
             return None;
@@ -377,7 +377,7 @@ impl Fetch {
         Some(request.line)
     }
 
-    /// L1 gives a line.
+    /// Fills a line from L1.
     pub fn fill(&mut self, line: u64) {
         if let Some(i) = self.requests.iter().position(|request| request.line == line) {
             let Request { ahead, .. } = self.requests.remove(i);
@@ -386,8 +386,8 @@ impl Fetch {
         self.wanted |= std::mem::take(&mut self.blocked);
     }
 
-    /// A warp executes instructions of a line; what is not there comes at once. Lines that L1 has
-    /// not are added to `missed`. Nothing is counted.
+    /// Executes a line untimed: fills missing lines immediately and adds those missing in L1 to
+    /// `missed`. Counts nothing.
     pub fn warm(
         &mut self,
         spec: &FrontEndSpec,
@@ -407,24 +407,24 @@ impl Fetch {
         }
     }
 
-    /// Warps have executed a line of which nothing else is known.
+    /// Fills a line of another kernel's code.
     pub fn warm_other(&mut self, spec: &FrontEndSpec, line: u64) {
         if spec.organisation == Organisation::PerSubCore && self.l0.look_up(line) == Lookup::Miss {
             self.l0.fill(line, false);
         }
     }
 
-    /// When it has something to do after a cycle.
+    /// Next cycle with work after a given cycle.
     pub fn next_event(&self, cycle: u64) -> u64 {
         if self.wanted != 0 { cycle + 1 } else { self.arrivals.next() }
     }
 
-    /// Lines wait to be requested from L1.
+    /// Tells whether lines wait to be requested.
     pub fn has_requests(&self, spec: &FrontEndSpec) -> bool {
         !self.queue.is_empty() && self.requests.len() < spec.l0_requests as usize
     }
 
-    /// Forgets everything that is there.
+    /// Invalidates all lines.
     pub fn clear(&mut self) {
         self.l0.clear();
     }
@@ -435,14 +435,14 @@ mod tests {
     use super::*;
     use crate::specification::{GpuSpec, gpu};
 
-    /// Empty fetch unit of a TITAN V.
+    /// The fetch unit of a TITAN V with empty caches.
     fn fetch() -> Fetch {
         let gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
         Fetch::new(&gpu.front_end)
     }
 
     #[test]
-    fn warps_with_room_are_fetched_for_in_turn() {
+    fn fetch_selects_warps_round_robin() {
         let mut fetch = fetch();
         fetch.wanted = 1 << 31 | 0b1101;
         let warps: Vec<_> = std::iter::repeat_with(|| fetch.next_warp().unwrap()).take(8).collect();
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_goes_on_behind_the_last_warp_when_another_gets_room() {
+    fn fetch_resumes_after_the_last_warp() {
         let mut fetch = fetch();
         fetch.wanted = 0b1100;
         assert_eq!(fetch.next_warp(), Some(2));

@@ -1,107 +1,107 @@
-//! Outstanding accesses of warps, and the lines of each.
+//! Accesses in flight and their lines.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass};
 
 use crate::message::Requester;
 
-/// Memory structure of an SM.
+/// Memory structures of an SM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Structure {
-    /// L1 data cache, and what passes by it to L2.
+    /// L1 data cache, including accesses that bypass it.
     L1,
-    /// Shared memory, whose data stage also moves the values of `SHFL`.
+    /// Shared memory; its data stage also executes `SHFL`.
     Shared,
     /// Constant cache.
     Constant,
 }
 
-/// How many structures there are.
+/// Number of structures.
 pub const STRUCTURES: usize = 3;
 
-/// When the address stage takes up an access that waits for its operands. Core cycles.
+/// Start of an access that waits for its operands.
 pub const NOT_ACCEPTED: u64 = u64::MAX;
 
-/// A line that an access touches.
+/// A line touched by an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Line {
-    /// Device address, a multiple of the line's size.
+    /// Device address, aligned to the line size.
     pub address: u64,
-    /// Sectors, one bit each.
+    /// Mask of sectors.
     pub sectors: u8,
-    /// Words of 8 B, one bit each, as the coalescer finds them.
+    /// Mask of 8 B words, set by the coalescer.
     #[serde(skip)]
     pub words: u16,
-    /// Bytes written or operated on, one bit each; 0 for loads.
+    /// Mask of bytes written or modified; 0 for loads.
     pub bytes: u128,
-    /// Lanes that touch it; 0 for loads and stores.
+    /// Lanes that touch the line; 0 for loads and stores.
     pub lanes: LaneMask,
-    /// The next line of the access, in the slab of lines.
+    /// Next line of the access, in the slab of lines.
     pub next: u32,
 }
 
-/// A warp's access.
+/// A warp's memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// The SM core's number of the instruction.
+    /// Number of the instruction in the SM core.
     pub instruction: u32,
-    /// Sub-core that issued it.
+    /// Issuing sub-core.
     pub sub_core: u8,
     /// Warp slot of the SM.
     pub warp: u8,
-    /// Class.
+    /// Operation class.
     pub class: OperationClass,
-    /// Where and how.
+    /// Memory operation.
     pub operation: MemoryOperation,
-    /// Deferred instruction that the source performs.
+    /// Number of the deferred effect at the source.
     pub deferred: Option<u32>,
-    /// Where it goes.
+    /// Target structure.
     pub structure: Structure,
-    /// When the address stage takes it up, or [`NOT_ACCEPTED`]. Core cycles.
+    /// Core cycle at which the address stage accepts it, or [`NOT_ACCEPTED`].
     pub start: u64,
-    /// First line that its structure has not taken yet.
+    /// First line that the structure has not accepted.
     pub first: u32,
-    /// Lines in all; 1 for accesses to shared memory.
+    /// Number of lines; 1 for accesses to shared memory.
     pub total: u16,
-    /// Lines that its structure has taken.
+    /// Lines accepted by the structure.
     pub taken: u16,
-    /// Passes through its structure's data stage that are still to be made.
+    /// Remaining passes through the structure's data stage.
     pub passes: u16,
-    /// Lines without an answer.
+    /// Lines without a reply.
     pub unanswered: u16,
-    /// A line of it was, or is, without one.
+    /// Set if a line ever waited for a reply.
     pub missed: bool,
-    /// The request of one was, or is, without a translation.
+    /// Set if a request ever waited for a translation.
     pub untranslated: bool,
-    /// When the last of what was answered so far is there. Core cycles.
+    /// Core cycle at which the replies so far are available.
     pub ready: u64,
 }
 
 impl Access {
-    /// Lines whose addresses are computed at a cycle and that the structure has not taken: the
-    /// address stage makes `rate` of them a cycle.
+    /// Lines with computed addresses at a cycle that the structure has not accepted. The address
+    /// stage computes `rate` addresses a cycle.
     pub fn available(&self, cycle: u64, rate: u16) -> u16 {
         let computed = cycle.saturating_sub(self.start).saturating_mul(u64::from(rate));
         computed.min(u64::from(self.total)) as u16 - self.taken
     }
 
-    /// When the next line's address is computed; `rate` of them are in a cycle. Core cycles.
+    /// Core cycle at which the next line's address is available, at `rate` addresses a cycle.
     pub fn next_available(&self, rate: u16) -> u64 {
         self.start.saturating_add(1 + u64::from(self.taken / rate))
     }
 
-    /// The access is a load.
+    /// Tells whether the access is a load, with a reply.
     pub fn is_load(&self) -> bool {
         self.operation.kind == AccessKind::Load
     }
 
-    /// Who asks, for statistics.
+    /// Requester for statistics.
     pub fn requester(&self) -> Requester {
         requester(self.operation.space)
     }
 }
 
-/// Who asks for memory of a space, for statistics.
+/// Requester for statistics by memory space.
 pub fn requester(space: MemorySpace) -> Requester {
     match space {
         MemorySpace::Global | MemorySpace::Shared | MemorySpace::Generic => Requester::Global,

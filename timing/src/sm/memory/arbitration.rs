@@ -1,4 +1,4 @@
-//! The structures take requests from the sub-cores' pipelines in turn.
+//! Arbitration: each structure serves the sub-cores' pipelines round robin.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
@@ -11,23 +11,23 @@ use crate::message::{MemoryRequest, RequestKind};
 use crate::restore::near;
 use crate::slab::NONE;
 
-/// Who a structure serves.
+/// Arbiter of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arbiter {
-    /// When it can take a request. Core cycles.
+    /// Next free core cycle.
     free: u64,
-    /// Whose turn is next.
+    /// Next pipeline in the round robin.
     turn: usize,
 }
 
 impl Arbiter {
-    /// Checks a restored arbiter at a cycle, with so many pipelines.
+    /// Checks a restored arbiter at a cycle for a number of pipelines.
     pub fn check(&self, pipelines: usize, now: u64) -> bool {
         self.turn < pipelines && near(self.free, now)
     }
 }
 
-/// Pipelines of a mask.
+/// Pipelines in a mask.
 pub(super) fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let pipeline = mask.trailing_zeros();
@@ -36,14 +36,14 @@ pub(super) fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A load passes by L1 to L2.
+/// Tells whether a load bypasses L1.
 pub(super) fn bypasses(operation: &MemoryOperation, deferred: Option<u32>) -> bool {
     matches!(operation.cache, CacheOperator::Coherent | CacheOperator::GlobalOnly) || deferred.is_some()
 }
 
 impl MemoryUnit {
-    /// Each structure takes requests of one access. L1 and shared memory take turns where they have
-    /// one data stage.
+    /// Each structure accepts requests of one access. With a common data stage, L1 and shared
+    /// memory alternate.
     #[inline(always)]
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
         let shared_waits = self.state.waiting[Structure::Shared as usize] != 0;
@@ -62,8 +62,8 @@ impl MemoryUnit {
         }
     }
 
-    /// Shared memory takes the access whose turn it is, if it can.
-    // On its own: in most kernels none waits for it.
+    /// Shared memory accepts the next access, if possible.
+    // Not inlined: in most kernels no access waits.
     #[inline(never)]
     fn grant_shared(&mut self, cycle: u64, performed: &mut Vec<u32>) {
         if let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0) {
@@ -71,7 +71,7 @@ impl MemoryUnit {
         }
     }
 
-    /// L1 or shared memory is busy until a cycle.
+    /// Occupies L1 or shared memory until a cycle.
     fn occupy(&mut self, structure: Structure, free: u64, turn: usize) {
         self.state.arbiters[structure as usize] = Arbiter { free, turn };
         if self.gpu.l1.unified {
@@ -81,8 +81,8 @@ impl MemoryUnit {
         }
     }
 
-    /// The next pipeline whose first access for a structure has an address computed, and that
-    /// access; pipelines in the mask `tried` are left out.
+    /// The next pipeline whose first access for a structure has a computed address, and that
+    /// access. Skips the pipelines in the mask `tried`.
     #[inline(always)]
     fn candidate(&self, structure: Structure, cycle: u64, tried: u32) -> Option<(usize, u32)> {
         let Arbiter { free, turn } = self.state.arbiters[structure as usize];
@@ -98,7 +98,7 @@ impl MemoryUnit {
         Some((pipeline, first.access))
     }
 
-    /// When the next request can be taken, if nothing else happens. Core cycles.
+    /// Next core cycle at which a request can be accepted.
     pub(super) fn next_grant(&self, cycle: u64) -> u64 {
         let mut next = u64::MAX;
         for (structure, available) in self.state.available.iter().enumerate() {
@@ -112,12 +112,12 @@ impl MemoryUnit {
         next
     }
 
-    /// The pipeline whose turn is after that of another.
+    /// The pipeline after another in the round robin.
     fn after(&self, pipeline: usize) -> usize {
         if pipeline + 1 < self.state.pipelines.len() { pipeline + 1 } else { 0 }
     }
 
-    /// Shared memory takes an access.
+    /// Shared memory accepts an access.
     fn take_whole(&mut self, pipeline: usize, number: u32, cycle: u64, performed: &mut Vec<u32>) {
         let access = &mut self.state.accesses[number];
         let latency = match access.class {
@@ -134,7 +134,7 @@ impl MemoryUnit {
         self.finish(number);
     }
 
-    /// The constant cache takes a request of an access.
+    /// The constant cache accepts a request of an access.
     #[cold]
     fn take_constant(&mut self, pipeline: usize, number: u32, cycle: u64, performed: &mut Vec<u32>) {
         let State { accesses, lines, constants, arbiters, pipelines, .. } = &mut self.state;
@@ -156,7 +156,7 @@ impl MemoryUnit {
         self.finish(number);
     }
 
-    /// Requests leave a pipeline's buffer; with the last one their access leaves the queue.
+    /// Removes requests from a pipeline's buffer. The last one removes the access from the queue.
     #[inline(always)]
     fn leave_buffer(&mut self, structure: Structure, pipeline: usize, requests: u16, last: bool) {
         let spec = &self.gpu.memory_pipeline;
@@ -183,7 +183,7 @@ impl MemoryUnit {
         }
     }
 
-    /// The first accesses of a pipeline are going to be taken by L1.
+    /// Prefetches the host's cache lines for the first accesses of a pipeline.
     fn prefetch_host_queued(&self, pipeline: usize) {
         let queue = &self.state.pipelines[pipeline].waiting[Structure::L1 as usize];
         if let Some(first) = queue.front() {
@@ -195,7 +195,7 @@ impl MemoryUnit {
         }
     }
 
-    /// L1 takes lines of one access, or finds why it cannot.
+    /// L1 accepts lines of one access, or determines why it cannot.
     #[inline(always)]
     fn grant_l1(&mut self, cycle: u64) {
         if let Some((stall, since)) = self.state.stalled {
@@ -224,11 +224,11 @@ impl MemoryUnit {
         self.state.stalled = stalled.map(|stall| (stall, cycle));
     }
 
-    /// L1 takes the lines of an access that go in a cycle: all of it go in as many cycles as it has
+    /// L1 accepts the lines of an access due in a cycle. An access is spread evenly over its
     /// passes.
     ///
     /// # Errors
-    /// L1 can take no line.
+    /// L1 can accept none.
     #[inline(always)]
     fn take_lines(&mut self, pipeline: usize, number: u32, cycle: u64) -> Result<(), Stall> {
         let access = &self.state.accesses[number];
@@ -265,7 +265,7 @@ impl MemoryUnit {
         Ok(())
     }
 
-    /// L1 takes a line of an access.
+    /// L1 accepts a line of an access.
     #[inline]
     fn take_line(&mut self, number: u32, first: u32, cycle: u64) -> Result<(), Stall> {
         let State { accesses, lines, outgoing, tlb, l1, .. } = &mut self.state;
@@ -303,7 +303,7 @@ impl MemoryUnit {
         Ok(())
     }
 
-    /// A line of an access goes on to L2, whatever L1 has.
+    /// Sends a line of an access to L2, bypassing L1.
     fn pass_line(&mut self, number: u32, first: u32, cycle: u64) -> Result<(), Stall> {
         let (access, line) = (self.state.accesses[number], &self.state.lines[first]);
         let spec = &self.gpu.l1;
@@ -330,8 +330,8 @@ impl MemoryUnit {
         Ok(())
     }
 
-    /// Queues a request of an access; says whether it waits for a translation. The last one has
-    /// what the access defers: when it is at its slice, all are.
+    /// Queues a request of an access. Returns whether it waits for a translation. The last request
+    /// carries the deferred effect: when it reaches its slice, all have.
     fn ask(&mut self, cycle: u64, access: &Access, line: &Line, kind: RequestKind, tag: u32) -> bool {
         let atomic = matches!(kind, RequestKind::Atomic | RequestKind::Reduction);
         let last = access.taken + 1 == access.total;

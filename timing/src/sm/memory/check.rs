@@ -1,4 +1,4 @@
-//! Check of a restored memory unit, and its derived state.
+//! Restoring and checking the memory unit of an SM.
 
 use super::access::{Access, NOT_ACCEPTED, STRUCTURES, Structure};
 use super::l1::Expected;
@@ -8,54 +8,52 @@ use crate::message::{MemoryReply, RequestKind, Requester};
 use crate::restore::{Once, Validity, countable, ensure, near, near_or_never};
 use crate::specification::GpuSpec;
 
-/// An access that waits for its operands in the queue of a sub-core.
+/// An access in a sub-core's queue that waits for operands.
 #[derive(Debug, Clone, Copy)]
 pub struct Unaccepted {
     /// Number of the access.
     pub access: u32,
-    /// The SM core's number of its instruction.
+    /// Number of the instruction in the SM core.
     pub instruction: u32,
     /// The sub-core.
     pub sub_core: usize,
 }
 
-/// Replies that a memory unit expects and that have not been found outside of it yet.
+/// Replies expected by a memory unit and not yet found outside it.
 #[derive(Debug)]
 pub struct Awaited {
     l1: Expected,
-    /// Answers that accesses wait for, by access.
+    /// Expected replies by access.
     answers: Vec<u32>,
 }
 
 impl Awaited {
-    /// A reply to the SM will come.
+    /// Accounts for a reply on its way to the SM.
     pub(crate) fn find(&mut self, reply: &MemoryReply) -> Validity {
         if reply.tag & FILL != 0 {
-            ensure(reply.kind == RequestKind::Read, "L1 asks for sectors in no other way")?;
+            ensure(reply.kind == RequestKind::Read, "a reply to L1 is no read")?;
             return self.l1.find(reply.tag & !FILL, reply.sectors);
         }
-        let answers = self.answers.get_mut(reply.tag as usize).ok_or("an answer comes for no access")?;
-        *answers = answers.checked_sub(1).ok_or("an answer comes that no access waits for")?;
+        let answers = self.answers.get_mut(reply.tag as usize).ok_or("a reply belongs to no access")?;
+        *answers = answers.checked_sub(1).ok_or("a reply is unexpected by its access")?;
         Ok(())
     }
 
-    /// All were found.
+    /// Checks that nothing is missing.
     pub(crate) fn all_found(&self) -> Validity {
         self.l1.all_found()?;
-        ensure(
-            self.answers.iter().all(|answers| *answers == 0),
-            "an answer that an access waits for does not come",
-        )
+        ensure(self.answers.iter().all(|answers| *answers == 0), "an expected reply never arrives")
     }
 }
 
 impl State {
-    /// Makes one that was read ready to run, of SM `sm`, at a cycle, where these accesses are
-    /// `unaccepted`. `instruction` is told of each instruction of which an access is under way or
-    /// has ended, with its sub-core; `deferred` of what is still to be performed.
+    /// Restores the memory unit of SM `sm` at a cycle, with these `unaccepted` accesses. Calls
+    /// `instruction` for each instruction with an access in flight or completed, with its sub-core,
+    /// and `deferred` for each pending effect.
+    /// performed.
     ///
-    /// # Errors
     /// The state is invalid.
+    /// It can have no such state.
     pub(crate) fn restore(
         &mut self,
         gpu: &GpuSpec,
@@ -83,23 +81,28 @@ impl State {
             if access.taken < access.total {
                 access.deferred.map_or(Ok(()), &mut deferred)?;
             }
-            // Accesses that wait for no line of L1 or of constants wait for an answer of their own.
+            // Accesses that do not wait for a line of L1 or of constants wait for a reply of their
+            // own.
             let waiting = &mut answers[number as usize];
-            *waiting =
-                u32::from(access.unanswered).checked_sub(*waiting).ok_or("an access waits too often")?;
+            *waiting = u32::from(access.unanswered)
+                .checked_sub(*waiting)
+                .ok_or("an access waits for too many replies")?;
         }
-        ensure(waiting_for_operands == unaccepted.len(), "an access waits for operands in no queue")?;
+        ensure(waiting_for_operands == unaccepted.len(), "an access that waits for operands is in no queue")?;
         lines.all()?;
         for (sub_core, completions) in (0..).zip(&self.completions) {
             completions.iter().try_for_each(|(cycle, number)| {
-                ensure(near(*cycle, now), "a result is there too late")?;
+                ensure(near(*cycle, now), "a result is available too late")?;
                 instruction(*number, sub_core)
             })?;
         }
         let mut awaited = Awaited { l1, answers };
         self.outgoing.iter().chain(self.tlb.waiting()).try_for_each(|request| {
             request.check(gpu.chip.sms)?;
-            ensure(request.sm == sm && request.requester != Requester::Copy, "a request is another's")?;
+            ensure(
+                request.sm == sm && request.requester != Requester::Copy,
+                "a request belongs to another unit",
+            )?;
             request.deferred.map_or(Ok(()), &mut deferred)?;
             awaited.find(&request.reply())
         })?;
@@ -109,20 +112,20 @@ impl State {
     fn check(&self, gpu: &GpuSpec, now: u64) -> Validity {
         let pipelines = gpu.memory_pipeline.pipelines(SUB_CORES);
         let as_many = self.pipelines.len() == pipelines && self.completions.len() == SUB_CORES;
-        ensure(as_many, "there is another number of memory pipelines")?;
+        ensure(as_many, "the number of memory pipelines differs")?;
         let arbiters = self.arbiters.iter().all(|arbiter| arbiter.check(pipelines, now));
-        ensure(arbiters, "it is the turn of no memory pipeline")?;
+        ensure(arbiters, "the round-robin pointer of the memory pipelines is invalid")?;
         ensure(self.credits <= gpu.memory_pipeline.credits, "there are too many credits")?;
         let stalled = self.stalled.is_none_or(|(_, since)| since <= now);
-        ensure(stalled, "L1 cannot be stalled since then")?;
+        ensure(stalled, "the start of an L1 stall is invalid")?;
         let mut free = self.pipelines.iter().flat_map(|unit| [unit.latch_free, unit.address_free]);
         let free = near(self.fill_free, now) && free.all(|cycle| near(cycle, now));
-        ensure(free && near_or_never(self.next_step, now), "a memory pipeline is busy for too long")?;
+        ensure(free && near_or_never(self.next_step, now), "the busy time of a memory pipeline is too long")?;
         self.tlb.check(&gpu.tlb, now)?;
         countable(&self.counters)
     }
 
-    /// Finds the accesses that are in a pipeline, and which structures these wait for.
+    /// Registers the accesses in a pipeline and the structures they wait for.
     fn place(&mut self, rate: u16, placed: &mut Once) -> Validity {
         (self.waiting, self.latched) = Default::default();
         self.available = [[u64::MAX; SUB_CORES]; STRUCTURES];
@@ -133,7 +136,7 @@ impl State {
                 placed.reach(access)?;
                 ensure(
                     self.accesses[access].taken == 0,
-                    "an access is taken before its addresses are computed",
+                    "an access was accepted before its addresses were computed",
                 )
             })?;
             let mut buffered = 0_u32;
@@ -143,14 +146,14 @@ impl State {
                     let access = &self.accesses[*access];
                     ensure(access.structure as usize == structure, "an access waits for another structure")?;
                     let left = access.total.checked_sub(access.taken).filter(|left| *left > 0);
-                    buffered += u32::from(left.ok_or("an access waits that is taken")?);
+                    buffered += u32::from(left.ok_or("an accepted access still waits")?);
                 }
                 if let Some(first) = queue.front() {
                     self.waiting[structure] |= 1 << pipeline;
                     self.available[structure][pipeline] = self.accesses[first.access].next_available(rate);
                 }
             }
-            ensure(buffered == unit.buffered, "another number of requests waits in a memory pipeline")?;
+            ensure(buffered == unit.buffered, "the number of requests in a memory pipeline differs")?;
         }
         Ok(())
     }
@@ -159,10 +162,10 @@ impl State {
         placed.reach(queued.access)?;
         let Access { instruction, sub_core, start, taken, .. } = self.accesses[queued.access];
         let same = (instruction, usize::from(sub_core)) == (queued.instruction, queued.sub_core);
-        ensure(same && (start, taken) == (NOT_ACCEPTED, 0), "an access waits for operands that has them")
+        ensure(same && (start, taken) == (NOT_ACCEPTED, 0), "an access with complete operands waits for them")
     }
 
-    /// `placed` if it is in a pipeline, or waits for its operands.
+    /// Checks an access. `placed` tells whether it is in a pipeline or waits for operands.
     fn check_access(
         &self,
         gpu: &GpuSpec,
@@ -172,9 +175,9 @@ impl State {
         lines: &mut Once,
     ) -> Validity {
         let Access { sub_core, start, total, taken, passes, unanswered, ready, .. } = *access;
-        ensure(usize::from(sub_core) < SUB_CORES, "an access is of no sub-core")?;
+        ensure(usize::from(sub_core) < SUB_CORES, "an access belongs to no sub-core")?;
         let ends = taken <= total && (placed == (taken < total)) && (taken < total || unanswered > 0);
-        ensure(ends, "an access is nowhere")?;
+        ensure(ends, "an access is in no queue")?;
         let rate = u64::from(gpu.memory_pipeline.rate());
         let computed = now.saturating_sub(start).saturating_mul(rate) >= u64::from(taken);
         let starts = near(start, now) || start == NOT_ACCEPTED;
@@ -186,26 +189,26 @@ impl State {
         }
         let shared = access.structure == Structure::Shared;
         let needed = if shared { 0 } else { total - taken };
-        ensure(left == needed && total > 0, "an access has another number of lines")?;
+        ensure(left == needed && total > 0, "the number of lines of an access differs")?;
         let whole = (total, taken, unanswered) == (1, 0, 0) && passes > 0;
-        ensure(!shared || whole, "an access is in pieces")
+        ensure(!shared || whole, "an access to shared memory is split")
     }
 }
 
-/// An access waits for a line of L1 or of constants.
+/// Counts an access that waits for a line of L1 or of constants.
 fn count_answer(answers: &mut [u32], free: &Once, access: u32) -> Validity {
     let answers = answers.get_mut(access as usize).filter(|_| !free.has(access));
-    *answers.ok_or("a line is waited for by no access")? += 1;
+    *answers.ok_or("a line has a missing waiting access")? += 1;
     Ok(())
 }
 
 impl MemoryUnit {
-    /// The state.
+    /// The mutable state.
     pub(crate) fn state(&self) -> &State {
         &self.state
     }
 
-    /// One with a state that [`State::restore`] has made ready.
+    /// Replaces the state by one prepared with [`State::restore`].
     pub(crate) fn with(mut self, state: State) -> MemoryUnit {
         self.state = state;
         self.state.l1.watch(self.gpu.issue.policy.watches_l1());

@@ -1,8 +1,8 @@
-//! Constant cache of an SM. What it has not comes from the L1.5, which is the L1 instruction cache
-//! (`sm::front_end`), or from L2.
+//! Constant cache of an SM. Misses go to the L1.5, which is the L1 instruction cache
+//! (`sm::front_end`), and then to L2.
 //!
-//! Each distinct word of a warp's access is a request, and the cache takes one a cycle. A request
-//! that misses waits for its line; others pass it.
+//! Each distinct word of a warp's access is a request, and the cache accepts one request a cycle. A
+//! miss waits for its line while later requests proceed.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::{LaneMask, WARP_SIZE};
@@ -36,16 +36,16 @@ crate::specification! {
     }
 }
 
-/// Bytes of the constant bank with a launch's parameters, which begins at address 0 (CUDA C++
+/// Size in bytes of the constant bank with a launch's parameters, at address 0 (CUDA C++
 /// Programming Guide, compute capabilities: 64 KiB).
 pub(crate) const PARAMETER_BANK: u64 = 64 << 10;
 
-/// Where parameters end in it at the latest: 0x160 bytes are before them (`cuobjdump -sass`), and
-/// they have 4 KiB at most (PTX manual, kernel function parameters, before 8.1).
+/// Upper bound for the end of the parameters in the bank: they start at 0x160 (`cuobjdump -sass`)
+/// and take at most 4 KiB (PTX manual, kernel function parameters, before 8.1).
 pub(crate) const PARAMETERS_END: u64 = 0x160 + (4 << 10);
 
-/// Cycles from the look-up of a miss to that in the L1 instruction cache, and from a line's arrival
-/// to the write-back latch.
+/// Cycles from the lookup of a miss to the lookup in the L1 instruction cache, and from a line's
+/// arrival to the write-back latch.
 const STAGES: u32 = 2;
 
 impl ConstantSpec {
@@ -72,13 +72,13 @@ impl ConstantSpec {
         Ok(())
     }
 
-    /// From the look-up in the L1 instruction cache to the line's arrival. Core cycles.
+    /// Core cycles from the lookup in the L1 instruction cache to the line's arrival.
     pub(crate) fn way_of_hit(&self) -> u64 {
         u64::from(self.l1_5_latency - STAGES)
     }
 
-    /// From a line's arrival in the L1 instruction cache to that here: what a miss takes more than
-    /// a hit. Core cycles.
+    /// Core cycles from a line's arrival in the L1 instruction cache to its arrival here: the
+    /// additional latency of a miss.
     pub(crate) fn way_of_fill(&self) -> u64 {
         u64::from(self.l1_5_latency - self.latency)
     }
@@ -95,7 +95,7 @@ impl ConstantSpec {
         let mut count = 0;
         for lane in (0..WARP_SIZE).filter(|lane| active >> lane & 1 != 0) {
             let word = addresses[lane] / u64::from(width.max(1));
-            // Most often all lanes ask for the same.
+            // Most often all lanes read the same word.
             if !words[..count].contains(&word) {
                 words[count] = word;
                 count += 1;
@@ -120,25 +120,25 @@ crate::counters! {
     }
 }
 
-/// A request whose line is on its way.
+/// A request that waits for its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Waiter {
     line: u64,
     access: u32,
 }
 
-/// State of a constant cache.
+/// A constant cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ConstantCache {
     cache: Cache,
     waiting: Vec<Waiter>,
-    /// Lines to be asked for.
+    /// Lines to request.
     wanted: Vec<u64>,
     pub(super) counters: ConstantCounters,
 }
 
 impl ConstantCache {
-    /// An empty one.
+    /// An empty cache.
     pub(super) fn new(spec: &ConstantSpec) -> ConstantCache {
         ConstantCache {
             cache: Cache::new(spec.size, spec.ways, u64::from(spec.line), spec.replacement),
@@ -148,15 +148,15 @@ impl ConstantCache {
         }
     }
 
-    /// Checks a restored cache; `waits` gets each access that waits for a line.
+    /// Checks a restored cache. Calls `waits` for each access that waits for a line.
     pub(super) fn check(&self, spec: &ConstantSpec, mut waits: impl FnMut(u32) -> Validity) -> Validity {
         self.cache.check(spec.size, spec.ways, u64::from(spec.line), spec.replacement)?;
         let awaited = |line: &u64| self.waiting.iter().any(|waiter| waiter.line == *line);
-        ensure(self.wanted.iter().all(awaited), "a line of constants is asked for that nobody waits for")?;
+        ensure(self.wanted.iter().all(awaited), "a constant line is requested without a waiting access")?;
         self.waiting.iter().try_for_each(|waiter| waits(waiter.access))
     }
 
-    /// Looks a line up for a request of an access, which waits if it is not there.
+    /// Looks up a line for a request. On a miss, the request waits.
     pub(super) fn look_up(&mut self, line: u64, access: u32) -> bool {
         self.counters.requests += 1;
         if self.cache.look_up(line) != Lookup::Miss {
@@ -172,26 +172,24 @@ impl ConstantCache {
         false
     }
 
-    /// Lines that an access waits for, each as the line of the L1 instruction cache that it lies
-    /// in.
+    /// Lines that an access waits for, as lines of the L1 instruction cache.
     pub(super) fn awaited(&self, access: u32) -> impl Iterator<Item = u64> {
         let waiting = self.waiting.iter().filter(move |waiter| waiter.access == access);
         waiting.map(|waiter| waiter.line - waiter.line % LINE_BYTES)
     }
 
-    /// Missed lines wait to be requested.
+    /// Tells whether there are lines to request.
     pub(super) fn wants_lines(&self) -> bool {
         !self.wanted.is_empty()
     }
 
-    /// Takes the lines to be asked for, each as the line of the L1 instruction cache that it lies
-    /// in.
+    /// Takes the lines to request, as lines of the L1 instruction cache.
     pub(super) fn take_wanted(&mut self) -> impl Iterator<Item = u64> {
         self.wanted.drain(..).map(|line| line - line % LINE_BYTES)
     }
 
-    /// A line of the L1 instruction cache comes; `answered` gets the accesses of the requests that
-    /// have waited for parts of it.
+    /// Fills a line of the L1 instruction cache. `answered` receives the accesses whose requests
+    /// waited for it.
     pub(super) fn fill(&mut self, line: u64, answered: &mut Vec<u32>) {
         let ConstantCache { cache, waiting, .. } = self;
         waiting.retain(|waiter| {
@@ -206,8 +204,7 @@ impl ConstantCache {
         });
     }
 
-    /// A line is used, and comes at once if it is not there; says whether it was. Nothing is
-    /// counted.
+    /// Uses a line and fills it immediately if absent. Returns whether it hit. Counts nothing.
     pub(super) fn warm(&mut self, line: u64) -> bool {
         let there = self.cache.look_up(line) != Lookup::Miss;
         if !there {
@@ -216,7 +213,7 @@ impl ConstantCache {
         there
     }
 
-    /// Forgets what is there.
+    /// Invalidates all lines.
     pub(super) fn invalidate(&mut self) {
         self.cache.clear();
     }
@@ -235,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_ask_for_one_word_are_one_request() {
+    fn lanes_reading_one_word_are_one_request() {
         assert_eq!(requests(!0, 4, |_| 100), [64]);
         assert_eq!(requests(!0, 4, |lane| 100 + 4 * (lane % 2)), [64, 64]);
         assert_eq!(requests(0b11, 8, |lane| 1024 * lane), [0, 1024]);
@@ -243,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_asked_for_once_and_answers_all_that_wait() {
+    fn line_is_requested_once_and_answers_all_waiters() {
         let spec = GpuSpec::built_in("titan-v").unwrap().constant;
         let mut cache = ConstantCache::new(&spec);
         assert_eq!(
@@ -258,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_a_round_of_lines_does_not_fit_into_misses_each() {
+    fn cyclic_reads_beyond_capacity_always_miss() {
         let spec = GpuSpec::built_in("titan-v").unwrap().constant;
         let mut cache = ConstantCache::new(&spec);
         let mut round = |bytes: u64| (0..bytes).step_by(64).filter(|line| cache.warm(*line)).count();

@@ -1,4 +1,4 @@
-//! Counters of the memory unit of an SM, unit by unit.
+//! Counters of an SM's memory unit, by unit.
 
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace};
 
@@ -11,7 +11,7 @@ use super::tlb::TlbCounters;
 use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters};
 
-/// Counters of the units.
+/// Counters by unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryCounters {
     /// Memory pipelines.
@@ -78,7 +78,7 @@ impl Counters for MemoryCounters {
 }
 
 impl MemoryCounters {
-    /// An access goes to shared memory.
+    /// Counts an access to shared memory.
     pub(super) fn count_shared(&mut self, kind: AccessKind, passes: Passes) {
         let shared = &mut self.shared;
         let (requests, conflicts) = match kind {
@@ -93,7 +93,7 @@ impl MemoryCounters {
         shared.passes += u64::from(passes.passes);
     }
 
-    /// Lanes take part in an access.
+    /// Counts the active lanes of an access.
     #[inline]
     pub(super) fn count_lanes(&mut self, operation: &MemoryOperation, active: LaneMask) {
         let unit = &mut self.coalescer;
@@ -107,7 +107,7 @@ impl MemoryCounters {
         *lanes += u64::from(active.count_ones());
     }
 
-    /// The coalescer has split an access into lines.
+    /// Counts a coalesced access.
     pub(super) fn count_lines(&mut self, operation: &MemoryOperation, footprint: Footprint, lines: usize) {
         let unit = &mut self.coalescer;
         unit.lines += lines as u64;
@@ -129,7 +129,7 @@ impl MemoryCounters {
             AccessKind::Atomic => (&mut unit.atomic_requests, &mut unit.atomic_sectors),
             AccessKind::Reduction => (&mut unit.reduction_requests, &mut unit.reduction_sectors),
         };
-        // Without a lane nothing is asked for.
+        // Without active lanes there is no request.
         *requests += u64::from(lines > 0);
         *sectors += u64::from(footprint.distinct);
     }

@@ -1,12 +1,11 @@
-//! The memory side of an SM: what happens to a memory instruction from its issue to its result.
+//! Memory unit of an SM: the path of a memory instruction from issue to result.
 //!
-//! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]) to one of the
-//! structures that the sub-cores share: L1 data cache ([`l1`]), shared memory ([`shared`]),
-//! constant cache ([`constant`]). What the coalescer makes of lanes' addresses ([`coalescer`]) is
-//! found when it is issued, and there when the address stage has computed it. The structures take
-//! requests of the sub-cores in turn. What L1 has not, and all stores, atomic operations and
-//! accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1. What the constant cache
-//! has not it asks of the SM's instruction cache. What goes out to memory passes the TLB ([`tlb`]).
+//! An instruction passes through the memory pipeline of its sub-core ([`pipeline`]) to a shared
+//! structure: L1 data cache ([`l1`]), shared memory ([`shared`]), or constant cache ([`constant`]).
+//! The coalescer ([`coalescer`]) forms its requests at issue, and the address stage releases them
+//! at its rate. The structures serve the sub-cores round robin. L1 misses, stores, atomic
+//! operations and bypassing accesses leave as [`MemoryRequest`]s, and replies fill L1. Misses of
+//! the constant cache go to the SM's instruction cache. Outgoing requests pass the TLB ([`tlb`]).
 
 mod access;
 mod arbitration;
@@ -53,58 +52,57 @@ use crate::timed_queue::TimedQueue;
 /// Sub-cores of an SM.
 pub const SUB_CORES: usize = 4;
 
-/// Tag of a request whose reply fills an entry of L1's table; the rest of the tag is the entry.
-/// Others have the access.
+/// Tag bit of requests whose reply fills an entry of L1's table; the other bits are the entry.
+/// Without it, the tag is the access.
 const FILL: u32 = 1 << 31;
 
-/// A memory instruction, `SHFL`, or a texture instruction that a sub-core has issued.
+/// A memory instruction, `SHFL`, or texture instruction issued by a sub-core.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryIssue<'a> {
-    /// The SM core's number of it.
+    /// Number of the instruction in the SM core.
     pub instruction: u32,
     /// Sub-core, below [`SUB_CORES`].
     pub sub_core: u8,
     /// Warp slot of the SM.
     pub warp: u8,
-    /// Class.
+    /// Operation class.
     pub class: OperationClass,
-    /// Where and how; the space is resolved, never [`MemorySpace::Generic`]. Without meaning for
-    /// `SHFL`.
+    /// Memory operation with a resolved space, never [`MemorySpace::Generic`]. Unused for `SHFL`.
     pub operation: MemoryOperation,
-    /// Lanes that execute.
+    /// Active lanes.
     pub active: LaneMask,
     /// Byte address per lane.
     pub addresses: &'a [u64; WARP_SIZE],
-    /// Bytes from each lane to the next one in each eight, if known.
+    /// Address stride within each group of eight lanes, if known.
     pub stride: Option<u64>,
-    /// Addresses of texels, of texture and surface instructions.
+    /// Texel addresses of texture and surface instructions.
     pub texels: &'a [u64],
-    /// Deferred instruction that the source performs.
+    /// Number of the deferred effect at the source.
     pub deferred: Option<u32>,
 }
 
-/// All that changes.
+/// Mutable state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
     accesses: Slab<Access>,
     lines: Slab<Line>,
     pipelines: Vec<Pipeline>,
     arbiters: [Arbiter; STRUCTURES],
-    /// Pipelines with accesses for a structure, one bit each.
+    /// Mask of pipelines with accesses for a structure.
     #[serde(skip)]
     waiting: [u32; STRUCTURES],
-    /// When the next request of the first of these has its address, by structure and pipeline. Core
-    /// cycles; `u64::MAX` for none.
+    /// Core cycle of the next address of the first of them, by structure and pipeline; `u64::MAX`
+    /// for none.
     #[serde(skip)]
     available: [[u64; SUB_CORES]; STRUCTURES],
-    /// Pipelines with accesses in their dispatch latches, one bit each.
+    /// Mask of pipelines with an access in the dispatch latch.
     #[serde(skip)]
     latched: u32,
     l1: L1,
     constants: ConstantCache,
-    /// Where L1 and shared memory have one data stage, that it is L1's turn.
+    /// Set if L1 is next at the common data stage.
     l1_turn: bool,
-    /// Why L1 takes nothing, and since when; it tries again when `changed`.
+    /// Reason and start of an L1 stall; L1 retries when `changed`.
     stalled: Option<(Stall, u64)>,
     changed: bool,
     tlb: Tlb,
@@ -113,31 +111,31 @@ pub(crate) struct State {
     credits: u32,
     /// Instructions whose results wait for a sub-core's write-back latch.
     completions: [TimedQueue<u32>; SUB_CORES],
-    /// When the first of them is there. Core cycles; `u64::MAX` if there is none.
+    /// Core cycle of the first result; `u64::MAX` for none.
     #[serde(skip)]
     next_completion: u64,
-    /// When the next reply can be taken. Core cycles.
+    /// Core cycle at which the next reply can be accepted.
     fill_free: u64,
-    /// When [`MemoryUnit::step`] has something to do. Core cycles; `u64::MAX` for nothing.
+    /// Next core cycle with work for [`MemoryUnit::step`]; `u64::MAX` for none.
     next_step: u64,
-    /// When the last result left, with one pipeline for all. Core cycles.
+    /// Core cycle of the last write-back, with one pipeline for all.
     last_write_back: Option<u64>,
     counters: MemoryCounters,
 }
 
-/// The memory side of an SM.
+/// Memory unit of an SM.
 ///
-/// In a cycle: [`step`](MemoryUnit::step), then [`next_completion`](MemoryUnit::next_completion)
-/// and [`accept`](MemoryUnit::accept). A cycle may be left out if neither
-/// [`next_event`](MemoryUnit::next_event) nor the inbox has something for it.
+/// The order in a cycle is [`step`](MemoryUnit::step), then
+/// [`next_completion`](MemoryUnit::next_completion) and [`accept`](MemoryUnit::accept). A cycle may
+/// be skipped if neither [`next_event`](MemoryUnit::next_event) nor the inbox has work for it.
 #[derive(Debug, Clone)]
 pub struct MemoryUnit {
     gpu: Arc<GpuSpec>,
     sm: u16,
     state: State,
-    /// Sub-cores whose dispatch latch the last step has freed, one bit each.
+    /// Mask of sub-cores whose dispatch latch the last step released.
     released: u32,
-    /// Pipelines whose buffer requests have left in a step, one bit each.
+    /// Mask of pipelines whose buffered requests left in a step.
     drained: u32,
     /// Scratch of `accept` and `step`.
     coalesced: Coalesced,
@@ -152,7 +150,7 @@ impl State {
 }
 
 impl MemoryUnit {
-    /// An idle one with empty caches, of SM number `sm`.
+    /// An idle unit of SM number `sm` with empty caches.
     pub fn new(gpu: &Arc<GpuSpec>, sm: u16) -> MemoryUnit {
         let pipelines = gpu.memory_pipeline.pipelines(SUB_CORES);
         let mut l1 = L1::new(&gpu.l1, gpu.l1.size);
@@ -192,7 +190,7 @@ impl MemoryUnit {
         }
     }
 
-    /// Prefetches the state before a busy turn, with L1's tables if `with_l1`.
+    /// Prefetches the host's cache lines for a busy epoch, with or without L1.
     pub(super) fn prefetch_host(&self, with_l1: bool) {
         let State { accesses, lines, pipelines, l1, .. } = &self.state;
         accesses.prefetch_host_all();
@@ -203,26 +201,25 @@ impl MemoryUnit {
         }
     }
 
-    /// The dispatch latch of a sub-core takes an instruction.
+    /// Tells whether the dispatch latch of a sub-core is free.
     pub fn can_accept(&self, sub_core: u8, cycle: u64) -> bool {
         let pipeline = &self.state.pipelines[self.pipeline(sub_core)];
         pipeline.can_accept(self.gpu.memory_pipeline.organisation, cycle)
     }
 
-    /// Sub-cores whose dispatch latch the last step has freed.
+    /// Sub-cores whose dispatch latch the last step released.
     pub fn released(&self) -> impl Iterator<Item = u8> + use<> {
         pipelines(self.released).map(|sub_core| sub_core as u8)
     }
 
-    /// From when on the dispatch latch of a sub-core takes an instruction; `u64::MAX` if a step has
-    /// to free it. Core cycles.
+    /// Core cycle from which the dispatch latch of a sub-core is free; `u64::MAX` if only a step
+    /// can release it.
     pub fn accepts_at(&self, sub_core: u8) -> u64 {
         self.state.pipelines[self.pipeline(sub_core)].accepts_at(self.gpu.memory_pipeline.organisation)
     }
 
-    /// Makes requests of the lanes of an instruction, so that nobody has to keep their addresses.
-    /// It waits for its operands then, and is [accepted](MemoryUnit::accept) by the number that
-    /// this gives.
+    /// Forms the requests of an instruction, so that its addresses need not be kept. The access
+    /// then waits for its operands, and [`accept`](MemoryUnit::accept) takes the returned number.
     pub fn coalesce(&mut self, issue: &MemoryIssue<'_>) -> u32 {
         self.coalesced.clear();
         let mut access = self.access(issue);
@@ -236,7 +233,7 @@ impl MemoryUnit {
         self.state.accesses.insert(access)
     }
 
-    /// Takes an instruction that has its operands; [`MemoryUnit::can_accept`] has said that it can.
+    /// Accepts an access with complete operands; [`MemoryUnit::can_accept`] must hold.
     #[inline(always)]
     pub fn accept(&mut self, cycle: u64, access: u32) {
         let Access { sub_core, first, .. } = self.state.accesses[access];
@@ -250,7 +247,7 @@ impl MemoryUnit {
         self.state.changed = true;
     }
 
-    /// Access of an instruction. `self.coalesced.lines` holds its lines afterwards.
+    /// Forms an instruction's access. Leaves its lines in `self.coalesced.lines`.
     fn access(&mut self, issue: &MemoryIssue<'_>) -> Access {
         let MemoryIssue { operation, active, addresses, .. } = *issue;
         let mut access = Access {
@@ -312,7 +309,7 @@ impl MemoryUnit {
                 access.passes = passes.passes as u16;
             }
         }
-        // An access of no lane passes through the shared data stage, and so ends.
+        // An access without active lanes passes through the shared data stage, which completes it.
         access.passes = access.passes.max(1);
         match self.coalesced.lines.len() {
             0 => access.structure = Structure::Shared,
@@ -329,7 +326,7 @@ impl MemoryUnit {
         }
     }
 
-    /// Moves what is in the dispatch latch to the address stage if the buffer has room.
+    /// Moves the access in the dispatch latch to the address stage if the buffer has room.
     #[inline]
     fn start(&mut self, pipeline: usize, cycle: u64) {
         let spec = &self.gpu.memory_pipeline;
@@ -356,8 +353,8 @@ impl MemoryUnit {
         self.state.next_step = self.state.next_step.min(access.start + 1);
     }
 
-    /// Does what is due at a cycle: takes replies from the inbox (those to instruction fetches stay
-    /// there), sends requests, and says what the source has to perform.
+    /// Simulates a cycle: accepts replies from the inbox (except instruction lines), sends
+    /// requests, and reports effects that the source must perform.
     #[inline(always)]
     pub fn step(
         &mut self,
@@ -379,7 +376,7 @@ impl MemoryUnit {
         }
     }
 
-    /// Takes the replies that are there; gives when the next one can be taken.
+    /// Accepts the replies that have arrived. Returns the cycle for the next one.
     #[inline(always)]
     fn take_replies(&mut self, cycle: u64, inbox: &mut VecDeque<Timed<MemoryReply>>) -> u64 {
         let mut i = 0;
@@ -403,7 +400,7 @@ impl MemoryUnit {
         u64::MAX
     }
 
-    /// Prefetches the entries of replies behind the next one, which is at a place of the inbox.
+    /// Prefetches the host's cache lines for replies after the next one in the inbox.
     fn prefetch_host_replies(&self, inbox: &VecDeque<Timed<MemoryReply>>, next: usize) {
         let filled = |ahead: usize| {
             let reply = inbox.get(next + ahead)?.message;
@@ -438,24 +435,24 @@ impl MemoryUnit {
         let mut answered = std::mem::take(&mut self.answered);
         self.state.l1.fill(spec, cycle, reply.tag & !FILL, reply.sectors, &mut answered);
         let there = cycle + u64::from(spec.fill_latency);
-        // Waiting accesses read the line one after the other.
+        // Waiting accesses read the line one by one.
         for (turn, number) in (0..).zip(answered.drain(..)) {
             self.answer(number, there + turn);
         }
         self.answered = answered;
     }
 
-    /// Lines of constants wait to be requested from the instruction cache.
+    /// Tells whether there are constant lines to request.
     pub fn wants_constants(&self) -> bool {
         self.state.constants.wants_lines()
     }
 
-    /// Takes the lines of constants to be asked for.
+    /// Takes the constant lines to request.
     pub fn take_wanted_constants(&mut self) -> impl Iterator<Item = u64> {
         self.state.constants.take_wanted()
     }
 
-    /// A line of constants comes from the instruction cache; results are there from the next cycle
+    /// Fills a constant line from the instruction cache. Results are available from the next cycle
     /// on.
     pub fn fill_constants(&mut self, cycle: u64, line: u64) {
         let mut answered = std::mem::take(&mut self.answered);
@@ -466,7 +463,7 @@ impl MemoryUnit {
         self.answered = answered;
     }
 
-    /// A line of an access has come, or is acknowledged.
+    /// Handles the arrival or acknowledgement of an access's line.
     fn answer(&mut self, number: u32, there: u64) {
         let access = &mut self.state.accesses[number];
         let later = self.gpu.texture.latency.saturating_sub(self.gpu.l1.latency);
@@ -476,7 +473,7 @@ impl MemoryUnit {
         self.finish(number);
     }
 
-    /// Ends an access if all of it is taken and answered.
+    /// Completes an access if all its lines are accepted and answered.
     #[inline(always)]
     fn finish(&mut self, number: u32) {
         let access = &self.state.accesses[number];
@@ -485,7 +482,7 @@ impl MemoryUnit {
         }
     }
 
-    /// Ends an access.
+    /// Completes an access.
     #[inline(never)]
     fn end(&mut self, number: u32) {
         let access = &self.state.accesses[number];
@@ -498,7 +495,7 @@ impl MemoryUnit {
         self.state.next_completion = self.state.next_completion.min(ready);
     }
 
-    /// Sends requests as long as there are credits.
+    /// Sends requests while credits last.
     #[inline(always)]
     fn send(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
         while let Some(request) = self.state.tlb.take(cycle) {
@@ -516,14 +513,15 @@ impl MemoryUnit {
         }
     }
 
-    /// Takes a credit for a request that the SM core sends itself; says whether there was one.
+    /// Takes a credit for a request of the SM core. Returns false if none is left.
     pub fn take_credit(&mut self) -> bool {
         let there = self.state.credits > 0;
         self.state.credits -= u32::from(there);
         there
     }
 
-    /// The crossbar has taken `count` requests, so as many may leave from `cycle` on.
+    /// Returns credits: `count` requests were accepted at the other end, so as many may leave from
+    /// `cycle` on.
     pub fn give_credits(&mut self, cycle: u64, count: u32) {
         self.state.credits = self.state.credits.saturating_add(count).min(self.gpu.memory_pipeline.credits);
         if !self.state.outgoing.is_empty() && self.state.credits > 0 {
@@ -531,13 +529,13 @@ impl MemoryUnit {
         }
     }
 
-    /// When it next has something to do, apart from the inbox: a step, or a result. Core cycles.
+    /// Next core cycle with work apart from the inbox: a step or a result.
     pub fn next_event(&self) -> Option<u64> {
         let next = self.state.next_step.min(self.state.next_completion);
         (next != u64::MAX).then_some(next)
     }
 
-    /// Sub-cores for which a result is there at a cycle.
+    /// Sub-cores with a result at a cycle.
     pub fn completed(&self, cycle: u64) -> u32 {
         if self.state.next_completion > cycle {
             return 0;
@@ -545,8 +543,7 @@ impl MemoryUnit {
         sub_cores::of(&self.state.completions, |completions| completions.next() <= cycle)
     }
 
-    /// An instruction of a sub-core whose result can be written back, or whose store is
-    /// acknowledged.
+    /// An instruction of a sub-core that can be written back, or whose store is acknowledged.
     #[inline]
     pub fn next_completion(&mut self, sub_core: u8, cycle: u64) -> Option<u32> {
         let one_latch = self.gpu.memory_pipeline.organisation == Organisation::PerSm;
@@ -559,13 +556,13 @@ impl MemoryUnit {
         Some(instruction)
     }
 
-    /// The instruction of a sub-core whose result is the next one to be there.
+    /// The instruction of a sub-core with the next result.
     pub fn coming_completion(&self, sub_core: u8) -> Option<u32> {
         self.state.completions[usize::from(sub_core)].first()
     }
 
-    /// Shared memory gets the smallest size that holds so many bytes, L1 the rest. A size that
-    /// changes empties L1.
+    /// Sets shared memory to the smallest size for `bytes`, and L1 to the rest. A change of size
+    /// empties L1.
     pub fn set_shared(&mut self, bytes: u32) {
         let spec = &self.gpu.l1;
         if spec.unified {
@@ -574,34 +571,34 @@ impl MemoryUnit {
         }
     }
 
-    /// Forgets what the caches have: a kernel begins.
+    /// Invalidates the caches at the start of a kernel.
     pub fn invalidate(&mut self) {
         self.state.l1.invalidate();
         self.state.constants.invalidate();
     }
 
-    /// Restarts counters that hold the maximum of a launch.
+    /// Restarts per-launch maxima.
     pub fn restart_counts(&mut self) {
         self.state.l1.restart_counts();
     }
 
-    /// Events of L1 since the last time, for warp schedulers that watch L1.
+    /// L1 events since the last call, for warp schedulers that observe L1.
     pub fn take_l1_events(&mut self) -> impl Iterator<Item = L1Event> {
         self.state.l1.take_events()
     }
 
-    /// Bytes of L1.
+    /// Size of L1 in bytes.
     pub fn l1_bytes(&self) -> u32 {
         self.state.l1.size(&self.gpu.l1)
     }
 
-    /// Counters with sums.
+    /// All counters.
     pub fn counters(&self) -> MemoryCounters {
         let State { l1, constants, tlb, counters, .. } = &self.state;
         MemoryCounters { l1: l1.counts(), constant: constants.counters, tlb: tlb.counters, ..*counters }
     }
 
-    /// No access is outstanding, and all results are taken.
+    /// Tells whether nothing is in flight, apart from results to be taken.
     pub fn is_idle(&self) -> bool {
         self.state.accesses.is_empty() && self.state.completions.iter().all(TimedQueue::is_empty)
     }

@@ -1,9 +1,8 @@
 //! Memory pipelines: dispatch latch, address stage, request buffer (Huerta et al., section 2.3).
 //!
-//! An access leaves the dispatch latch for the address stage after a cycle, unless the stage is
-//! still busy or the buffer is full. The stage makes a request a cycle. Requests wait in the buffer
-//! until their structure takes them; those for one structure keep their order, those for another
-//! pass them.
+//! An access moves from the dispatch latch to the address stage after a cycle, unless the stage is
+//! busy or the buffer is full. The stage forms a request a cycle. Requests wait in the buffer for
+//! their structure; order is kept only among requests for the same structure.
 
 use std::collections::VecDeque;
 
@@ -47,7 +46,7 @@ impl MemoryPipelineSpec {
         }
     }
 
-    /// Pipelines of an SM with so many sub-cores.
+    /// Number of pipelines of an SM with `sub_cores` sub-cores.
     pub fn pipelines(&self, sub_cores: usize) -> usize {
         match self.organisation {
             Organisation::PerSubCore => sub_cores,
@@ -55,7 +54,7 @@ impl MemoryPipelineSpec {
         }
     }
 
-    /// Addresses computed a cycle.
+    /// Addresses per cycle.
     pub fn rate(&self) -> u16 {
         match self.organisation {
             Organisation::PerSubCore => 1,
@@ -83,34 +82,33 @@ crate::counters! {
 pub struct Queued {
     /// Number of the access.
     pub access: u32,
-    /// Its first line: what the host's caches are asked for before its turn. Without meaning if it
-    /// was read.
+    /// First line, for host prefetches. Unset after a restore.
     #[serde(skip)]
     pub line: u64,
 }
 
-/// State of a memory pipeline.
+/// A memory pipeline.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Pipeline {
-    /// The access in the dispatch latch that the buffer has no room for.
+    /// Access held in the dispatch latch because the buffer is full.
     pub latched: Option<Queued>,
-    /// When the dispatch latch is free, if no access is held in it. Core cycles.
+    /// Core cycle at which the dispatch latch is free, if it holds no access.
     pub latch_free: u64,
-    /// When the address stage is free. Core cycles.
+    /// Core cycle at which the address stage is free.
     pub address_free: u64,
-    /// Accesses that have requests to be taken, by structure.
+    /// Accesses with requests to be accepted, by structure.
     pub waiting: [VecDeque<Queued>; STRUCTURES],
-    /// Requests to be taken.
+    /// Requests in the buffer.
     pub buffered: u32,
 }
 
 impl Pipeline {
-    /// The dispatch latch is free.
+    /// Tells whether the dispatch latch is free.
     pub fn can_accept(&self, organisation: Organisation, cycle: u64) -> bool {
         self.accepts_at(organisation) <= cycle
     }
 
-    /// From when on the dispatch latch is free; `u64::MAX` if an access is held in it. Core cycles.
+    /// Core cycle at which the dispatch latch is free; `u64::MAX` if it holds an access.
     pub fn accepts_at(&self, organisation: Organisation) -> u64 {
         let held = organisation == Organisation::PerSm && self.buffered > 0;
         if self.latched.is_some() || held { u64::MAX } else { self.latch_free }

@@ -1,7 +1,8 @@
-//! L1 TLB of an SM. L1 caches have virtual addresses, so only what leaves the SM is translated.
+//! L1 TLB of an SM. L1 caches use virtual addresses, so only requests that leave the SM are
+//! translated.
 //!
-//! A request for a page that the TLB has not waits for the L2 TLB, with the others for that page
-//! behind it; requests for other pages pass. The L2 TLB is on the memory side (`page_walks.rs`).
+//! A miss waits for the L2 TLB, and later requests for the same page queue behind it. Requests for
+//! other pages pass. The L2 TLB belongs to the memory side (`page_walks.rs`).
 
 use std::collections::VecDeque;
 use std::hint::cold_path;
@@ -42,13 +43,13 @@ impl TlbSpec {
         Ok(())
     }
 
-    /// Number of the page of an address.
+    /// Page number of an address.
     pub(crate) fn page_of(&self, address: u64) -> u64 {
         address >> self.page.trailing_zeros()
     }
 }
 
-/// They are looked through one by one.
+/// Most entries, since lookups are linear.
 const MOST_PAGES: u32 = 4096;
 
 crate::counters! {
@@ -68,15 +69,15 @@ crate::counters! {
 /// A request that waits for its translation.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Untranslated {
-    /// Core cycle.
+    /// Core cycle of the translation.
     ready: u64,
     request: MemoryRequest,
 }
 
-/// The pages of a TLB: the view of the replacement policy.
+/// Pages of a TLB, as seen by the replacement policy.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Pages {
-    /// Numbers of the pages, the youngest first.
+    /// Page numbers, youngest first.
     numbers: Vec<u64>,
     /// Marks of the replacement policy, in the same order.
     marks: Vec<u8>,
@@ -124,7 +125,7 @@ impl LinesMut for Pages {
     }
 }
 
-/// State of a TLB.
+/// A TLB.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Tlb {
     pages: Pages,
@@ -137,7 +138,7 @@ impl Tlb {
     pub(super) fn check(&self, spec: &TlbSpec, now: u64) -> Validity {
         let Pages { numbers, marks } = &self.pages;
         ensure(numbers.len() <= spec.pages as usize, "the TLB has too many pages")?;
-        ensure(numbers.len() == marks.len(), "the TLB has marks of other pages")?;
+        ensure(numbers.len() == marks.len(), "the marks of the TLB differ from its pages")?;
         let near = self.waiting.iter().all(|waiting| near(waiting.ready, now));
         ensure(near, "a translation takes too long")
     }
@@ -147,12 +148,12 @@ impl Tlb {
         self.waiting.iter().map(|waiting| &waiting.request)
     }
 
-    /// How many wait.
+    /// Number of waiting requests.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Translates a request at a cycle; gives it back if it can leave at once.
+    /// Translates a request at a cycle. Returns it if it can leave immediately.
     pub(super) fn translate(
         &mut self,
         spec: &TlbSpec,
@@ -176,32 +177,32 @@ impl Tlb {
             self.counters.hits += 1;
             return Some(request);
         };
-        // A translation is not ready before earlier ones.
+        // A request must not pass earlier ones.
         let ready = self.waiting.back().map_or(ready, |last| last.ready.max(ready));
         self.waiting.push_back(Untranslated { ready, request });
         None
     }
 
-    /// A request leaves without time. Nothing is counted.
+    /// Translates a request untimed. Counts nothing.
     pub(super) fn warm(&mut self, spec: &TlbSpec, address: u64) {
         if spec.miss > 0 {
             self.use_page(spec, spec.page_of(address));
         }
     }
 
-    /// The pages of so many bytes were used.
+    /// Uses the pages of an address range.
     pub(super) fn warm_range(&mut self, spec: &TlbSpec, address: u64, bytes: u64) {
         if spec.miss > 0 {
             let (first, last) =
                 (spec.page_of(address), spec.page_of(address.saturating_add(bytes.max(1) - 1)));
-            // Of more than it has the last ones are there.
+            // Only the last pages of a large range remain.
             for page in first.max(last.saturating_sub(spec.pages.into()))..=last {
                 self.use_page(spec, page);
             }
         }
     }
 
-    /// A page is used, and is there from then on; says whether it was.
+    /// Uses a page and inserts it. Returns whether it hit.
     fn use_page(&mut self, spec: &TlbSpec, page: u64) -> bool {
         let (pages, replacement) = (&mut self.pages, spec.replacement);
         if pages.numbers.first() == Some(&page) || pages.place(page).is_some() {
@@ -223,7 +224,7 @@ impl Tlb {
         false
     }
 
-    /// The next request that is translated by a cycle.
+    /// The next request whose translation is complete by a cycle.
     pub(super) fn take(&mut self, cycle: u64) -> Option<MemoryRequest> {
         if self.next_event() > cycle {
             return None;
@@ -232,7 +233,7 @@ impl Tlb {
         self.waiting.pop_front_if(|waiting| waiting.ready <= cycle).map(|waiting| waiting.request)
     }
 
-    /// When the next request is translated. Core cycles; `u64::MAX` for never.
+    /// Core cycle of the next translation; `u64::MAX` for never.
     pub(super) fn next_event(&self) -> u64 {
         self.waiting.front().map_or(u64::MAX, |waiting| waiting.ready)
     }
@@ -250,13 +251,13 @@ mod tests {
         MemoryRequest::read(0, line, 1, Requester::Global)
     }
 
-    /// A request for a page at a cycle leaves at once.
+    /// Tells whether a request for a page at a cycle leaves immediately.
     fn leaves(tlb: &mut Tlb, cycle: u64, page: u64) -> bool {
         tlb.translate(&SPEC, cycle, read(page << 21)).is_some()
     }
 
     #[test]
-    fn a_miss_leaves_after_its_latency_and_the_next_of_its_page_at_once() {
+    fn tlb_miss_waits_and_next_access_hits() {
         let mut tlb = Tlb::default();
         assert!(!leaves(&mut tlb, 100, 5));
         assert_eq!((tlb.next_event(), tlb.take(108), tlb.take(109)), (109, None, Some(read(5 << 21))));
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_a_page_keep_their_order_and_those_of_others_pass() {
+    fn requests_keep_order_within_a_page_only() {
         let mut tlb = Tlb::default();
         assert_eq!([5, 6].map(|page| leaves(&mut tlb, 0, page)), [false, false]);
         while tlb.take(9).is_some() {}
@@ -277,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn the_page_that_was_used_least_recently_goes() {
+    fn lru_evicts_the_least_recently_used_page() {
         let mut tlb = Tlb::default();
         let pages = [1, 2, 1, 3, 1, 2].map(|page| tlb.use_page(&SPEC, page));
         assert_eq!(pages, [false, false, true, false, true, false]);
     }
 
     #[test]
-    fn a_use_renews_no_page_of_a_fifo_tlb() {
+    fn fifo_tlb_ignores_uses() {
         let spec = TlbSpec { replacement: Replacement::Fifo, ..SPEC };
         let mut tlb = Tlb::default();
         let pages = [1, 2, 1, 3, 2, 1].map(|page| tlb.use_page(&spec, page));
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn without_tlbs_everything_leaves_at_once() {
+    fn disabled_tlb_delays_nothing() {
         let spec = TlbSpec { miss: 0, ..SPEC };
         assert!(Tlb::default().translate(&spec, 0, read(0)).is_some());
     }

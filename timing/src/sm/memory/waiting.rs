@@ -1,4 +1,4 @@
-//! Outstanding accesses of an SM and the lines that they wait for, for the watchdog.
+//! Accesses in flight in an SM's memory unit and the lines they wait for, for hang reports.
 
 use std::fmt;
 
@@ -9,64 +9,64 @@ use super::l1::{AwaitedEntry, Stall};
 use super::{FILL, MemoryUnit, NONE};
 use crate::hang_report::{Located, Place};
 
-/// An instruction that is under way, for whoever asks why nothing moves.
+/// An instruction in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// The SM core's number of it.
+    /// Number of the instruction in the SM core.
     pub instruction: u32,
-    /// Sub-core.
+    /// Issuing sub-core.
     pub sub_core: u8,
-    /// Warp slot.
+    /// Warp slot of the SM.
     pub warp: u8,
-    /// Memory it goes to.
+    /// Memory space.
     pub space: MemorySpace,
-    /// Operation.
+    /// Kind of access.
     pub kind: AccessKind,
-    /// Lines that its structure has not taken.
+    /// Lines that the structure has not accepted.
     pub not_taken: u16,
-    /// Lines without an answer.
+    /// Lines without a reply.
     pub unanswered: u16,
-    /// Why L1 takes no line, if it is that.
+    /// Reason of an L1 stall, if any.
     pub stall: Option<Stall>,
-    /// Cause of the wait, line by line as far as the unit knows.
+    /// Awaited lines, as far as known.
     pub lines: Vec<AwaitedLine>,
 }
 
 /// A line that an instruction waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedLine {
-    /// Address, where the unit knows it.
+    /// Line address, if known.
     pub address: Option<u64>,
-    /// Who has it.
+    /// Current location of the line.
     pub holder: Holder,
-    /// The request that brings it, if there is one.
+    /// Request for the line, if any.
     pub request: Option<Request>,
 }
 
-/// Who has a line that an instruction waits for.
+/// Location of an awaited line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// The memory pipeline: L1, or another structure, has not taken it.
+    /// The memory pipeline: the structure has not accepted it.
     Pipeline {
-        /// Why L1 takes nothing, if it is that.
+        /// Reason of an L1 stall, if any.
         stall: Option<Stall>,
     },
     /// An entry of L1's table.
     Table {
-        /// Sectors that are on their way, one bit each.
+        /// Mask of outstanding sectors.
         pending: u8,
-        /// Accesses that wait for it.
+        /// Number of waiting accesses.
         waiters: u32,
     },
-    /// The constant cache.
+    /// In the constant cache.
     Constants,
-    /// The instruction caches.
+    /// In the instruction caches.
     Instructions,
-    /// Nobody in the SM: L2 answers.
+    /// Outside the SM: L2 answers.
     Beyond,
 }
 
-/// By what a request is known.
+/// Identification of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// Tag of the request.
@@ -86,23 +86,23 @@ impl fmt::Display for AwaitedLine {
                 let cause = match stall {
                     Stall::Line => "a line of its set",
                     Stall::Miss => "an MSHR",
-                    Stall::Merge => "a line that too many wait for",
-                    Stall::Queue => "room on the way out of the SM",
+                    Stall::Merge => "a line with its maximum of waiting accesses",
+                    Stall::Queue => "space in the queue out of the SM",
                 };
                 write!(f, "in the memory pipeline, L1 waits for {cause}")
             }
             Holder::Table { pending, waiters } => {
-                write!(f, "in L1's table, sectors {pending:04b} on their way, {waiters} accesses wait for it")
+                write!(f, "in L1's table, sectors {pending:04b} outstanding, {waiters} accesses waiting")
             }
             Holder::Constants => write!(f, "of constants"),
             Holder::Instructions => write!(f, "of instructions"),
-            Holder::Beyond => write!(f, "asked of L2"),
+            Holder::Beyond => write!(f, "requested from L2"),
         }
     }
 }
 
 impl MemoryUnit {
-    /// Outstanding accesses that have their operands, in the order of the sub-cores' instructions.
+    /// Accesses in flight with complete operands, in instruction order of the sub-cores.
     pub fn waiting(&self) -> Vec<Waiting> {
         let numbers = self.state.accesses.numbers().into_iter();
         let accepted = numbers.filter(|number| self.state.accesses[*number].start != NOT_ACCEPTED);
@@ -159,7 +159,7 @@ impl MemoryUnit {
         lines
     }
 
-    /// Where the requests are that have not left the SM.
+    /// Locations of the requests within the SM.
     pub fn locate(&self) -> Vec<Located> {
         let credits = self.state.credits;
         let untranslated = self.state.tlb.waiting().map(|request| (request, Place::Translation));

@@ -1,4 +1,4 @@
-//! Accesses without time: what L1 holds after them, and what they ask of L2.
+//! Untimed accesses: their effect on L1 and their requests to L2.
 
 use warp_stream::{AccessKind, Execution, MemoryOperation, MemorySpace};
 
@@ -8,8 +8,8 @@ use super::{MemoryUnit, arbitration};
 use crate::message::{LINE_BYTES, MemoryRequest, RequestKind};
 
 impl MemoryUnit {
-    /// An access of a warp, whose space is resolved, to the unit, which is idle; adds its requests to `out`. Nothing is
-    /// counted.
+    /// Executes an access of a warp with a resolved space in an idle unit. Appends its requests to
+    /// `out`. Counts nothing.
     pub(crate) fn warm(
         &mut self,
         operation: MemoryOperation,
@@ -37,13 +37,13 @@ impl MemoryUnit {
         }
     }
 
-    /// The pages of so many bytes were used.
+    /// Uses the pages of an address range.
     pub(crate) fn warm_pages(&mut self, address: u64, bytes: u64) {
         self.state.tlb.warm_range(&self.gpu.tlb, address, bytes);
     }
 
-    /// A warp reads constants; lines of the instruction cache that those lie in which are not there are added to `missed`. Nothing is
-    /// counted.
+    /// Executes constant reads of a warp. Appends the missing lines of the instruction cache to
+    /// `missed`. Counts nothing.
     pub(crate) fn warm_constants(&mut self, width: u8, execution: &Execution, missed: &mut Vec<u64>) {
         let Execution { active, addresses, .. } = execution;
         self.coalesced.clear();

@@ -1,21 +1,21 @@
-//! Finds lines again among those of an access: a search through them would take as long for each
-//! lane as there are lanes before it.
+//! Index of an access's lines by address. A linear search would be quadratic in the number of
+//! lanes.
 
 use crate::message::LINE_BYTES;
 
 const BUCKETS: usize = 64;
 /// No line.
 const END: u16 = u16::MAX;
-/// Number of lines that are searched one after the other.
+/// Number of lines up to which a linear search is used.
 const FEW: usize = 8;
 
-/// Lines of an access by address, numbered in the order in which they came.
+/// Lines of an access by address, numbered in order of first occurrence.
 #[derive(Debug, Clone)]
 pub struct LineIndex {
     lines: Vec<u64>,
-    /// The last line of each bucket. Without meaning for few lines, as is the next.
+    /// Last line of each bucket. Unused for few lines, as is `before`.
     last: [u16; BUCKETS],
-    /// The line of its bucket before each.
+    /// Previous line in the same bucket.
     before: Vec<u16>,
 }
 
@@ -26,15 +26,15 @@ impl Default for LineIndex {
 }
 
 impl LineIndex {
-    /// Forgets all lines.
+    /// Removes all lines.
     pub fn clear(&mut self) {
         self.lines.clear();
     }
 
-    /// The number of a line; if it is not there, it gets the next one.
+    /// The number of a line. A new line receives the next number.
     ///
     /// # Errors
-    /// First occurrence of the line, with its number.
+    /// The line is new; its number.
     #[inline]
     pub fn find(&mut self, line: u64) -> Result<usize, usize> {
         if self.lines.len() > FEW {
@@ -86,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_one_bucket_are_told_apart_and_found_again() {
+    fn lines_of_one_bucket_are_distinguished() {
         let mut index = LineIndex::default();
-        // The first two, the third and the fourth, and so on.
+        // The first two share a bucket, then the next two, and so on.
         let lines: Vec<u64> =
             (0..20).flat_map(|pair| [pair, pair + 64 * (pair + 1)]).map(|line| line * LINE_BYTES).collect();
         for (number, line) in lines.iter().enumerate() {

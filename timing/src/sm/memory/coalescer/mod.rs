@@ -1,4 +1,4 @@
-//! Coalescer: which lines and sectors a warp's access touches.
+//! Coalescer: lines and sectors touched by a warp's access.
 
 mod fermi;
 mod line_index;
@@ -87,61 +87,61 @@ crate::counters! {
     }
 }
 
-/// Addresses of the lanes of an access.
+/// Address pattern of a warp's access.
 #[derive(Debug, Clone, Copy)]
 pub struct Pattern<'a> {
-    /// Lanes that take part.
+    /// Active lanes.
     pub active: LaneMask,
     /// Byte address per lane.
     pub addresses: &'a [u64; WARP_SIZE],
-    /// Bytes from each lane to the next one in each eight, if known.
+    /// Address stride within each group of eight lanes, if known.
     pub stride: Option<u64>,
     /// Bytes per lane.
     pub width: u8,
-    /// Lines need the touched bytes and the lanes: stores, atomic operations.
+    /// Set if lines need touched bytes and lanes: for stores and atomic operations.
     pub marks: bool,
 }
 
 impl<'a> Pattern<'a> {
-    /// One of whose stride nothing is known.
+    /// A pattern with unknown stride.
     pub fn new(active: LaneMask, addresses: &'a [u64; WARP_SIZE], width: u8, marks: bool) -> Pattern<'a> {
         Pattern { active, addresses, stride: None, width, marks }
     }
 }
 
-/// How many sectors an access touches.
+/// Number of sectors touched by an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
-    /// Distinct sectors of the warp, as the profiler counts.
+    /// Distinct sectors of the warp, as counted by the profiler.
     pub distinct: u32,
-    /// Distinct sectors of each eight lanes, added up.
+    /// Distinct sectors of each group of eight lanes, added up.
     pub by_eight: u32,
 }
 
-/// Lines of an access. Reused from access to access for its memory.
+/// Result of coalescing. Reused between accesses for its allocations.
 #[derive(Debug, Clone, Default)]
 pub struct Coalesced {
-    /// How its addresses lie.
+    /// Address shape.
     pub shape: Shape,
-    /// In the order of the lanes; none if nobody asks.
+    /// Runs in lane order; computed on demand.
     runs: Vec<Run>,
-    /// In the order in which lanes touch them.
+    /// Lines in order of first touch.
     pub lines: Vec<Line>,
-    /// None of them is there twice.
+    /// Set if no line occurs twice.
     pub distinct: bool,
     /// Scratch.
     index: LineIndex,
 }
 
 impl Coalesced {
-    /// Empties it.
+    /// Clears the result.
     pub fn clear(&mut self) {
         self.shape = Shape::Any;
         self.runs.clear();
         self.lines.clear();
     }
 
-    /// Splits an access into lines; it is empty before.
+    /// Splits an access into lines. The result must be empty before.
     #[inline(always)]
     pub fn coalesce(&mut self, policy: CoalescerPolicy, pattern: &Pattern<'_>) -> Footprint {
         let eights = shape::eights(pattern);
@@ -157,7 +157,7 @@ impl Coalesced {
         }
     }
 
-    // On its own: few accesses come here.
+    // Not inlined: few accesses need runs.
     #[inline(never)]
     fn coalesce_runs(
         &mut self,
@@ -174,7 +174,7 @@ impl Coalesced {
         coalesce(pattern, &self.runs, &mut self.lines, &mut self.index)
     }
 
-    /// The runs of the access that was coalesced.
+    /// The runs of the coalesced access.
     pub fn runs(&mut self, pattern: &Pattern<'_>) -> &[Run] {
         if self.runs.is_empty() {
             runs::find(pattern, &shape::eights(pattern), &mut self.runs);
@@ -182,7 +182,7 @@ impl Coalesced {
         &self.runs
     }
 
-    /// Splits the addresses of texels, of `width` bytes each, into lines; it is empty before.
+    /// Splits the addresses of texels of `width` bytes into lines. The result must be empty before.
     pub fn coalesce_texels(&mut self, texels: &[u64], width: u8, marks: bool) -> Footprint {
         self.index.clear();
         for texels in texels.chunks(WARP_SIZE) {
@@ -199,8 +199,8 @@ impl Coalesced {
     }
 }
 
-/// Adds what runs of a pattern touch, line by line; `index` has the lines that may be touched
-/// again, the first of which is at `start`.
+/// Adds the lines of a pattern's runs. `index` holds the lines that may recur, numbered from
+/// `start`.
 fn add(pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Line>, start: usize, index: &mut LineIndex) {
     for run in runs {
         match index.find(run.line) {
@@ -210,7 +210,7 @@ fn add(pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Line>, start: usize,
     }
 }
 
-/// A line that a run of a pattern is the first to touch.
+/// Adds a line at its first run.
 #[inline(always)]
 fn push(lines: &mut Vec<Line>, pattern: &Pattern<'_>, run: &Run) {
     let mut line = Line { address: run.line, ..Line::default() };
@@ -218,7 +218,7 @@ fn push(lines: &mut Vec<Line>, pattern: &Pattern<'_>, run: &Run) {
     lines.push(line);
 }
 
-/// A run of a pattern touches its line.
+/// Adds a run to its line.
 #[inline(always)]
 fn touch(line: &mut Line, pattern: &Pattern<'_>, run: &Run) {
     line.sectors |= run.sectors;
@@ -234,7 +234,7 @@ fn sectors(lines: &[Line]) -> u32 {
     lines.iter().map(|line| line.sectors.count_ones()).sum()
 }
 
-/// `count` ones from bit `first` on.
+/// A mask of `count` ones from bit `first` on.
 fn ones(first: u32, count: u32) -> u128 {
     if count >= 128 { u128::MAX } else { ((1 << count) - 1) << first }
 }
@@ -264,9 +264,9 @@ mod tests {
     }
 
     #[test]
-    fn strides_of_the_papers_fig_4_give_its_counts() {
-        // C[(idx / stride) * 32 + idx % stride] of 4 B elements: stride 1 is a line per thread, 32
-        // one line for all.
+    fn strides_match_khairy_fig_4() {
+        // C[(idx / stride) * 32 + idx % stride] with 4 B elements: stride 1 gives a line per
+        // thread, stride 32 one line for all.
         for (stride, by_eight, distinct) in
             [(1, 32, 32), (2, 16, 16), (4, 8, 8), (8, 4, 4), (16, 4, 4), (32, 4, 4)]
         {
@@ -277,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn one_word_for_all_is_one_sector_of_the_warp_and_four_of_its_eights() {
+    fn broadcast_is_one_sector_or_four_by_eight() {
         let pattern = load(4, |_| 0x1234);
         assert_eq!(run(CoalescerPolicy::Volta, !0, pattern), (1, Footprint { distinct: 1, by_eight: 4 }));
         assert_eq!(run(CoalescerPolicy::VoltaByEight, !0, pattern).0, 4);
     }
 
     #[test]
-    fn consecutive_words_are_lines_with_all_their_sectors() {
+    fn consecutive_words_touch_all_sectors() {
         for (width, lines) in [(1, 1), (2, 1), (4, 1), (8, 2), (16, 4)] {
             let pattern = load(width, |lane| 0x1000 + u64::from(width) * lane);
             let distinct = u32::from(width);
@@ -296,13 +296,13 @@ mod tests {
     }
 
     #[test]
-    fn consecutive_words_that_begin_within_a_line_touch_one_sector_more() {
+    fn misaligned_consecutive_words_touch_one_more_sector() {
         let (lines, sectors) = run(CoalescerPolicy::Volta, !0, load(4, |lane| 0x1004 + 4 * lane));
         assert_eq!((lines, sectors), (2, Footprint { distinct: 5, by_eight: 8 }));
     }
 
     #[test]
-    fn lanes_that_do_not_take_part_touch_nothing() {
+    fn inactive_lanes_touch_nothing() {
         let pattern = load(4, |lane| 0x1000 + 128 * lane);
         assert_eq!(run(CoalescerPolicy::Volta, 0b101, pattern).1.distinct, 2);
         assert_eq!(run(CoalescerPolicy::Volta, 0, pattern), (0, Footprint::default()));

@@ -1,5 +1,5 @@
-//! Lanes that follow each other and touch the same line: most accesses have a few of these, and all
-//! that is asked about an access is asked of them and not of its lanes.
+//! Runs of consecutive lanes that touch the same line. Most accesses have few runs, so later steps
+//! work on runs, not on lanes.
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
@@ -7,26 +7,26 @@ use super::Pattern;
 use super::shape::{EIGHTS, Shape};
 use crate::message::LINE_BYTES;
 
-/// Bytes of a word of a line, the finest that loads are looked at in.
+/// Word size in bytes, the granularity of loads within a line.
 pub const WORD_BYTES: u64 = 8;
 
-/// Part of a line that consecutive lanes touch.
+/// Part of a line touched by consecutive lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Run {
     /// Device address of the line.
     pub line: u64,
-    /// Words of 8 B, one bit each.
+    /// Mask of 8 B words.
     pub words: u16,
-    /// Sectors, one bit each.
+    /// Mask of sectors.
     pub sectors: u8,
-    /// Whichever of the lanes is first.
+    /// First lane.
     pub first: u8,
-    /// The lanes.
+    /// Mask of lanes.
     pub lanes: LaneMask,
 }
 
 impl Run {
-    /// A lane touches `count` bytes, none of them behind the line.
+    /// Adds a lane that touches `count` bytes within the line.
     fn touch(&mut self, lane: u8, offset: u32, count: u32) {
         let words = words_of(offset, count);
         self.words |= words;
@@ -34,13 +34,13 @@ impl Run {
         self.lanes |= 1 << lane;
     }
 
-    /// The bytes of its line that its lanes touch of a pattern, one bit each.
+    /// Mask of the line's bytes touched by the lanes of a pattern.
     pub fn bytes(&self, pattern: &Pattern<'_>) -> u128 {
         let (mut bytes, mut lanes) = (0, self.lanes);
         while lanes != 0 {
             let address = pattern.addresses[lanes.trailing_zeros() as usize];
             lanes &= lanes - 1;
-            // A lane's bytes may begin in the line before, or end in the one behind.
+            // A lane's bytes may begin in the previous line or end in the next.
             let offset = address.wrapping_sub(self.line) as i64;
             let end = (offset + i64::from(pattern.width.max(1))).min(LINE_BYTES as i64);
             let from = offset.max(0);
@@ -50,24 +50,24 @@ impl Run {
     }
 }
 
-/// Sectors that words lie in, one bit each.
+/// Mask of the sectors that contain words.
 fn sectors(words: u16) -> u8 {
     let pairs = words | words >> 1;
     let fours = (pairs | pairs >> 2) & 0x1111;
-    // Bits 0, 4, 8 and 12 come to lie side by side.
+    // Moves bits 0, 4, 8 and 12 next to each other.
     ((u32::from(fours) * 0x1248) >> 12 & 0xf) as u8
 }
 
-/// Lanes of a warp that an L1 can serve together: as many as ask for a line's bytes, at least four.
+/// Lanes of a warp that L1 can serve together: those whose data fill one line, at least four.
 pub fn lanes_per_part(width: u8) -> usize {
     (LINE_BYTES / u64::from(width.max(1)).next_power_of_two()).clamp(4, WARP_SIZE as u64) as usize
 }
 
-/// Lanes that are looked at together.
+/// Lanes examined together.
 pub const EIGHT: usize = 8;
 
-/// Finds the runs of a pattern whose eights of lanes lie so, in the order of the lanes. None goes
-/// from one eight of lanes to the next, nor from a part ([`lanes_per_part`]) to the next.
+/// Finds the runs of a pattern in lane order, given the shape of each group of eight lanes. No run
+/// spans two groups or two parts ([`lanes_per_part`]).
 pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>) {
     let most = lanes_per_part(pattern.width).min(EIGHT);
     let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
@@ -80,8 +80,7 @@ pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>
     }
 }
 
-/// The runs of a pattern each eight lanes of which touch one line, one byte after the other or all
-/// the same.
+/// The runs of a pattern if each group of eight lanes touches one line, consecutively or uniformly.
 #[inline(always)]
 pub fn of_eights(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Option<[Run; EIGHTS]> {
     let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
@@ -93,7 +92,7 @@ pub fn of_eights(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Option<[Run
     Some(runs)
 }
 
-/// The run of eight lanes that touch one line, one byte after the other or all the same: most do.
+/// The run of eight lanes on one line with consecutive or uniform addresses, the common case.
 fn one_line(addresses: &[u64; EIGHT], pattern: &Pattern<'_>, shape: Shape) -> Option<Run> {
     let width = u32::from(pattern.width.max(1));
     let count = match shape {
@@ -109,7 +108,7 @@ fn one_line(addresses: &[u64; EIGHT], pattern: &Pattern<'_>, shape: Shape) -> Op
     Some(Run { line: addresses[0] - u64::from(offset), words, sectors: sectors(words), ..Run::default() })
 }
 
-/// The runs of eight lanes, of which `first` is the first, that lie anyhow.
+/// The runs of eight lanes from `first` on, with arbitrary addresses.
 #[inline(never)]
 fn find_in_any(pattern: &Pattern<'_>, first: u8, most: u8, runs: &mut Vec<Run>) {
     let active = (pattern.active >> first) as u8;
@@ -123,8 +122,7 @@ fn find_in_any(pattern: &Pattern<'_>, first: u8, most: u8, runs: &mut Vec<Run>) 
     runs.push(Run { line, words, sectors: sectors(words), lanes: 0xff << first, first });
 }
 
-/// The line that eight lanes touch, if it is one, and its words. None of them is across the end of
-/// a word.
+/// The line and words of eight lanes that touch a single line, none across a word boundary.
 fn one_line_of_any(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
         return None;
@@ -141,13 +139,13 @@ fn one_line_of_any(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     one.then_some((line, words as u16))
 }
 
-/// The words that some bytes lie in, one bit each.
+/// Mask of the words that contain a byte range.
 pub fn words_of(offset: u32, count: u32) -> u16 {
     let word = WORD_BYTES as u32;
     ((2_u32 << ((offset + count - 1) / word)) - (1 << (offset / word))) as u16
 }
 
-/// The runs of those of eight lanes that take part, of which `first` is the first.
+/// The runs of the active lanes among eight from `first` on.
 fn find_lane_by_lane(pattern: &Pattern<'_>, first: u8, mut active: u8, most: u8, runs: &mut Vec<Run>) {
     let width = u32::from(pattern.width.max(1));
     let mut run = Run::default();
@@ -198,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_the_words_sectors_bytes_and_lanes_that_are_touched() {
+    fn run_has_touched_words_sectors_bytes_and_lanes() {
         let found = runs(0xff, 4, |lane| 0x1010 + 4 * lane);
         assert_eq!(found, [Run { line: 0x1000, words: 0b11_1100, sectors: 0b11, lanes: 0xff, first: 0 }]);
         let addresses = std::array::from_fn(|lane| 0x1010 + 4 * lane as u64);
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_across_the_end_of_memory_touches_bytes_at_both_ends() {
+    fn lane_across_the_end_of_memory_wraps_around() {
         let addresses = [u64::MAX - 2; 32];
         let pattern = Pattern::new(1, &addresses, 8, true);
         let mut found = Vec::new();
@@ -216,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_those_of_the_words() {
+    fn sectors_follow_from_words() {
         for words in 0..=u16::MAX {
             let expected: u8 =
                 (0..4).filter(|sector| words >> (4 * sector) & 0xf != 0).map(|sector| 1 << sector).sum();
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_lanes_of_one_line_are_found_as_they_are_lane_by_lane() {
+    fn one_line_search_matches_lane_by_lane_search() {
         for width in [1, 2, 4, 8, 16] {
             for stride in [0, 1, 2, 3, 7] {
                 for start in [0x1000, 0x1080, 0x10e0, 0x1071, 0x106c] {
@@ -243,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_across_the_end_of_a_line_is_in_a_run_of_each() {
+    fn lane_across_a_line_end_is_in_two_runs() {
         let found = runs(1, 8, |_| 0x107c);
         assert_eq!(
             found.iter().map(|run| (run.line, run.words)).collect::<Vec<_>>(),

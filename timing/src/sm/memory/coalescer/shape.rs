@@ -1,5 +1,5 @@
-//! Accesses that are told by the address of their first lane: most are, and nothing of them is
-//! asked lane by lane.
+//! Address shapes described by the first lane's address. Most accesses have one and need no
+//! per-lane work.
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
@@ -8,23 +8,23 @@ use super::{Footprint, Pattern, ones};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::sm::memory::access::Line;
 
-/// Eights of lanes of a warp.
+/// Groups of eight lanes in a warp.
 pub const EIGHTS: usize = WARP_SIZE / EIGHT;
 
-/// How the addresses of some lanes lie.
+/// Arrangement of the addresses of some lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shape {
-    /// One byte after the other.
+    /// Consecutive bytes.
     Consecutive,
-    /// All at the same.
+    /// One address for all lanes.
     Uniform,
-    /// Any other.
+    /// Any other arrangement.
     #[default]
     Any,
 }
 
 impl Shape {
-    /// Shape of lanes at a constant stride.
+    /// The shape of lanes with a stride.
     fn of_stride(stride: u64, width: u64) -> Shape {
         match stride {
             0 => Shape::Uniform,
@@ -33,7 +33,7 @@ impl Shape {
         }
     }
 
-    /// Shape of eight lanes.
+    /// The shape of eight lanes.
     fn of_eight(addresses: &[u64; EIGHT], width: u64) -> Shape {
         let stride = addresses[1].wrapping_sub(addresses[0]);
         let shape = Shape::of_stride(stride, width);
@@ -45,7 +45,7 @@ impl Shape {
         if apart == 0 { shape } else { Shape::Any }
     }
 
-    /// Shape of a pattern from those of its eights.
+    /// The shape of a pattern, given the shapes of its groups.
     pub fn of(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Shape {
         let shape = eights[0];
         let width = u64::from(pattern.width.max(1));
@@ -64,7 +64,7 @@ impl Shape {
     }
 }
 
-/// How each eight lanes lie; any if one of them does not take part.
+/// The shape of each group of eight lanes; [`Shape::Any`] for a group with an inactive lane.
 #[inline(always)]
 pub fn eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
     match pattern.stride {
@@ -76,14 +76,14 @@ pub fn eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
     }
 }
 
-/// Shape of a pattern without a known stride.
+/// [`eights`] for an unknown stride.
 #[inline(never)]
 fn unknown_eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
     let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
     eights_where(pattern.active, |eight| Shape::of_eight(&eights[eight], u64::from(pattern.width.max(1))))
 }
 
-/// Eights that lie as `shape` says, where they take part.
+/// Shapes from `shape` for the groups that are fully active.
 #[inline(always)]
 fn eights_where(active: LaneMask, shape: impl Fn(usize) -> Shape) -> [Shape; EIGHTS] {
     std::array::from_fn(|eight| match (active >> (eight * EIGHT)) as u8 {
@@ -92,7 +92,7 @@ fn eights_where(active: LaneMask, shape: impl Fn(usize) -> Shape) -> [Shape; EIG
     })
 }
 
-/// Adds the lines of an access of consecutive lanes.
+/// Adds the lines of consecutive lanes.
 pub fn consecutive(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
     let (first, width) = (pattern.addresses[0], u64::from(pattern.width.max(1)));
     add(pattern.marks, first, width * WARP_SIZE as u64, lines, |from, to| {
@@ -104,7 +104,7 @@ pub fn consecutive(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
     Footprint { distinct: sectors(first, width * WARP_SIZE as u64), by_eight }
 }
 
-/// Adds the lines of an access of all lanes to one place.
+/// Adds the lines of an access by all lanes to one address.
 pub fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
     let (first, width) = (pattern.addresses[0], u64::from(pattern.width.max(1)));
     add(pattern.marks, first, width, lines, |_, _| LaneMask::MAX);
@@ -112,8 +112,7 @@ pub fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
     Footprint { distinct, by_eight: distinct * EIGHTS as u32 }
 }
 
-/// Adds the lines of a stretch of bytes; `lanes` tells who touches bytes from one address to before
-/// another.
+/// Adds the lines of a byte range; `lanes` gives the lanes that touch a subrange.
 fn add(marks: bool, first: u64, bytes: u64, lines: &mut Vec<Line>, lanes: impl Fn(u64, u64) -> LaneMask) {
     let (mut from, end) = (first, first + bytes);
     while from < end {
@@ -131,7 +130,7 @@ fn add(marks: bool, first: u64, bytes: u64, lines: &mut Vec<Line>, lanes: impl F
     }
 }
 
-/// Sectors that a stretch of bytes lies in.
+/// Number of sectors that contain a byte range.
 fn sectors(first: u64, bytes: u64) -> u32 {
     ((first + bytes - 1) / SECTOR_BYTES - first / SECTOR_BYTES + 1) as u32
 }
@@ -151,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn only_all_lanes_one_after_the_other_are_consecutive() {
+    fn consecutive_shape_needs_all_lanes() {
         assert_eq!(shape(!0, 4, 4), Shape::Consecutive);
         assert_eq!(shape(!0 >> 1, 4, 4), Shape::Any);
         assert_eq!(shape(!0, 4, 8), Shape::Any);
     }
 
     #[test]
-    fn only_all_lanes_at_one_place_are_uniform() {
+    fn uniform_shape_needs_all_lanes() {
         assert_eq!(shape(!0, 4, 0), Shape::Uniform);
         assert_eq!(shape(1, 4, 0), Shape::Any);
         let addresses = std::array::from_fn(|lane| 0x1000 + 4 * (lane as u64 / 31));
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_stride_is_what_would_be_found() {
+    fn known_stride_gives_the_same_shape() {
         for (active, width, stride) in [0, 1, 2, 4, 8, 16, u64::MAX - 3]
             .into_iter()
             .flat_map(|stride| [1, 2, 4, 8, 16].map(|width| (stride, width)))
@@ -183,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn an_access_that_ends_behind_the_last_address_is_looked_at_lane_by_lane() {
+    fn access_past_the_last_address_has_any_shape() {
         let addresses = std::array::from_fn(|lane| (u64::MAX - 64).wrapping_add(4 * lane as u64));
         let pattern = Pattern::new(!0, &addresses, 4, false);
         assert_eq!(whole(&pattern), Shape::Any);
     }
 
     #[test]
-    fn shapes_touch_what_their_lanes_touch() {
+    fn shape_result_matches_lane_by_lane_result() {
         for (width, start, marks, consecutive) in (0..5 * 256 * 4).map(|case| {
             (1 << (case % 5), 0x1000 + case / 5 % 256, case / 1280 % 2 == 0, case / 2560 % 2 == 0)
         }) {

@@ -1,13 +1,13 @@
-//! Volta: a request per line, with those of its 32 B sectors that lanes touch.
+//! Volta: one request per line, with the touched 32 B sectors.
 
 use super::runs::Run;
 use super::shape::EIGHTS;
 use super::{Footprint, Line, LineIndex, Pattern, add, push, sectors, touch};
 
-/// Runs of an eight of the lanes.
+/// Lanes per group.
 const EIGHT: u8 = 8;
 
-/// Over the whole warp.
+/// Coalesces over the whole warp.
 pub fn coalesce(
     pattern: &Pattern<'_>,
     runs: &[Run],
@@ -19,7 +19,7 @@ pub fn coalesce(
     Footprint { distinct: sectors(lines), by_eight: eights(runs).map(sectors_of_eight).sum() }
 }
 
-/// Lines of a pattern in which each eight lanes have one run.
+/// [`coalesce`] for one run per group of eight lanes.
 pub fn coalesce_eights(pattern: &Pattern<'_>, runs: &[Run; EIGHTS], lines: &mut Vec<Line>) -> Footprint {
     let mut by_eight = 0;
     for run in runs {
@@ -32,7 +32,7 @@ pub fn coalesce_eights(pattern: &Pattern<'_>, runs: &[Run; EIGHTS], lines: &mut 
     Footprint { distinct: sectors(lines), by_eight }
 }
 
-/// Over eight lanes at a time.
+/// Coalesces over groups of eight lanes.
 pub fn coalesce_by_eight(
     pattern: &Pattern<'_>,
     runs: &[Run],
@@ -48,12 +48,12 @@ pub fn coalesce_by_eight(
     Footprint { distinct, by_eight: sectors(lines) }
 }
 
-/// The runs of each eight lanes.
+/// The runs of each group of eight lanes.
 fn eights(runs: &[Run]) -> impl Iterator<Item = &[Run]> {
     runs.chunk_by(|one, other| one.first / EIGHT == other.first / EIGHT)
 }
 
-/// Distinct sectors of the runs of an eight.
+/// Distinct sectors of a group's runs.
 fn sectors_of_eight(runs: &[Run]) -> u32 {
     if let [run] = runs {
         return run.sectors.count_ones();
@@ -72,13 +72,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_eights_that_have_one_run_each_are_those_of_all_runs() {
+    fn one_run_per_eight_gives_the_same_lines() {
         let mut found = 0;
         for case in 0..5 * 4 * 64 * 2 {
             let (width, turns, offset) = (1 << (case % 5), case / 5 % 4, 4 * (case / 20 % 64));
             let marks = case / 1280 == 1;
-            // Sixteen lanes side by side or at one place, the others in the same line, another one,
-            // or in between.
+            // Sixteen consecutive or uniform lanes; the others on the same line, another line, or
+            // in between.
             let address = |lane: u64| {
                 let (row, column) = (lane / 16, if turns % 2 == 0 { lane % 16 } else { 0 });
                 0x1000 + offset + width * column + row * [0, 64, 96, 4096][turns as usize]

@@ -1,12 +1,10 @@
-//! Passes of an access that L1 has all of: lines are looked up in tag banks, words are read from
-//! data banks.
+//! Passes of an access through L1: tag lookups in tag banks, then reads in data banks.
 //!
-//! A part of the warp that asks for no more than a line's bytes goes at a time: half a warp of 8 B
-//! words. In a pass each tag bank looks up one line; the lines that were looked up together are
-//! read together, in as many cycles as the busiest data bank has words of them. The tag bank of a
-//! line is its number folded by exclusive or: of the hashes of six bits, with 4 banks, the one with
-//! which this gives the cycles that RRZE measured on a V100 for strided loads (mean deviation 8 %,
-//! and 30 % if all lines could be looked up four at a time).
+//! The warp is split into parts whose data fill at most one line: half warps for 8 B words. In a
+//! pass each tag bank looks up one line. Those lines are then read together, in as many cycles as
+//! the busiest data bank has words of them. The tag bank of a line is its number folded by
+//! exclusive or. With 4 banks, folding six bits reproduces best the cycles that RRZE measured on a
+//! V100 for strided loads (mean deviation 8 %; 30 % with four arbitrary lookups a cycle).
 
 use warp_stream::WARP_SIZE;
 
@@ -19,44 +17,44 @@ use crate::sm::memory::coalescer::shape::Shape;
 use crate::sm::memory::coalescer::{Coalesced, LineIndex, Pattern};
 use crate::sm::memory::shared::Passes;
 
-/// Words of a data bank's width in a line.
+/// Words of a line in units of the data bank width.
 const WORDS: u64 = LINE_BYTES / WORD_BYTES;
-/// Bits of a line's number that choose its tag bank.
+/// Bits of the line number that determine the tag bank.
 const FOLDED_BITS: u32 = 6;
-/// Bits of a number of words of a bank: each of the lanes of a part may touch two lines.
+/// Bits of a bank's word count: each lane of a part may touch two lines.
 const COUNT_BITS: usize = 7;
 
-/// A line of a part of a warp.
+/// A line touched by a part of the warp.
 #[derive(Debug, Clone, Copy)]
 struct Touched {
-    /// Number of the line.
+    /// Line number.
     line: u64,
-    /// Words of the line, one bit each.
+    /// Mask of words.
     words: u16,
-    /// With which pass it is looked up.
+    /// Pass of the tag lookup.
     pass: u8,
 }
 
-/// The lines of a part of a warp, kept from part to part for their memory.
+/// The lines of a part, reused between parts for its allocations.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
-    /// In the order of the lanes.
+    /// Lines in lane order.
     lines: Vec<Touched>,
     index: LineIndex,
-    /// Lines of each tag bank.
+    /// Number of lines in each tag bank.
     banks: [u8; MAXIMUM_BANKS as usize],
-    /// In which all lines are looked up.
+    /// Number of passes for all tag lookups.
     passes: u8,
-    /// Of each pass.
+    /// Word counts by pass.
     counts: Vec<BankCounts>,
 }
 
-/// How many words each bank has: the lowest bit of each count, the next one of each, and so on.
+/// Word counts by bank, bit-sliced: the lowest bit of every count, then the next, and so on.
 #[derive(Debug, Clone, Copy, Default)]
 struct BankCounts([u32; COUNT_BITS]);
 
 impl BankCounts {
-    /// One word more in each of some banks.
+    /// Adds one word to each bank in a mask.
     fn add(&mut self, mut banks: u32) {
         for bits in &mut self.0 {
             if banks == 0 {
@@ -66,7 +64,7 @@ impl BankCounts {
         }
     }
 
-    /// Of the bank that has most.
+    /// Largest count of a bank.
     fn most(&self) -> u32 {
         if self.0[1..].iter().all(|bits| *bits == 0) {
             return u32::from(self.0[0] != 0);
@@ -81,7 +79,7 @@ impl BankCounts {
 }
 
 impl Part {
-    /// Begins one of no line.
+    /// Removes all lines.
     fn clear(&mut self) {
         self.lines.clear();
         self.index.clear();
@@ -89,7 +87,7 @@ impl Part {
         self.passes = 0;
     }
 
-    /// Adds a line that is not there yet: finds with which pass it is looked up.
+    /// Adds a new line and assigns its pass.
     fn add(&mut self, address: u64, words: u16, tag_banks: u32) {
         let line = address / LINE_BYTES;
         let pass = &mut self.banks[tag_bank(line, tag_banks)];
@@ -98,7 +96,7 @@ impl Part {
         self.passes = self.passes.max(*pass);
     }
 
-    /// The lines of runs.
+    /// Adds the lines of runs.
     fn of_runs(&mut self, runs: &[Run], tag_banks: u32) {
         self.clear();
         for run in runs {
@@ -109,13 +107,13 @@ impl Part {
         }
     }
 
-    /// Lines that are all different.
+    /// Adds distinct lines.
     fn of_lines(&mut self, lines: &[Line], tag_banks: u32) {
         self.clear();
         lines.iter().for_each(|line| self.add(line.address, line.words, tag_banks));
     }
 
-    /// The words that are in the same data bank, at most, of each pass; added up.
+    /// Largest number of words in one data bank, added up over the passes.
     fn words_of_a_bank(&mut self, data_banks: u32) -> u32 {
         let Part { lines, counts, passes, .. } = self;
         counts.clear();
@@ -148,8 +146,8 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that an access takes that has been coalesced; `part` is scratch. What a part of the
-    /// warp takes beyond one is for lines or words that share a bank.
+    /// Passes of a coalesced access; `part` is scratch. Passes beyond the first of a part are bank
+    /// conflicts.
     pub(crate) fn passes(&self, pattern: &Pattern<'_>, coalesced: &mut Coalesced, part: &mut Part) -> Passes {
         let lanes = lanes_per_part(pattern.width) as u8;
         match coalesced.shape {
@@ -168,7 +166,7 @@ impl L1Spec {
         self.passes_of_parts(lanes, coalesced.runs(pattern), part)
     }
 
-    /// Cycles that an access takes whose parts are of so many lanes.
+    /// Passes of an access in parts of `lanes` lanes.
     #[inline(never)]
     fn passes_of_parts(&self, lanes: u8, runs: &[Run], part: &mut Part) -> Passes {
         let parts = runs.chunk_by(|one, other| one.first / lanes == other.first / lanes);
@@ -176,12 +174,12 @@ impl L1Spec {
         passes.fold(Passes::default(), Passes::and)
     }
 
-    /// Words of one line are never in one data bank.
+    /// Tells whether a line has at most one word per data bank.
     fn reads_a_line_at_once(&self) -> bool {
         self.data_banks == 0 || u64::from(self.data_banks) >= WORDS
     }
 
-    /// Cycles that a part of the access takes.
+    /// Passes of one part of an access.
     fn passes_of_runs(&self, runs: &[Run], part: &mut Part) -> u32 {
         let one_line = runs.iter().all(|run| run.line == runs[0].line);
         if one_line && self.reads_a_line_at_once() {
@@ -191,7 +189,7 @@ impl L1Spec {
         self.passes_of(part)
     }
 
-    /// Cycles that an access takes that has one part, of different lines.
+    /// Passes of an access with one part of distinct lines.
     #[inline(always)]
     fn passes_of_lines(&self, lines: &[Line], part: &mut Part) -> u32 {
         if lines.len() <= 1 && self.reads_a_line_at_once() {
@@ -232,33 +230,32 @@ mod tests {
     }
 
     #[test]
-    fn words_of_8_bytes_in_a_row_take_a_pass_for_each_line() {
+    fn consecutive_8_byte_words_take_a_pass_per_line() {
         assert_eq!(passes("titan-v", 8, |lane| 8 * lane), 2);
         assert_eq!(passes("titan-v", 4, |lane| 4 * lane), 1);
         assert_eq!(passes("titan-v", 16, |lane| 16 * lane), 4);
     }
 
     #[test]
-    fn a_word_for_all_takes_a_pass_for_each_part() {
+    fn broadcast_takes_a_pass_per_part() {
         assert_eq!(passes("titan-v", 4, |_| 0), 1);
         assert_eq!(passes("titan-v", 8, |_| 0), 2);
     }
 
     #[test]
-    fn what_a_part_takes_beyond_a_pass_is_a_conflict() {
+    fn extra_passes_of_a_part_are_conflicts() {
         for width in [1, 2, 4, 8, 16] {
             assert_eq!(conflicts(!0, width, |lane| u64::from(width) * lane), 0, "{width}");
             assert_eq!(conflicts(!0, width, |_| 0), 0, "{width}");
             assert_eq!(conflicts(0, width, |_| 0), 0, "{width}");
         }
-        // Half warps of which all lanes are in one data bank, and one of which four lanes take
-        // part.
+        // Half warps with all lanes in one data bank, and one with four active lanes.
         assert_eq!(conflicts(!0, 8, |lane| 128 * lane), 2 * 15);
         assert_eq!(conflicts(0xf, 8, |lane| 128 * lane), 3);
     }
 
     #[test]
-    fn the_bank_with_most_words_decides() {
+    fn busiest_data_bank_decides() {
         let mut counts = BankCounts::default();
         assert_eq!(counts.most(), 0);
         for times in 1..=64 {
@@ -268,26 +265,26 @@ mod tests {
     }
 
     #[test]
-    fn banks_that_are_no_multiple_of_a_lines_words_take_the_words_in_turn() {
+    fn odd_bank_counts_interleave_words() {
         let lines = vec![Touched { line: 1, words: 0b1_0000_0001, pass: 0 }];
         let mut part = Part { lines, passes: 1, ..Part::default() };
         assert_eq!([3, 4, 8, 16, 24].map(|banks| part.words_of_a_bank(banks)), [1, 2, 2, 1, 1]);
     }
 
     #[test]
-    fn lanes_in_a_data_bank_take_turns() {
+    fn lanes_in_one_data_bank_are_serialised() {
         for stride in [2, 4, 8, 16] {
             assert_eq!(u64::from(passes("titan-v", 8, |lane| 8 * stride * lane)), 2 * stride);
         }
     }
 
     #[test]
-    fn without_tag_banks_every_line_takes_a_pass() {
+    fn one_tag_bank_takes_a_pass_per_line() {
         assert_eq!(passes("titan-v-old", 4, |lane| 128 * lane), 32);
     }
 
     #[test]
-    fn strided_loads_take_the_cycles_measured_on_a_v100_to_a_twelfth_on_average() {
+    fn strided_loads_match_v100_cycles_within_a_twelfth() {
         // RRZE, strided loads of 8 B: cycles for strides of 0, 1, 2 … doubles.
         const MEASURED: [f64; 65] = [
             2.02, 2.02, 3.99, 3.00, 7.97, 3.99, 5.98, 4.98, 15.92, 5.98, 5.98, 6.97, 11.94, 7.97, 7.97, 8.96,

@@ -1,30 +1,29 @@
-//! Check of a restored L1 data cache, and its derived state.
+//! Restoring and checking an L1 data cache.
 
 use super::{ALL_SECTORS, Entry, L1, L1Spec, MOST_ENTRIES, NONE};
 use crate::restore::{MOST_COUNTED, Once, Validity, countable, ensure};
 
-/// Sectors that are on their way from L2 and have not been found there, as a mask for each entry.
+/// Sectors expected from L2 and not yet found there, as a mask per entry.
 #[derive(Debug)]
 pub struct Expected(Vec<u8>);
 
 impl Expected {
-    /// Sectors for an entry are found.
+    /// Accounts for sectors on their way to an entry.
     pub(crate) fn find(&mut self, entry: u32, sectors: u8) -> Validity {
-        let expected = self.0.get_mut(entry as usize).ok_or("sectors come for no line of L1")?;
-        ensure(sectors & !*expected == 0, "sectors come that L1 does not expect")?;
+        let expected = self.0.get_mut(entry as usize).ok_or("sectors arrive for a missing L1 line")?;
+        ensure(sectors & !*expected == 0, "unexpected sectors arrive in L1")?;
         *expected &= !sectors;
         Ok(())
     }
 
-    /// All were found.
+    /// Checks that nothing is missing.
     pub(crate) fn all_found(&self) -> Validity {
-        ensure(self.0.iter().all(|expected| *expected == 0), "sectors that L1 expects do not come")
+        ensure(self.0.iter().all(|expected| *expected == 0), "sectors expected by L1 never arrive")
     }
 }
 
 impl L1 {
-    /// Makes one that was read ready to run at a core cycle. `waits` is told of each access that
-    /// waits for a line.
+    /// Restores a cache at a core cycle. Calls `waits` for each access that waits for a line.
     ///
     /// # Errors
     /// The state is invalid.
@@ -36,8 +35,8 @@ impl L1 {
     ) -> Result<Expected, &'static str> {
         self.table.clear();
         countable(&self.counters)?;
-        ensure(self.sets.len() == spec.sets as usize, "L1 has another number of sets")?;
-        ensure((1..=spec.ways(spec.size)).contains(&self.ways), "L1 has another size")?;
+        ensure(self.sets.len() == spec.sets as usize, "the number of L1 sets differs")?;
+        ensure((1..=spec.ways(spec.size)).contains(&self.ways), "the size of L1 differs")?;
         ensure(self.entries.capacity() <= MOST_ENTRIES, "L1 has too many lines")?;
         let mut free = self.entries.places()?;
         let mut expected = Expected(Vec::new());
@@ -50,28 +49,25 @@ impl L1 {
             let entry = self.entries[number];
             self.check_entry(spec, &entry)?;
             self.check_waiters(&entry, &mut waiters, &mut waits)?;
-            ensure(self.table.find(entry.line, &self.entries).is_none(), "L1 has a line twice")?;
+            ensure(self.table.find(entry.line, &self.entries).is_none(), "a line is twice in L1")?;
             self.table.insert(entry.line, number);
             expected.0[number as usize] = entry.pending;
         }
         waiters.all()?;
         self.check_sets(&mut free)?;
         let misses = expected.0.iter().filter(|pending| **pending != 0).count();
-        ensure(misses == self.misses as usize, "another number of lines is on its way to L1")?;
+        ensure(misses == self.misses as usize, "the number of outstanding L1 lines differs")?;
         let counted = now.checked_sub(self.counted).and_then(|cycles| cycles.checked_mul(misses as u64));
-        ensure(
-            counted.is_some_and(|count| count < MOST_COUNTED),
-            "lines are on their way to L1 for too long",
-        )?;
+        ensure(counted.is_some_and(|count| count < MOST_COUNTED), "an L1 line is outstanding for too long")?;
         Ok(expected)
     }
 
     fn check_entry(&self, spec: &L1Spec, entry: &Entry) -> Validity {
         let Entry { line, valid, pending, untranslated, resident, set, .. } = *entry;
-        ensure(spec.set_hash.set(line, spec.sets) == set, "a line of L1 is in another set")?;
-        ensure(pending != 0 || !untranslated, "a line of L1 waits for a translation of no request")?;
+        ensure(spec.set_hash.set(line, spec.sets) == set, "an L1 line is in a wrong set")?;
+        ensure(pending != 0 || !untranslated, "an L1 line waits for a translation without a request")?;
         let sectors = (valid | pending) & !ALL_SECTORS == 0 && valid & pending == 0;
-        ensure(sectors && (resident || valid == 0), "a line of L1 has no such sectors")
+        ensure(sectors && (resident || valid == 0), "an L1 line has invalid sectors")
     }
 
     fn check_waiters(
@@ -85,17 +81,18 @@ impl L1 {
             waiters.reach(waiter)?;
             let record = self.waiters[waiter];
             let comes = record.sectors != 0 && record.sectors & !entry.pending == 0;
-            ensure(comes, "an access waits for sectors that do not come")?;
+            ensure(comes, "an access waits for sectors that are not outstanding")?;
             waits(record.access)?;
             (last, waiter, count) = (waiter, record.next, count + 1);
         }
         ensure(
             (last, count) == (entry.last_waiter, entry.waiters),
-            "another number of accesses waits for a line",
+            "the number of accesses that wait for an L1 line differs",
         )
     }
 
-    /// Each line with a place is in the list of its set; `reached` has places without a line.
+    /// Checks that each resident line is in the list of its set. `reached` holds the entries
+    /// without a line.
     fn check_sets(&self, reached: &mut Once) -> Validity {
         for (number, set) in (0..).zip(&self.sets) {
             let (mut line, mut previous, mut count) = (set.first, NONE, 0);
@@ -103,12 +100,12 @@ impl L1 {
                 reached.reach(line)?;
                 let entry = self.entries[line];
                 let own = entry.set == number && entry.resident && entry.previous == previous;
-                ensure(own, "a set of L1 has another's line")?;
+                ensure(own, "an L1 set contains a line of another set")?;
                 (previous, line, count) = (line, entry.next, count + 1);
             }
-            ensure((previous, count) == (set.last, set.lines), "a set of L1 has another number of lines")?;
+            ensure((previous, count) == (set.last, set.lines), "the number of lines in an L1 set differs")?;
         }
         let lost = |number: u32| !reached.has(number) && self.entries[number].resident;
-        ensure(!(0..self.entries.capacity()).any(lost), "a line of L1 is in no set")
+        ensure(!(0..self.entries.capacity()).any(lost), "an L1 line is in no set")
     }
 }

@@ -93,21 +93,21 @@ crate::latencies! {
     pub struct LoadTlbWaitLatencies in "l1" { load_tlb_waits: "loads", load_tlb_wait_latency: "core cycles" }
 }
 
-/// Why an access cannot be taken.
+/// Reason why L1 cannot accept an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stall {
-    /// All lines of the set are reserved.
+    /// Every line of the set is reserved.
     Line,
-    /// As many lines are on their way as can be.
+    /// The maximum of lines is outstanding.
     Miss,
-    /// As many accesses wait for the line as can.
+    /// The line has its maximum of waiting accesses.
     Merge,
-    /// As many requests wait to leave as can.
+    /// The queue out of the SM is full.
     Queue,
 }
 
 impl L1Counters {
-    /// An access of global or local memory makes so many passes.
+    /// Counts the passes of an access to global or local memory.
     #[inline]
     pub(in crate::sm::memory) fn count_passes(&mut self, kind: AccessKind, passes: Passes) {
         self.passes += u64::from(passes.passes);
@@ -118,7 +118,7 @@ impl L1Counters {
         } += u64::from(passes.conflicts);
     }
 
-    /// A load has ended.
+    /// Counts a completed load.
     #[inline]
     pub(in crate::sm::memory) fn count_latency(&mut self, load: &Access) {
         let cycles = load.ready.saturating_sub(load.start);
@@ -129,7 +129,7 @@ impl L1Counters {
         }
     }
 
-    /// Nothing was taken for so many cycles.
+    /// Counts stalled cycles.
     pub(in crate::sm::memory) fn count_stall(&mut self, stall: Stall, cycles: u64) {
         let counter = match stall {
             Stall::Line => &mut self.line_reservation_failures,
@@ -142,12 +142,12 @@ impl L1Counters {
 }
 
 impl L1 {
-    /// Counters with sums.
+    /// The counters.
     pub fn counts(&self) -> L1Counters {
         self.counters.with_sums()
     }
 
-    /// As many lines as now have been on their way up to a core cycle.
+    /// Counts outstanding lines up to a core cycle, at their current number.
     pub(super) fn count_misses(&mut self, cycle: u64) {
         let cycles = cycle.saturating_sub(self.counted);
         self.counters.miss_occupancy += u64::from(self.misses) * cycles;
@@ -155,7 +155,7 @@ impl L1 {
         self.counted = cycle;
     }
 
-    /// Restarts counters that hold the maximum of a launch.
+    /// Restarts per-launch maxima.
     pub fn restart_counts(&mut self) {
         self.counters.restart();
         self.counters.most_misses = u64::from(self.misses);

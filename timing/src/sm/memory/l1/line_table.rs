@@ -1,7 +1,7 @@
-//! Finds a cache's entry by its line: open addressing, grown when three quarters are full.
+//! Hash table of a cache's entries by line: open addressing, grown at three quarters full.
 //!
-//! A place has a part of the line's hash and the number of its entry, which knows the line: sixteen places are in a line of the
-//! host's caches.
+//! A slot holds a part of the line's hash and the number of its entry, which stores the line.
+//! Sixteen slots fit a cache line of the host.
 
 use warp_stream::host_cache::{fetch, read_all};
 
@@ -9,17 +9,17 @@ use super::Entry;
 use crate::message::LINE_BYTES;
 use crate::slab::Slab;
 
-/// Entries have lower numbers.
+/// Upper bound of entry numbers.
 pub const MOST_ENTRIES: u32 = u16::MAX as u32;
 
-/// Places at first.
+/// Initial number of slots.
 const PLACES: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// [`hash`] of the line.
     hash: u16,
-    /// [`NONE`] if the place is empty.
+    /// Entry, or [`NONE`] for an empty slot.
     entry: u16,
 }
 
@@ -30,7 +30,7 @@ const EMPTY: Place = Place { hash: 0, entry: NONE };
 /// Entries by line address.
 #[derive(Debug, Clone)]
 pub struct LineTable {
-    /// Their count is a power of two, 2^16 at most.
+    /// Slots; their number is a power of two up to 2^16.
     places: Vec<Place>,
     used: usize,
 }
@@ -41,23 +41,23 @@ impl Default for LineTable {
     }
 }
 
-/// Fibonacci hashing of a line's number: the upper bits, the last of which say where the search for it begins.
+/// Fibonacci hash of a line number. Its low bits determine the home slot.
 fn hash(line: u64) -> u16 {
     ((line / LINE_BYTES).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
 }
 
 impl LineTable {
-    /// Many lines are going to be looked for.
+    /// Prefetches the host's cache lines for many lookups.
     pub fn prefetch_host_all(&self) {
         read_all(&self.places);
     }
 
-    /// A line is going to be looked for.
+    /// Prefetches the host's cache line for a lookup.
     pub fn prefetch_host(&self, line: u64) {
         fetch(&self.places[self.home(hash(line))]);
     }
 
-    /// The entry of a line, or of another with its hash.
+    /// The entry of a line, or of another line with its hash.
     #[inline]
     pub fn guess(&self, line: u64) -> Option<u32> {
         self.find_place(line, |_| true)
@@ -85,7 +85,7 @@ impl LineTable {
         }
     }
 
-    /// Adds a line that is not there.
+    /// Adds a new line.
     pub fn insert(&mut self, line: u64, entry: u32) {
         debug_assert!(entry < MOST_ENTRIES);
         if 4 * (self.used + 1) > 3 * self.places.len() && self.places.len() <= usize::from(u16::MAX) {
@@ -105,7 +105,7 @@ impl LineTable {
         self.places[index] = place;
     }
 
-    /// Removes the entry of a line; those behind it move up, so that none is hidden behind an empty place.
+    /// Removes the entry of a line and closes the gap in its probe sequence.
     pub fn remove(&mut self, line: u64, entry: u32) {
         let mut empty = self.home(hash(line));
         while u32::from(self.places[empty].entry) != entry {
@@ -128,13 +128,13 @@ impl LineTable {
         self.places[empty] = EMPTY;
     }
 
-    /// Removes all.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.places.fill(EMPTY);
         self.used = 0;
     }
 
-    /// Where the search for a hash begins.
+    /// Home slot of a hash.
     fn home(&self, hash: u16) -> usize {
         usize::from(hash) & (self.places.len() - 1)
     }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_found_until_they_are_removed() {
+    fn lines_are_found_until_removed() {
         let mut table = LineTable::default();
         let mut entries = Slab::default();
         for i in 0..1000 {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_with_the_same_hash_are_told_apart() {
+    fn lines_with_equal_hash_are_distinguished() {
         let number = (1..).find(|number| hash(number * LINE_BYTES) == 0);
         let twins = [0, number.unwrap() * LINE_BYTES];
         assert_eq!(hash(twins[0]), hash(twins[1]));

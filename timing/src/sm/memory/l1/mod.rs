@@ -1,9 +1,8 @@
-//! L1 data cache: lines of 128 B in four sectors, tags and merging of misses in one table.
+//! L1 data cache: lines of 128 B in four sectors, with tags and MSHRs in one table.
 //!
-//! An entry of the table is a line that is in the data array, or one that is on its way, or both.
-//! With allocation on fill a line needs a place in the data array only when it arrives, so more can
-//! be on their way than there are places (Khairy et al., section III-C). With allocation on miss a
-//! place is taken at the miss.
+//! A table entry is a resident line, an outstanding line, or both. With allocation on fill a line
+//! needs a way only on arrival, so more lines may be outstanding than there are ways (Khairy et
+//! al., section III-C). With allocation on miss a way is reserved at the miss.
 
 pub(crate) mod bank_conflicts;
 mod check;
@@ -142,49 +141,48 @@ impl L1Spec {
         Ok(())
     }
 
-    /// Passes of a store of so many sectors.
+    /// Passes of a store of `sectors` sectors.
     pub(super) fn store_passes(&self, sectors: u32) -> u32 {
         (sectors * SECTOR_BYTES as u32).div_ceil(self.store_bytes)
     }
 
-    /// Lines of a set in a cache of so many bytes, at least one.
+    /// Ways of a cache of `bytes` bytes, at least one.
     fn ways(&self, bytes: u32) -> u32 {
         (bytes / LINE_BYTES as u32 / self.sets).max(1)
     }
 }
 
-/// A line of the table.
+/// An entry of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Address.
     pub line: u64,
-    /// Sectors that are there.
+    /// Mask of valid sectors.
     valid: u8,
-    /// Sectors that are on their way.
+    /// Mask of outstanding sectors.
     pending: u8,
-    /// A request for sectors that are on their way has waited for a translation, or waits.
+    /// Set if a request for outstanding sectors ever waited for a translation.
     untranslated: bool,
-    /// The line has a place in the data array.
+    /// Set if the line has a way in the data array.
     resident: bool,
     /// Mark of the replacement policy.
     mark: u8,
-    /// The warp that brought it in. A warp slot of the SM.
+    /// Warp slot of the SM that brought the line in.
     warp: u8,
-    /// Set of the line.
+    /// Set index.
     set: u32,
-    /// Neighbours in the set.
+    /// Neighbour in the set.
     pub previous: u32,
-    /// Neighbours in the set.
+    /// Neighbour in the set.
     pub next: u32,
-    /// Accesses that wait for it, in the order in which they came: first and last, in the slab of
-    /// waiters.
+    /// Accesses that wait for the line, in order: first and last, in the slab of waiters.
     first_waiter: u32,
     last_waiter: u32,
     waiters: u32,
 }
 
 impl Entry {
-    /// A line of which nothing is there.
+    /// An entry without valid sectors.
     pub fn new(line: u64, set: u32, warp: u8) -> Entry {
         Entry {
             line,
@@ -212,36 +210,37 @@ struct Waiter {
     next: u32,
 }
 
-/// A load of a line.
+/// A load from a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Device address of the line.
+    /// Line address.
     pub line: u64,
-    /// Sectors that are wanted.
+    /// Mask of requested sectors.
     pub sectors: u8,
-    /// The access that wants them.
+    /// The loading access.
     pub access: u32,
-    /// Which memory it is of.
+    /// Requester for statistics.
     pub requester: Requester,
-    /// The warp that loads. A warp slot of the SM.
+    /// Warp slot of the SM.
     pub warp: u8,
 }
 
-/// Result of a load's lookup.
+/// Result of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// All of it.
+    /// All sectors are valid.
     Hit,
-    /// It waits for [`L1::fill`]; these sectors have to be asked for, with the number of the entry.
+    /// The load waits for [`L1::fill`]. The missing sectors must be requested with the entry's
+    /// number.
     Wait {
-        /// Sectors to ask L2 for.
+        /// Mask of sectors to request from L2.
         fetch: u8,
         /// The entry.
         entry: u32,
     },
 }
 
-/// State of an L1 data cache.
+/// An L1 data cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct L1 {
     #[serde(skip)]
@@ -250,17 +249,17 @@ pub struct L1 {
     waiters: Slab<Waiter>,
     sets: Vec<Set>,
     ways: u32,
-    /// Lines on their way, and the core cycle up to which they were counted.
+    /// Outstanding lines, and the core cycle up to which they were counted.
     misses: u32,
     counted: u64,
     #[serde(skip)]
     events: Events,
-    /// Counters without sums.
+    /// Counters, without sums.
     pub(super) counters: L1Counters,
 }
 
 impl L1 {
-    /// An empty cache of so many bytes.
+    /// An empty cache of `bytes` bytes.
     pub fn new(spec: &L1Spec, bytes: u32) -> L1 {
         L1 {
             table: LineTable::default(),
@@ -275,10 +274,10 @@ impl L1 {
         }
     }
 
-    /// A load at a core cycle.
+    /// Executes a load at a core cycle.
     ///
     /// # Errors
-    /// The load has to be tried again; nothing has changed.
+    /// The load must be retried; nothing changed.
     #[inline(always)]
     pub fn load(
         &mut self,
@@ -329,7 +328,7 @@ impl L1 {
         Ok(Lookup::Wait { fetch, entry })
     }
 
-    /// Checks that a load that is no hit can be taken.
+    /// Checks that a missing load can be accepted.
     fn check_wait(
         &mut self,
         spec: &L1Spec,
@@ -357,14 +356,14 @@ impl L1 {
         Ok(())
     }
 
-    /// A line finds a place in its set.
+    /// Tells whether a line can be allocated in its set now.
     #[inline(never)]
     fn has_place(&mut self, spec: &L1Spec, line: u64) -> bool {
         let set = spec.set_hash.set(line, spec.sets) as usize;
         self.sets[set].lines < self.ways || spec.replacement.victim(&self.set_lines(spec, set)).is_some()
     }
 
-    /// A load of a line finds sectors there, on their way, and neither.
+    /// Counts a load by its valid, outstanding and missing sectors.
     fn count_load(&mut self, requester: Requester, line_hit: bool, sectors: [u8; 3]) {
         self.counters.load_lines += 1;
         self.counters.load_line_hits += u64::from(line_hit);
@@ -372,7 +371,7 @@ impl L1 {
         self.counters.sources.count_load(requester, sectors);
     }
 
-    /// A store to sectors of a line.
+    /// Executes a store to sectors of a line.
     pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8, requester: Requester) {
         let there = self.table.find(line, &self.entries).filter(|entry| self.entries[*entry].resident);
         self.counters.store_lines += 1;
@@ -386,7 +385,7 @@ impl L1 {
         }
     }
 
-    /// Sectors of a line are changed by somebody else: an atomic operation at L2.
+    /// Invalidates sectors changed elsewhere, by an atomic operation at L2.
     pub fn drop_line(&mut self, line: u64, sectors: u8) {
         if let Some(entry) = self.table.find(line, &self.entries) {
             self.drop_sectors(entry, sectors);
@@ -401,8 +400,8 @@ impl L1 {
         }
     }
 
-    /// Sectors of a line arrive at a core cycle; `answered` gets the accesses that have all of it
-    /// now, in the order in which they came.
+    /// Fills sectors of a line at a core cycle. `answered` receives the accesses that are complete,
+    /// in order of arrival.
     pub fn fill(&mut self, spec: &L1Spec, cycle: u64, number: u32, sectors: u8, answered: &mut Vec<u32>) {
         if !self.entries[number].resident {
             self.make_resident(spec, number);
@@ -429,8 +428,8 @@ impl L1 {
         }
     }
 
-    /// An access waits for a line, and its request for a translation if it `waits`; says whether a
-    /// request for the line does, or did.
+    /// Records that a request for a line waits for a translation (`waits`). Returns whether any
+    /// request for the line ever did.
     #[inline]
     pub(super) fn note_translation(&mut self, number: u32, waits: bool) -> bool {
         let entry = &mut self.entries[number];
@@ -454,7 +453,7 @@ impl L1 {
         spec.replacement.hit(&mut self.set_lines(spec, set), number);
     }
 
-    /// A set as its replacement policy sees it.
+    /// A set as seen by the replacement policy.
     fn set_lines(&mut self, spec: &L1Spec, set: usize) -> SetLines<'_> {
         let keeps_pending = spec.allocation == Allocation::OnMiss;
         SetLines { set: &mut self.sets[set], entries: &mut self.entries, keeps_pending }
@@ -478,7 +477,7 @@ impl L1 {
         }
     }
 
-    /// Gives a line a place in the data array.
+    /// Allocates a way for a line.
     fn make_resident(&mut self, spec: &L1Spec, number: u32) {
         let set = self.entries[number].set as usize;
         while self.sets[set].lines >= self.ways {
@@ -496,7 +495,7 @@ impl L1 {
         spec.replacement.filled(&mut self.set_lines(spec, set), number);
     }
 
-    /// Takes a line its place, if it has one; its entry stays while sectors of it are on their way.
+    /// Evicts a line, if resident. Its entry remains while sectors are outstanding.
     fn evict(&mut self, number: u32) {
         if self.entries[number].pending == 0 {
             self.remove_entry(number);
@@ -506,22 +505,22 @@ impl L1 {
         self.entries[number].valid = 0;
     }
 
-    /// Lines on their way.
+    /// Number of outstanding lines.
     pub fn misses(&self) -> u32 {
         self.misses
     }
 
-    /// Lines in the data array.
+    /// Number of resident lines.
     pub fn lines(&self) -> u32 {
         self.sets.iter().map(|set| set.lines).sum()
     }
 
-    /// Bytes of the data array.
+    /// Size of the data array in bytes.
     pub fn size(&self, spec: &L1Spec) -> u32 {
         self.ways * spec.sets * LINE_BYTES as u32
     }
 
-    /// Changes the size, which empties it.
+    /// Changes the size and invalidates all lines.
     pub fn resize(&mut self, spec: &L1Spec, bytes: u32) {
         if spec.ways(bytes) != self.ways {
             self.ways = spec.ways(bytes);
@@ -529,7 +528,7 @@ impl L1 {
         }
     }
 
-    /// Forgets all lines. Those on their way still answer.
+    /// Invalidates all lines. Outstanding lines still answer.
     pub fn invalidate(&mut self) {
         if self.misses == 0 {
             self.table.clear();

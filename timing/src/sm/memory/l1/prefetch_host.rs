@@ -1,5 +1,5 @@
-//! What L1 asks the host's caches for before lines are loaded and filled, in steps: what one asks
-//! for tells the next what to ask.
+//! Host prefetches before loads and fills of L1, in steps: the result of each step gives the
+//! address of the next.
 
 use warp_stream::host_cache::read_all;
 
@@ -7,7 +7,7 @@ use super::L1;
 use crate::slab::NONE;
 
 impl L1 {
-    /// Prefetches the tables before a busy turn.
+    /// Prefetches for a busy epoch.
     pub fn prefetch_host_all(&self) {
         self.table.prefetch_host_all();
         self.entries.prefetch_host_all();
@@ -15,24 +15,24 @@ impl L1 {
         read_all(&self.sets);
     }
 
-    /// A line is going to be loaded or stored to.
+    /// First step for a load or store of a line.
     pub fn prefetch_host(&self, line: u64) {
         self.table.prefetch_host(line);
     }
 
-    /// The same a little later.
+    /// Second step for a load or store.
     pub fn prefetch_host_entry(&self, line: u64) {
         if let Some(entry) = self.table.guess(line) {
             self.entries.prefetch_host(entry);
         }
     }
 
-    /// Sectors of the line of an entry are going to arrive.
+    /// First step for the arrival of an entry's sectors.
     pub fn prefetch_host_fill(&self, number: u32) {
         self.entries.prefetch_host(number);
     }
 
-    /// The same a little later.
+    /// Second step for an arrival.
     pub fn prefetch_host_answer(&self, number: u32) {
         let waiter = self.entries[number].first_waiter;
         if waiter != NONE {
@@ -43,14 +43,14 @@ impl L1 {
         }
     }
 
-    /// The same at last.
+    /// Third step for an arrival.
     pub fn prefetch_host_eviction(&self, number: u32) {
         if let Some(leaving) = self.leaving(number) {
             self.table.prefetch_host(self.entries[leaving].line);
         }
     }
 
-    /// The entry that is likely to make place for another.
+    /// The entry that will probably be evicted.
     fn leaving(&self, number: u32) -> Option<u32> {
         let entry = &self.entries[number];
         let last = self.sets[entry.set as usize].last;

@@ -1,17 +1,17 @@
-//! Which lines accesses wait for, for the watchdog.
+//! Lines that accesses wait for, for hang reports.
 
 use super::{L1, NONE};
 
-/// An entry of the table that an access waits for.
+/// A table entry that an access waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedEntry {
-    /// Number of the entry.
+    /// Entry number.
     pub entry: u32,
-    /// Address of its line.
+    /// Line address.
     pub line: u64,
-    /// Sectors that are on their way.
+    /// Mask of outstanding sectors.
     pub pending: u8,
-    /// Accesses that wait for it.
+    /// Number of waiting accesses.
     pub waiters: u32,
 }
 

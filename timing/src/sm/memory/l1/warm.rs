@@ -1,10 +1,11 @@
-//! Accesses without time: what tags and sectors are after them.
+//! Untimed accesses: their effect on tags and sectors.
 
 use super::{L1, L1Spec, Load, Lookup};
 use crate::message::Requester;
 
 impl L1 {
-    /// A load of sectors of a line, which come at once; gives those that are asked of L2. Nothing is counted.
+    /// Loads sectors of a line and fills them immediately. Returns the sectors requested from L2.
+    /// Counts nothing.
     pub fn warm_load(&mut self, spec: &L1Spec, line: u64, sectors: u8, answered: &mut Vec<u32>) -> u8 {
         let (counters, now) = (self.counters, self.counted);
         let watched = std::mem::take(&mut self.events.watched);
@@ -22,7 +23,7 @@ impl L1 {
         fetched
     }
 
-    /// A store to sectors of a line. Nothing is counted.
+    /// Stores to sectors of a line. Counts nothing.
     pub fn warm_store(&mut self, spec: &L1Spec, line: u64, sectors: u8) {
         let counters = self.counters;
         self.store(spec, line, sectors, Requester::Global);

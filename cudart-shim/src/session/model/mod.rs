@@ -87,7 +87,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let gpu = gpu::spelt(&gpu).map_or(gpu, str::to_owned);
     let changes = options.set.iter().flat_map(|changes| &changes.0).map(String::as_str);
     let spec = GpuSpec::changed(&gpu, changes).map_err(|error| ModelError::Gpu(error.to_string()))?;
-    statistics_file().map(|file| Format::of_file(&file)).transpose()?;
+    statistics_file().map(|file| Format::of_file(file)).transpose()?;
     let only = options.only.as_ref().map(|only| only.value.clone()).unwrap_or_default();
     let warm_up = options.warm_up.as_ref().map(|warm_up| warm_up.value).unwrap_or_default();
     let until_stable =
@@ -361,12 +361,12 @@ pub(crate) fn write_statistics(end: End) {
         }
         return;
     };
-    if run.is_empty() && output_files::is_written(&file) {
+    if run.is_empty() && output_files::is_written(file) {
         return;
     }
     // An invalid extension was already an error at device start.
-    let format = Format::of_file(&file).unwrap_or(Format::Text);
-    output_files::write("VOLTSIM_STATISTICS", &file, |output| run.write(format, output));
+    let format = Format::of_file(file).unwrap_or(Format::Text);
+    output_files::write("VOLTSIM_STATISTICS", file, |output| run.write(format, output));
 }
 
 /// The statistics file, if set.
@@ -377,7 +377,7 @@ fn statistics_file() -> Option<&'static Path> {
 /// A new report of a device. It keeps single launches only if an output needs them.
 fn new_report(gpu: &str) -> Report {
     match statistics_file() {
-        Some(file) => Report::in_folder(gpu, folder_of(&file)),
+        Some(file) => Report::in_folder(gpu, folder_of(file)),
         None if checkpoint::is_wanted() => Report::new(gpu),
         None => Report::of_sums(gpu),
     }

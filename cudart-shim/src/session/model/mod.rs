@@ -87,7 +87,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let gpu = gpu::spelt(&gpu).map_or(gpu, str::to_owned);
     let changes = options.set.iter().flat_map(|changes| &changes.0).map(String::as_str);
     let spec = GpuSpec::changed(&gpu, changes).map_err(|error| ModelError::Gpu(error.to_string()))?;
-    statistics_file().map(|file| Format::of_file(file)).transpose()?;
+    statistics_file().map(Format::of_file).transpose()?;
     let only = options.only.as_ref().map(|only| only.value.clone()).unwrap_or_default();
     let warm_up = options.warm_up.as_ref().map(|warm_up| warm_up.value).unwrap_or_default();
     let until_stable =

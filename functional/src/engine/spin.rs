@@ -156,6 +156,11 @@ impl SpinProbe {
         SpinProbe { until: u32::MAX, distance: u32::MAX, first: None }
     }
 
+    /// Does the probe look at the registers at all?
+    pub(super) fn is_on(&self) -> bool {
+        self.distance != u32::MAX
+    }
+
     /// Jumps until the next look.
     pub(super) fn until(&self) -> u32 {
         self.until
@@ -163,7 +168,7 @@ impl SpinProbe {
 
     /// The warp has made so many jumps.
     pub(super) fn passed(&mut self, jumps: u32) {
-        if self.distance != u32::MAX {
+        if self.is_on() {
             self.until = self.until.saturating_sub(jumps);
         }
     }

@@ -357,8 +357,11 @@ impl WarpContext<'_> {
             return self.fault(overdue);
         }
         if self.reserve == 0 {
+            // Under a model a turn ends on time: a launch that is suspended often forgets how far its turn was
+            // prolonged, so another fragment of the warp would never run.
             let spin = &mut self.divergence.spin;
-            if (self.divergence.impatient || spin.spins()) && spin.goes_on(self.pc) {
+            let is_spinning = self.divergence.impatient || spin.spins();
+            if self.probe.is_on() && is_spinning && spin.goes_on(self.pc) {
                 self.refuel(1);
                 return Flow::Jump;
             }

@@ -434,7 +434,7 @@ fn a_job_that_fails_is_named_with_what_it_said_and_done_by_the_next_sweep() {
     assert_eq!(outcome.status, 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("7 of 7 jobs are missing"), "{}", outcome.stderr);
     let log = outcome.stderr.split_once(" has no result; ").unwrap().1.split_once(" says why").unwrap().0;
-    assert!(fs::read_to_string(log).unwrap().contains("unknown device profile `none`"), "{log}");
+    assert!(fs::read_to_string(log).unwrap().contains("no GPU `none`"), "{log}");
     assert_eq!(place.voltsim(&["sweep", "plan.toml"]).status, 0);
 }
 

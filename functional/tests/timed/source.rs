@@ -26,12 +26,12 @@ fn code_address(bench: &Bench) -> u64 {
     let (out, program) = (bench.words(&[0]), bench.module.kernel("test").unwrap());
     let config = LaunchConfig { parameters: out.to_le_bytes().to_vec(), ..LaunchConfig::default() };
     let mut address = 0;
-    let launched = launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
+    // The launch is given up before its CTAs start, which is an outcome of no interest here.
+    let _ = launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
         address = source.kernel().code_address;
-        run_to_end(&mut *source.warps(0), 0);
         Ok::<(), TurnsError>(())
     });
-    assert!(launched.is_ok());
+    assert_ne!(address, 0);
     address
 }
 

@@ -357,8 +357,8 @@ impl WarpContext<'_> {
             return self.fault(overdue);
         }
         if self.reserve == 0 {
-            // Under a model a turn ends on time: a launch that is suspended often forgets how far its turn was
-            // prolonged, so another fragment of the warp would never run.
+            // Under a model a turn ends on time. A suspended launch forgets how far its turn was
+            // prolonged; the fragment that holds a lock would then never run.
             let spin = &mut self.divergence.spin;
             let is_spinning = self.divergence.impatient || spin.spins();
             if self.probe.is_on() && is_spinning && spin.goes_on(self.pc) {

@@ -254,7 +254,7 @@ fn other_timing_state_is_rejected_or_dropped() {
     let place = Place::new();
     place.write(9, &device_9(Some(vec![200])), &[]);
     let error = place.refusal(false).to_string();
-    assert!(error.contains("section model 0"), "{error}");
+    assert!(error.contains("timing-model state of device 0"), "{error}");
 }
 
 #[test]

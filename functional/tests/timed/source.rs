@@ -24,9 +24,10 @@ fn run_to_end(warps: &mut dyn WarpSource, cta: u64) {
 /// Device address of the code of a kernel that is launched.
 fn code_address(bench: &Bench) -> u64 {
     let (out, program) = (bench.words(&[0]), bench.module.kernel("test").unwrap());
-    let config = LaunchConfig { parameters: out.to_le_bytes().to_vec(), ..LaunchConfig::default() };
+    let parameters = out.to_le_bytes().to_vec();
+    let config = LaunchConfig { grid: [1, 1, 1], block: [32, 1, 1], parameters, ..LaunchConfig::default() };
     let mut address = 0;
-    // The launch is given up before its CTAs start, which is an outcome of no interest here.
+    // The launch is given up before its CTA starts, which is an outcome of no interest here.
     let _ = launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
         address = source.kernel().code_address;
         Ok::<(), TurnsError>(())

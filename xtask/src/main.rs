@@ -51,7 +51,7 @@ enum Task {
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
     Programs {
-        /// Those as well that take minutes to compile; `cargo xtask test NAME` runs them then.
+        /// Also compile the programs that take minutes; `cargo xtask test NAME` then runs them.
         #[arg(long)]
         long: bool,
     },

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     let mut extraction = Extraction { args, rows: Vec::new(), damage: Vec::new() };
     extraction.add_image(&image)?;
-    // What could be read is reported all the same.
+    // Readable entries are reported even if others are damaged.
     report(args, &extraction.rows, out)?;
     match Failure::damaged(extraction.damage) {
         Some(failure) => Err(failure),
@@ -166,7 +166,7 @@ impl Extraction<'_> {
         Ok(())
     }
 
-    /// What was read, or nothing and a note of the damage.
+    /// The value read; an error is noted as damage.
     fn intact<T>(&mut self, read: Result<T, ContainerError>) -> Option<T> {
         read.map_err(|error| self.damage.push(error)).ok()
     }

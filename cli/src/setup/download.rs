@@ -1,6 +1,6 @@
 //! Files from the network: fetched by `curl`, kept in a folder, known by their SHA-256.
 //!
-//! What is interrupted goes on where it stopped. A download may be part of a file, such as one
+//! An interrupted download resumes where it stopped. A download may be part of a file, such as one
 //! member of an archive.
 
 use std::env;

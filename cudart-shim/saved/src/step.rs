@@ -143,7 +143,7 @@ pub enum Asked {
         block: [u32; 3],
         /// Dynamic shared memory in bytes.
         shared: u64,
-        /// Its arguments.
+        /// Arguments of the call.
         arguments: Arguments,
         /// Digest of the module's PTX.
         code: Digest,

@@ -44,7 +44,7 @@ pub(crate) struct Array {
 /// A mipmapped array.
 #[derive(Debug)]
 pub(crate) struct MipmappedArray {
-    /// Its texels.
+    /// Texels of the array.
     pub(crate) image: Image,
     /// The array of each level.
     levels: Vec<ArrayHandle>,

@@ -31,7 +31,7 @@ struct Module {
 enum State {
     #[default]
     Nothing,
-    /// Its variables are in device memory, and its code is not loaded.
+    /// Variables are in device memory; the code is not loaded.
     Variables(PlacedVariables),
     All(Arc<LoadedModule>),
     Failed(Error),

@@ -1,8 +1,9 @@
 //! An order of a block's nodes that keeps few registers in use.
 //!
-//! The order is built from the end of the block backwards. A node may be placed when all nodes that depend on it are placed.
-//! Placing a node ends the live ranges of its results and opens those of its operands. Each step places the node that
-//! opens the fewest registers, so that all users of a loaded value stand beside its load.
+//! The pass builds the order from the end of the block backwards. A node is ready when all nodes
+//! that depend on it are placed. Placing a node ends the live ranges of its results and opens the
+//! live ranges of its operands. Each step places the node that opens the fewest registers, so all
+//! users of a loaded value stand beside its load.
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,8 @@
-//! The choice among orders of the code: the widest that leaves an SM all its warps, else the one of the fewest registers.
+//! Choice among orders of the code: the widest order that keeps all warps of an SM resident, else
+//! the order of the fewest registers.
 //!
-//! The rules are fitted to the register counts of `ptxas` 11.8 and 12.9 for `sm_70` over several hundred kernels
-//! (docs/decisions/0010).
+//! The rules are fitted to the register counts of `ptxas` 12.9 for `sm_70` over several hundred
+//! kernels (docs/decisions/0010).
 
 use warp_stream::OperationClass;
 
@@ -14,28 +15,28 @@ use super::live::{Live, OfWords, live_out};
 use super::schedule::{Ahead, Room, schedule};
 use super::values::Values;
 
-/// Rooms that hide latency where they may, the widest first. The first is [`ALL_WARPS`] less the registers that no value
-/// has.
+/// Live registers that an order may take to hide latency, the widest room first. The first room is
+/// [`ALL_WARPS`] less the registers that hold no value.
 const ROOMS: [usize; 4] = [29, 25, 21, 17];
-/// The distance from [`ALL_WARPS`] from which on the narrower rooms are not tried.
+/// Registers above [`ALL_WARPS`] from which narrower rooms cannot help.
 const FAR: u32 = 16;
-/// The order of few registers: with loads ahead, with fewer of them, with none.
+/// Rooms of the order of few registers: many loads ahead, few loads ahead, none.
 const FEW_REGISTERS: [Room; 3] = [
     Room { registers: ROOMS[0], ahead: Ahead::Within(48) },
     Room { registers: ROOMS[1], ahead: Ahead::Within(24) },
     Room { registers: 0, ahead: Ahead::Within(0) },
 ];
-/// Values that the code keeps, and registers of its fastest order, from which on the assembler gives up on
-/// [`ALL_WARPS`] and leaves room for loads ahead.
+/// Kept values ([`kept`]) from which `ptxas` gives [`ALL_WARPS`] up, and leaves room for loads ahead.
 const MANY_KEPT: usize = 22;
+/// Registers of the widest order from which `ptxas` does so.
 const MANY_REGISTERS: u32 = 160;
-/// The room that the assembler then takes: half of the warps stay resident.
+/// Room that `ptxas` then takes: half of the warps stay resident.
 const HALF_OF_WARPS: Room = Room { registers: 61, ahead: Ahead::Within(200) };
 
-/// A code in its final order, with its registers.
+/// Code in its final order, with its registers.
 type Ordered = (Code, Allocation);
 
-/// Orders the code and allocates its registers; `calls` tells that the function calls another.
+/// Orders the code and allocates its registers; `calls` is true if the function calls another.
 pub(super) fn order(
     code: &Code,
     flow: &ControlFlow,
@@ -51,15 +52,14 @@ pub(super) fn order(
     };
     let fits = |of: &Ordered| of.1.registers <= ALL_WARPS;
     let mut best = ordered(Room { registers: ROOMS[0], ahead: Ahead::Anything });
-    let is_large = best.1.registers >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT;
+    if best.1.registers >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT {
+        return fewer(best, ordered(HALF_OF_WARPS));
+    }
     for registers in ROOMS.into_iter().skip(1) {
         if fits(&best) || best.1.registers >= ALL_WARPS + FAR {
             break;
         }
         best = fewer(best, ordered(Room { registers, ahead: Ahead::Anything }));
-    }
-    if is_large {
-        return ordered(HALF_OF_WARPS);
     }
     for room in FEW_REGISTERS {
         if fits(&best) {
@@ -75,8 +75,8 @@ fn fewer(first: Ordered, second: Ordered) -> Ordered {
     if second.1.registers < first.1.registers { second } else { first }
 }
 
-/// Values live at once in the order of the PTX code, without those that a load or a constant gives: a load can move to its
-/// users, other values cannot.
+/// Most values live at once in the order of the PTX code, loaded values and constants aside. A load
+/// can move to its users; other values stay in registers.
 fn kept(code: &Code, flow: &ControlFlow) -> usize {
     let live_out = live_out::<OfWords>(code, flow);
     let mut is_given = vec![false; code.group_of.len()];

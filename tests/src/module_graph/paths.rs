@@ -5,7 +5,7 @@ use super::tokens::Token;
 /// An import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Import {
-    /// Whether other modules may import it from here.
+    /// True if other modules may import the name from here.
     pub(super) is_public: bool,
     /// The segments of the path.
     pub(super) path: Vec<String>,

@@ -123,7 +123,7 @@ struct InFlight {
     slot: u8,
     /// Position in the kernel's code.
     position: u32,
-    /// Its number in the memory unit until the pipeline accepts it.
+    /// Number of the access in the memory unit until the pipeline accepts the access.
     access: u32,
     /// Number of the effect that the memory side will perform.
     deferred: Option<u32>,

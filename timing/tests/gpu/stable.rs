@@ -64,7 +64,7 @@ fn extrapolated_launch_reports_its_error_bound() {
     let (off, _, memory) = beside_the_whole(stream, 3000, &[]);
     assert!(off.abs() <= unsure(&memory) && unsure(&memory) < 5.0, "{off} %, {} %", unsure(&memory));
     assert!(unsure(&steady) < unsure(&memory));
-    // The same if stability is checked only once a wave.
+    // Stability is checked only once a wave.
     let seldom = Stability { windows: 2, ..STABILITY };
     let record = small().launch_until_stable(&sums(650), &seldom, &mut ()).unwrap();
     assert!(record.simulated.is_some() && unsure(&record) < 2.0, "{} %", unsure(&record));

@@ -6,7 +6,7 @@ use api_table::{Function, State, TableError};
 use ptx_frontend::container::elf::ImportedSymbol;
 use serde::Serialize;
 
-/// What a file imports from the runtime and the driver.
+/// Functions of the runtime and the driver that a file imports.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Calls {
     /// Number of imported functions that are done.

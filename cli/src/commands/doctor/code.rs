@@ -24,7 +24,7 @@ pub(super) struct DeviceCode {
     pub(super) ptx: Vec<PtxModule>,
     /// Kernels without PTX, with the architectures they exist for.
     pub(super) sass_only: BTreeMap<String, Vec<String>>,
-    /// What keeps functions from running, with how many there are.
+    /// Reasons why functions cannot run, with the number of functions.
     pub(super) unsupported: BTreeMap<String, Affected>,
     /// Containers with nothing but intermediate code for link-time optimisation.
     pub(super) link_time_only: Vec<String>,
@@ -243,7 +243,7 @@ impl DeviceCode {
         };
         for kernel in loaded.kernels() {
             match loaded.kernel(kernel) {
-                // What the front end refuses is noted function by function.
+                // Each function that the front end refuses has its own note.
                 Ok(_) | Err(BindError::Frontend(_)) => {}
                 Err(BindError::Instruction { function, place, reason }) => {
                     let module = home_of(&function, &modules);

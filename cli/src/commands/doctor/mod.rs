@@ -1,8 +1,8 @@
-//! `voltsim doctor`: says before a program runs what will be missing.
+//! `voltsim doctor`: names the missing parts of a program before a run.
 //!
-//! It follows the libraries the program loads and, in each file, looks at the device code and the
-//! CUDA functions it imports. What a program opens or looks up while it runs (`dlopen`, `dlsym`) is
-//! not seen.
+//! The command follows the libraries that the program loads. In each file it examines the device
+//! code and the imported CUDA functions. Libraries and symbols that a program looks up at run time
+//! (`dlopen`, `dlsym`) stay unseen.
 
 mod calls;
 mod code;

@@ -45,7 +45,7 @@ pub(super) fn run(elements: u32, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn outcome(launch: &Launch, is_write: bool) -> Result<String, Failure> {
     let hits = launch.count(&[if is_write { "l2.write_hits" } else { "l2.read_hits" }])?;
-    // What is left of the launch's fetches without those of its code.
+    // Fetches of the launch less the fetches of its code.
     let fetches = launch.count(&["l2.fetches"])?.saturating_sub(launch.count(&["l2.sectors_instruction"])?);
     Ok(format!("{} ({fetches})", if hits > 0 { "hit" } else { "miss" }))
 }

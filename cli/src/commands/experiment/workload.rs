@@ -1,4 +1,4 @@
-//! What experiments launch.
+//! Launches of the experiments.
 
 use cuda_driver::{Driver, DriverError, Module, Sizes};
 
@@ -40,7 +40,7 @@ pub(super) enum Workload {
 enum Threads {
     /// One for so many elements of an array.
     Of(u32),
-    /// So many.
+    /// A fixed number.
     Fixed(u32),
 }
 

@@ -11,7 +11,7 @@ const ALIGNMENT: u64 = 256;
 /// Memory that launches use one after the other.
 #[derive(Default)]
 pub(super) struct Ground {
-    /// What lies where it lay when the launches were captured, in whole blocks.
+    /// Memory at its captured address, in whole blocks.
     claimed: Stretches,
     /// Blocks of it that launches can reach.
     reached: Stretches,

@@ -18,8 +18,8 @@ pub(super) struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    /// Those of launches, by entry, which have no module yet. What any of them can reach of a
-    /// module's variables has its place.
+    /// Modules of the launches, by entry, before any is loaded. The variables that a launch can
+    /// reach have their addresses.
     pub(super) fn of(
         stream: &'a KernelStream,
         launches: impl IntoIterator<Item = (usize, &'a Capture)>,

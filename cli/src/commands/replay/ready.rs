@@ -84,15 +84,15 @@ impl<'a> Ready<'a> {
         Ok(())
     }
 
-    /// What came before it, where its buffers lie now. Those that lie elsewhere have nothing of
-    /// what once lay there.
+    /// The launch's past at the present addresses of its buffers. A buffer at another address has
+    /// no past.
     pub(super) fn past_here(&self, mut past: Past) -> Past {
         self.move_pages(&mut past.pages);
         self.move_traces(&mut past.traces);
         past
     }
 
-    /// Its buffers: where they lay, where they lie, and their bytes.
+    /// Buffers of the launch: captured address, present address, bytes.
     fn places(&self) -> impl Iterator<Item = (u64, u64, u64)> + Clone {
         let buffers = self.capture.launch().buffers.iter().enumerate();
         buffers.map(|(number, buffer)| (buffer.address.0, self.placement.address(number), buffer.size))

@@ -7,7 +7,7 @@
 use super::family::{Estimated, Family};
 use super::strangers::Strangers;
 
-/// What the first round costs, as a part of the whole.
+/// Cost of the first round, as a fraction of the whole sweep.
 const FIRST_ROUND: f64 = 1.0 / 64.0;
 
 /// How near an estimate is to be, and what that may take. Parts of the whole.

@@ -1,11 +1,9 @@
-//! What launches of one kernel tell of each other: from the times of some to those of all, and how
-//! far that may be off.
+//! Estimates of all launches of a kernel from its timed launches, with an error bound.
 //!
-//! Launches of a kernel with the same CTA are a family. Of each the plan knows what it does, and
-//! from that a rough time follows ([`Work`]). How far the kernel is from that is seen where it was
-//! timed; a launch that was not is as far from it as those that are most alike ([`Scale`]). How
-//! much of the rough difference of two launches is a difference of their times, is what leaving one
-//! out of those that were timed tells, as the others then estimate it.
+//! Launches of a kernel with the same CTA size are a family. The plan holds the counts of each
+//! launch, which give a rough time ([`Work`]). Timed launches give the error of the rough time; an
+//! untimed launch takes the error of the timed launches that are most alike ([`Scale`]). Leaving
+//! one timed launch out, and estimating it from the others, gives the weight of rough differences.
 
 use launch_capture::{Group, Plan};
 
@@ -123,17 +121,17 @@ pub(super) struct Family {
     pub(super) portions: Vec<Portion>,
 }
 
-/// What is known of a portion's time.
+/// Estimated time of a portion.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimated {
-    /// Of all its launches.
+    /// Cycles of all its launches.
     pub(super) cycles: f64,
-    /// How far that may be off.
+    /// Error bound of `cycles`.
     pub(super) bound: f64,
 }
 
 impl Family {
-    /// Those of a plan, for the jobs of a configuration, with the times of jobs that have one.
+    /// Families of a plan, for the jobs of a configuration, with the times of timed jobs.
     pub(super) fn all(plan: &Plan, sms: u32, jobs: &[Known<'_>]) -> Vec<Family> {
         let mut families: Vec<((&str, [u32; 3]), Family)> = Vec::new();
         for (number, group) in plan.groups.iter().enumerate() {
@@ -159,7 +157,7 @@ impl Family {
         families.into_iter().map(|(_, family)| family).collect()
     }
 
-    /// Whether nothing of it was timed.
+    /// True without a timed launch.
     pub(super) fn is_unknown(&self) -> bool {
         self.timed(None).next().is_none()
     }
@@ -203,8 +201,7 @@ impl Family {
         self.portions.iter().enumerate().map(of).collect()
     }
 
-    /// What was timed, without one of them, by its number: portions with the mean cycles of a
-    /// launch.
+    /// Timed portions with their mean cycles per launch; `without` leaves one portion out.
     fn timed(&self, without: Option<usize>) -> impl Iterator<Item = (&Portion, f64)> {
         let portions = self.portions.iter().enumerate().filter(move |(number, _)| Some(*number) != without);
         portions.filter_map(|(_, portion)| Some((portion, portion.mean()?)))
@@ -268,7 +265,7 @@ impl Slopes {
 pub(super) mod tests {
     use super::*;
 
-    /// So many launches of that work, with those times; each launch is a job.
+    /// A portion of `launches` launches of equal work, of which some are timed; each launch is a job.
     pub(in super::super) fn portion(work: f64, launches: usize, times: &[f64]) -> Portion {
         Portion {
             group: 0,
@@ -281,7 +278,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The same with so many warp instructions a launch.
+    /// The portion with another number of warp instructions per launch.
     pub(in super::super) fn of_instructions(instructions: f64, portion: Portion) -> Portion {
         Portion { instructions: instructions * portion.launches, ..portion }
     }

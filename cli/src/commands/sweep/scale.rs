@@ -1,10 +1,9 @@
-//! By how much launches of a kernel take more or less than is expected of them, as far as those
-//! tell that were timed.
+//! Correction factors of a kernel's rough times, fitted to its timed launches.
 //!
-//! What comes one after the other and what is shared out are off for different reasons: short
-//! launches tell of the first, and nothing of the second. Each has a factor, which is 1 until
-//! something is known of it: least squares with a prior for both. All launches tell of what comes
-//! one after the other, so that what is expected there soon counts for nothing.
+//! The serial part and the shared part of a time have different errors: short launches measure the
+//! serial part alone. Each part has a factor, which is 1 without a timed launch. The fit is least
+//! squares with a prior for both factors. Every launch measures the serial part, so the prior of
+//! the serial factor soon loses its weight.
 
 use super::work::Work;
 

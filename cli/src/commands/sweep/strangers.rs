@@ -1,5 +1,5 @@
-//! What kernels that were timed tell of kernels that were not: how far from its rough time
-//! ([`Portion::cycles`]) a kernel may be.
+//! The prior of untimed kernels: the ratio of time to rough time ([`Portion::cycles`]) over the
+//! timed kernels.
 //!
 //! [`Portion::cycles`]: super::family::Portion::cycles
 
@@ -9,19 +9,19 @@ use super::family::Family;
 /// kernel beside those that were.
 const PRIOR: f64 = 1.0;
 
-/// Of how many kernels one is further off than is reckoned with.
+/// One of so many kernels may exceed the bound.
 const FURTHER: usize = 10;
 
-/// Of kernels of which no launch was timed.
+/// Prior of the kernels without a timed launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strangers {
-    /// Cycles over what is roughly expected.
+    /// Cycles over rough cycles.
     pub(super) ratio: f64,
-    /// How far that may be off of many of them in sum, as a part of it.
+    /// Error bound of the sum of many kernels, as a fraction.
     pub(super) off: f64,
-    /// And of one alone.
+    /// Error bound of one kernel, as a fraction.
     most: f64,
-    /// What is expected of all of them.
+    /// Expected cycles of all these kernels.
     cycles: f64,
 }
 

@@ -1,9 +1,9 @@
-//! What a launch takes, roughly, by what it does.
+//! A rough time of a launch, from the counts of its work.
 //!
-//! Some of it comes one after the other whatever the GPU's size: the launch itself, code that is
-//! fetched for the first time, page walks, the longest path of a warp. The rest is shared out among
-//! SMs and memory. A line that all write to is a path too: of the two the longer one counts. So it
-//! is with sectors from L2 and from DRAM, as those from DRAM are in both.
+//! One part is serial on a GPU of any size: the launch itself, first fetches of code, page walks,
+//! the longest path of a warp. SMs and memory share the rest. A line that all warps write is a
+//! serial path too; the longer of both paths counts. Sectors from DRAM also come through L2, so
+//! the longer of these two counts as well.
 
 use launch_capture::Group;
 

@@ -53,7 +53,7 @@ impl State {
     /// performed.
     ///
     /// The state is invalid.
-    /// It can have no such state.
+    /// The memory unit can have no such state.
     pub(crate) fn restore(
         &mut self,
         gpu: &GpuSpec,

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// CUDA version of the assembler.
     #[arg(long, value_name = "VERSION", default_value = "12.9", value_parser = ["11.8", "12.9"])]
     ptxas: String,
-    /// Kernels per file, since a template gives many of a kind.
+    /// First kernels of each file that count, since a template gives many of a kind.
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_file: usize,
     /// Print the kernels that are apart, the farthest first.
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         match (by_assembler(&ptxas, &file), by_lowering(&lower, &file)) {
             (Ok(assembler), Ok(lowered)) => {
                 let both =
-                    assembler.into_iter().filter_map(|(name, of)| Some((of, *lowered.get(&name)?, name)));
+                    lowered.into_iter().filter_map(|(name, of)| Some((*assembler.get(&name)?, of, name)));
                 kernels.extend(both.take(arguments.per_file).map(|(assembler, lowered, name)| Kernel {
                     suite: suite(&arguments.folder, &file),
                     file: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -162,8 +162,8 @@ fn by_assembler(ptxas: &Path, file: &Path) -> Result<BTreeMap<String, u32>> {
     Ok(registers)
 }
 
-/// Registers by kernel, as the example `lower` prints them.
-fn by_lowering(lower: &Path, file: &Path) -> Result<BTreeMap<String, u32>> {
+/// Kernels in the order of the file with their registers, as the example `lower` prints them.
+fn by_lowering(lower: &Path, file: &Path) -> Result<Vec<(String, u32)>> {
     let printed = process::quiet(Command::new(lower).arg(file))?;
     let kernel = |line: &str| {
         let mut fields = line.split('\t');

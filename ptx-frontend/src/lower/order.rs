@@ -1,5 +1,5 @@
 //! Choice among orders of the code: the widest order that keeps all warps of an SM resident, else
-//! the order of the fewest registers.
+//! the order that keeps the most.
 //!
 //! The rules are fitted to the register counts of `ptxas` 12.9 for `sm_70` over several hundred
 //! kernels (docs/decisions/0010).
@@ -18,6 +18,8 @@ use super::values::Values;
 /// Live registers that an order may take to hide latency, the widest room first. The first room is
 /// [`ALL_WARPS`] less the registers that hold no value.
 const ROOMS: [usize; 4] = [29, 25, 21, 17];
+/// Registers of a thread are allocated in units of so many (CUDA's occupancy calculator).
+const ALLOCATION_UNIT: u32 = 8;
 /// Registers above [`ALL_WARPS`] from which narrower rooms cannot help.
 const FAR: u32 = 16;
 /// Rooms of the order of few registers: many loads ahead, few loads ahead, none.
@@ -53,7 +55,7 @@ pub(super) fn order(
     let fits = |of: &Ordered| of.1.registers <= ALL_WARPS;
     let mut best = ordered(Room { registers: ROOMS[0], ahead: Ahead::Anything });
     if best.1.registers >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT {
-        return fewer(best, ordered(HALF_OF_WARPS));
+        return denser(best, ordered(HALF_OF_WARPS));
     }
     for registers in ROOMS.into_iter().skip(1) {
         if fits(&best) || best.1.registers >= ALL_WARPS + FAR {
@@ -65,7 +67,7 @@ pub(super) fn order(
         if fits(&best) {
             break;
         }
-        best = fewer(best, ordered(room));
+        best = denser(best, ordered(room));
     }
     best
 }
@@ -73,6 +75,12 @@ pub(super) fn order(
 /// The one of fewer registers; the first if both take as many.
 fn fewer(first: Ordered, second: Ordered) -> Ordered {
     if second.1.registers < first.1.registers { second } else { first }
+}
+
+/// The one that leaves more warps resident; the first if both leave as many, as it hides more latency.
+fn denser(first: Ordered, second: Ordered) -> Ordered {
+    let units = |of: &Ordered| of.1.registers.div_ceil(ALLOCATION_UNIT);
+    if units(&second) < units(&first) { second } else { first }
 }
 
 /// Most values live at once in the order of the PTX code, loaded values and constants aside. A load

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// The tests of the engine alone.
 const ENGINE_TESTS: [&str; 10] =
-    ["--test", "atomics", "--test", "check", "--test", "engine", "--test", "oracle", "--test", "ptx"];
+    ["--test", "atomics", "--test", "sanitizer", "--test", "engine", "--test", "oracle", "--test", "ptx"];
 
 /// Measures the timing model's host instructions in a release build. The whole workspace is
 /// selected, so cargo reuses the release build's features.

@@ -4,29 +4,28 @@
 //! Sizes and offsets become static assertions in C, compiled by the host's compiler with the real
 //! headers. Without headers the tests report that and pass.
 
-use super::device_properties::{Layout, device_properties, offsets};
 use super::texture::{
     ArrayDescription, ArrayDescription3d, ChannelFormat, DriverResource, DriverTexture, ResourceDescription,
     ResourceDescription13, TextureDescription, TextureDescription11, TextureReference, ViewDescription,
     ViewDescription13,
 };
+use crate::abi::function_attributes::FunctionAttributes12;
 use crate::abi::launch_attribute::LaunchAttribute;
 use crate::api::driver::{
     Copy2d, CreateParameters, DeviceLaunch, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties,
 };
-use crate::api::runtime::{
-    AccessDescription, Copy3d, FunctionAttributes12, LaunchConfiguration, PeerCopy3d, PointerAttributes13,
-};
-use crate::graph::Edge;
-use crate::graph::structures::{
+use crate::api::graph::structures::{
     AllocationParameters, ConditionalParameters, FillParameters, HostParameters, InstantiateParameters,
     KernelParameters, KernelParameters1, MemoryOperationParameters, NodeParameters, UpdateResultInfo,
 };
+use crate::api::runtime::{AccessDescription, Copy3d, LaunchConfiguration, PeerCopy3d, PointerAttributes13};
+use crate::graph::Edge;
 use crate::objects::external_memory::HandleDescription;
 use crate::objects::interprocess::Handle;
 use crate::objects::stream_attribute::Value;
 use crate::objects::virtual_memory::AllocationProperties;
 use crate::profile::Profile;
+use crate::profile::device_properties::{Layout, device_properties, offsets};
 use crate::session::batch::{BatchOperation, CopyAttributes};
 use crate::session::memory_operation::Parameters;
 use std::fmt::Write as _;

@@ -1,15 +1,6 @@
-//! Error codes, and the last error of each thread.
-//!
-//! The runtime keeps the last failure of each host thread (`cudaGetLastError`). A device fault is
-//! *sticky*: it belongs to the context, and every later call returns it; see
-//! [`crate::session::simulator`].
+//! Error codes with their names and texts.
 
-use crate::session::context::current_device;
-use crate::session::process::process;
-use crate::session::sass_only;
-use std::cell::Cell;
 use std::ffi::{CStr, c_int};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 include!(concat!(env!("OUT_DIR"), "/errors.rs"));
 
@@ -22,6 +13,9 @@ pub(crate) struct ErrorText {
     pub(crate) driver_name: Option<&'static CStr>,
     pub(crate) text: &'static CStr,
 }
+
+/// The vendor's text for a number that is no code.
+pub(crate) const UNRECOGNIZED: &CStr = c"unrecognized error code";
 
 /// Result of API bodies.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -64,64 +58,6 @@ impl Error {
     pub(crate) fn text(self) -> &'static CStr {
         texts(self.code()).map_or(c"", |texts| texts.text)
     }
-
-    /// Makes the error the calling thread's last one, except "not ready", which is an answer.
-    pub(crate) fn remember(self) {
-        if self != Error::NotReady {
-            // A terminating thread has no last error.
-            let _ = LAST.try_with(|last| last.set(Some(self)));
-        }
-    }
-}
-
-fn sticky(device: usize) -> &'static AtomicU32 {
-    // Callers have checked the ordinal.
-    let [first, ..] = &process().sticky;
-    process().sticky.get(device).unwrap_or(first)
-}
-
-/// Records that a call returns the device's fault, which becomes every thread's last error.
-pub(crate) fn observe_sticky(device: usize, error: Error) {
-    let _ = sticky(device).compare_exchange(0, error as u32, Ordering::Relaxed, Ordering::Relaxed);
-}
-
-/// Fails with the device's fault once a call has returned it.
-pub(crate) fn check_sticky() -> Result<()> {
-    match texts(sticky_code()) {
-        Some(texts) if texts.code != 0 => Err(texts.error.unwrap_or(Error::Unknown)),
-        _ => Ok(()),
-    }
-}
-
-/// Clears the fault of a reset device.
-pub(crate) fn forget_sticky(device: usize) {
-    sticky(device).store(0, Ordering::Relaxed);
-}
-
-thread_local! {
-    static LAST: Cell<Option<Error>> = const { Cell::new(None) };
-}
-
-/// Code of the calling thread's last error, or 0.
-pub(crate) fn last_code() -> c_int {
-    LAST.try_with(Cell::get).ok().flatten().map_or(sticky_code(), Error::code)
-}
-
-/// Code of the last error, which is cleared unless it is the device's fault.
-pub(crate) fn take_last_code() -> c_int {
-    LAST.try_with(Cell::take).ok().flatten().map_or(sticky_code(), Error::code)
-}
-
-fn sticky_code() -> c_int {
-    sticky(current_device()).load(Ordering::Relaxed) as c_int
-}
-
-impl ErrorText {
-    /// Text for the program.
-    pub(crate) fn told(&self) -> &'static CStr {
-        let refused = || sass_only::text().filter(|_| self.error == Some(Error::NoKernelImageForDevice));
-        refused().unwrap_or(self.text)
-    }
 }
 
 /// Names and text of a code.
@@ -140,13 +76,5 @@ mod tests {
         assert_eq!(Error::InvalidSymbol.driver_code(), 500);
         assert_eq!(Error::InvalidPitchValue.driver_code(), 1);
         assert_eq!(Error::IllegalAddress.driver_code(), 700);
-    }
-
-    #[test]
-    fn not_ready_is_no_last_error() {
-        Error::InvalidValue.remember();
-        Error::NotReady.remember();
-        assert_eq!(take_last_code(), Error::InvalidValue.code());
-        assert_eq!(take_last_code(), 0);
     }
 }

@@ -6,20 +6,20 @@
 
 #[cfg(test)]
 mod against_headers;
+pub(crate) mod call;
 #[cfg(test)]
 pub(crate) mod check;
-pub(crate) mod device_properties;
 pub(crate) mod error;
+pub(crate) mod function_attributes;
+pub(crate) mod handle;
 pub(crate) mod launch_attribute;
 pub(crate) mod texture;
 
+pub(crate) use handle::*;
+
 use crate::abi::error::{Error, Result};
-use crate::session::context::Subject;
-use crate::session::simulator::device_of;
-use crate::session::streams::is_default;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
-use std::ops::RangeInclusive;
 
 /// `T *result`: destination of a value.
 #[repr(transparent)]
@@ -183,100 +183,6 @@ pub(crate) enum DefaultStream {
     Legacy,
     /// The calling thread's default stream (`_ptds`, `_ptsz`).
     PerThread,
-}
-
-/// A handle of an object.
-pub(crate) trait Handle {
-    /// Context of the object, as far as the handle identifies it.
-    fn subject(&self) -> Subject;
-}
-
-/// First bytes of device-issued handles.
-const OF_DEVICES: RangeInclusive<usize> = 0x51..=0x5e;
-
-/// Device that issued a handle.
-fn giver(handle: usize) -> Option<usize> {
-    OF_DEVICES.contains(&(handle >> 56)).then(|| device_of(handle))
-}
-
-macro_rules! of_devices {
-    ($($name:ident)*) => {$(
-        impl Handle for $name {
-            fn subject(&self) -> Subject {
-                Subject { device: giver(self.0), is_default_stream: false }
-            }
-        }
-    )*};
-}
-
-of_devices! {
-    EventHandle ContextHandle ModuleHandle FunctionHandle ArrayHandle MipmappedArrayHandle TextureObject
-    SurfaceObject TextureReferenceHandle SurfaceReferenceHandle GraphHandle NodeHandle ExecutableHandle
-}
-
-impl Handle for StreamHandle {
-    fn subject(&self) -> Subject {
-        Subject { device: giver(self.0), is_default_stream: is_default(*self) }
-    }
-}
-
-macro_rules! handles {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(transparent)]
-        pub(crate) struct $name(pub(crate) usize);
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{:#x}", self.0)
-            }
-        }
-
-        #[cfg(test)]
-        impl check::Abi for $name {
-            const CLASS: api_table::Class = api_table::Class::Word;
-        }
-    )*};
-}
-
-handles! {
-    /// `cudaStream_t`, `CUstream`.
-    StreamHandle;
-    /// `cudaEvent_t`, `CUevent`.
-    EventHandle;
-    /// `CUcontext`.
-    ContextHandle;
-    /// `CUmodule`.
-    ModuleHandle;
-    /// `CUlibrary`, `cudaLibrary_t`.
-    LibraryHandle;
-    /// `CUfunction`, `CUkernel`, `cudaKernel_t`, `cudaFunction_t`.
-    FunctionHandle;
-    /// `CUmemoryPool`, `cudaMemPool_t`.
-    PoolHandle;
-    /// `CUarray`, `cudaArray_t`.
-    ArrayHandle;
-    /// `CUmipmappedArray`, `cudaMipmappedArray_t`.
-    MipmappedArrayHandle;
-    /// `CUtexObject`, `cudaTextureObject_t`.
-    TextureObject;
-    /// `CUsurfObject`, `cudaSurfaceObject_t`.
-    SurfaceObject;
-    /// `CUtexref`.
-    TextureReferenceHandle;
-    /// `CUsurfref`.
-    SurfaceReferenceHandle;
-    /// `cudaGraph_t`, `CUgraph`.
-    GraphHandle;
-    /// `cudaGraphNode_t`, `CUgraphNode`.
-    NodeHandle;
-    /// `cudaGraphExec_t`, `CUgraphExec`.
-    ExecutableHandle;
-    /// `cudaUserObject_t`, `CUuserObject`.
-    UserObjectHandle;
-    /// An address of the caller: `void *` as a number, or `CUdeviceptr`.
-    Address;
 }
 
 /// `cudaExtent`: the width is in bytes, or in elements where an array is involved.

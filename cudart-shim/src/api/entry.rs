@@ -2,46 +2,15 @@
 //! its error.
 
 use crate::abi::Handle;
+use crate::abi::call::{Api, Need, Subject};
 use crate::abi::error::{self, Error, Result};
 use crate::api::error_log;
 use crate::host::log::{self, Arguments};
-use crate::session::checkpoint;
-use crate::session::context::{self, Need, Subject};
-use crate::session::sass_only;
-use crate::session::trace;
-use functional::sanitizer::Origin;
-use std::cell::Cell;
+use crate::host::present_call;
+use crate::session::{checkpoint, context, last_error, sass_only, trace};
 use std::ffi::c_int;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-
-static CALLS: AtomicU64 = AtomicU64::new(0);
-
-/// Number of API calls so far.
-pub(crate) fn calls() -> u64 {
-    CALLS.load(Ordering::Relaxed)
-}
-
-thread_local! {
-    /// Present or last call of the thread: function and call number.
-    static CALL: Cell<(&'static str, u64)> = const { Cell::new(("", 0)) };
-}
-
-/// Present call of this thread, as the origin of the objects it makes.
-pub(crate) fn origin() -> Origin {
-    let (name, number) = CALL.get();
-    Origin::Call { name: log::exported_name(name), number }
-}
-
-/// API of a function. Decides the result's code and if the thread's last error is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Api {
-    /// `cudaError_t`.
-    Runtime,
-    /// `CUresult`.
-    Driver,
-}
 
 /// An argument that may be a handle.
 pub(crate) struct Argument<'a, T>(pub(crate) &'a T);
@@ -107,7 +76,7 @@ fn code_of(
     let code = match (api, result) {
         (_, Ok(())) => 0,
         (Api::Runtime, Err(error)) => {
-            error.remember();
+            last_error::remember(error);
             error.code()
         }
         (Api::Driver, Err(error)) => error.driver_code(),
@@ -141,8 +110,7 @@ pub(crate) fn value<T: fmt::Debug>(
 }
 
 fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
-    let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
-    CALL.set((name, number));
+    present_call::begin(name);
     let _turn = checkpoint::turn(name);
     // A panicking body may leave data half changed, but all locks are released.
     let result = catch_unwind(AssertUnwindSafe(body));
@@ -206,18 +174,18 @@ macro_rules! api {
             $body
         } }
     };
-    (@need $api:ident $name:ident []) => { $crate::core::bind::needs::$api::$name };
-    (@need $api:ident $name:ident [$need:ident]) => { $crate::session::context::Need::$need };
+    (@need $api:ident $name:ident []) => { $crate::api::tables::needs::$api::$name };
+    (@need $api:ident $name:ident [$need:ident]) => { $crate::abi::call::Need::$need };
     (@define $api:ident $need:tt [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [] $body:block) => {
         $(#[$attribute])*
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
             let subject = {
                 #[allow(unused_imports)]
                 use $crate::api::entry::{OfHandle as _, OfValue as _};
-                $crate::session::context::Subject::default()$(.and((&$crate::api::entry::Argument(&$argument)).subject()))*
+                $crate::abi::call::Subject::default()$(.and((&$crate::api::entry::Argument(&$argument)).subject()))*
             };
             let code = $crate::api::entry::status(
-                $crate::api::entry::Api::$api,
+                $crate::abi::call::Api::$api,
                 (stringify!($name), $crate::api::entry::api!(@need $api $name $need), subject),
                 &[$((stringify!($argument), &$argument)),*],
                 || -> $crate::abi::error::Result<()> { $body },
@@ -263,7 +231,7 @@ macro_rules! shared {
             #[allow(unused_imports)]
             use crate::session::simulator::simulator as context;
             #[allow(dead_code)]
-            const API: crate::api::entry::Api = crate::api::entry::Api::Runtime;
+            const API: crate::abi::call::Api = crate::abi::call::Api::Runtime;
             $crate::api::entry::api! { Runtime; $(
                 $(#[$doc])*
                 fn $runtime $(, $runtime_per_thread)? $([$default])? ($($argument)*) $body
@@ -275,7 +243,7 @@ macro_rules! shared {
             #[allow(unused_imports)]
             use crate::session::simulator::simulator as context;
             #[allow(dead_code)]
-            const API: crate::api::entry::Api = crate::api::entry::Api::Driver;
+            const API: crate::abi::call::Api = crate::abi::call::Api::Driver;
             $crate::api::entry::api! { Driver; $(
                 $(#[$doc])*
                 fn $driver $(, $driver_per_thread)? $([$default])? ($($argument)*) $body

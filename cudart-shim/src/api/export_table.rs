@@ -5,15 +5,15 @@
 //! Newer runtimes request more, including the vendor's authenticity check, which is not imitated.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::{LEGACY, PER_THREAD};
 use crate::abi::{Address, ContextHandle, DefaultStream, ModuleHandle, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::host::caller::calling_file;
 use crate::host::log;
+use crate::objects::context_storage::{Destructor, Stored};
 use crate::session::context;
 use crate::session::process::process;
 use crate::session::simulator::simulator;
-use crate::session::streams;
-use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
 
@@ -128,39 +128,6 @@ fn tell_unreplaced_runtime() {
 static HOOK_ROOM: [usize; 512] = [0; 512];
 static HOOKS_ENABLED: [u8; 16] = [0; 16];
 
-/// Called with context, key and value at the context's destruction.
-type Destructor = Option<unsafe extern "C" fn(ContextHandle, *mut c_void, *mut c_void)>;
-
-/// A library's value in a context.
-#[derive(Clone, Copy)]
-struct Stored {
-    value: usize,
-    destructor: Destructor,
-}
-
-/// Libraries' values by context and key.
-#[derive(Default)]
-pub(crate) struct ContextStorage(FxHashMap<(ContextHandle, usize), Stored>);
-
-/// Drops the values of a destroyed context.
-pub(crate) fn forget_context(context: ContextHandle) {
-    let mut gone = Vec::new();
-    process().context_storage.lock().0.retain(|(of, key), stored| {
-        let stays = *of != context;
-        if !stays {
-            gone.push((*key, *stored));
-        }
-        stays
-    });
-    for (key, Stored { value, destructor }) in gone {
-        if let Some(destructor) = destructor {
-            // SAFETY: the library that stored the value promises a function that takes these
-            // arguments.
-            unsafe { destructor(context, key as *mut c_void, value as *mut c_void) };
-        }
-    }
-}
-
 /// The given context, else the current one.
 fn given_or_current(context: ContextHandle) -> Result<ContextHandle> {
     if context.0 == 0 {
@@ -218,8 +185,8 @@ api! { Driver, Nothing;
     fn stream_of_context(context: ContextHandle, stream: StreamHandle, result: Out<StreamHandle>, per_thread: c_int) {
         given_or_current(context)?;
         result.set(match (stream.0, per_thread) {
-            (0, 0) => StreamHandle(streams::LEGACY),
-            (0, _) => StreamHandle(streams::PER_THREAD),
+            (0, 0) => StreamHandle(LEGACY),
+            (0, _) => StreamHandle(PER_THREAD),
             _ => stream,
         })
     }
@@ -228,21 +195,21 @@ api! { Driver, Nothing;
     fn context_storage_put(context: ContextHandle, key: Address, value: Address, destructor: Destructor) {
         let context = given_or_current(context)?;
         let stored = Stored { value: value.0, destructor };
-        process().context_storage.lock().0.insert((context, key.0), stored);
+        process().context_storage.lock().put(context, key.0, stored);
         Ok(())
     }
 
     /// Removes a value.
     fn context_storage_delete(context: ContextHandle, key: Address) {
         let context = given_or_current(context)?;
-        let removed = process().context_storage.lock().0.remove(&(context, key.0));
-        removed.map(|_| ()).ok_or(Error::InvalidValue)
+        let is_removed = process().context_storage.lock().remove(context, key.0);
+        if is_removed { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
     /// The value stored under a key.
     fn context_storage_get(value: Out<Address>, context: ContextHandle, key: Address) {
         let context = given_or_current(context)?;
-        let stored = process().context_storage.lock().0.get(&(context, key.0)).copied();
+        let stored = process().context_storage.lock().get(context, key.0);
         value.set(Address(stored.ok_or(Error::InvalidValue)?.value))
     }
 }

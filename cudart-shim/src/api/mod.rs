@@ -9,3 +9,4 @@ pub(crate) mod graph;
 pub(crate) mod nvml;
 pub(crate) mod runtime;
 pub(crate) mod shared;
+pub(crate) mod tables;

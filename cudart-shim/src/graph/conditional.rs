@@ -2,7 +2,7 @@
 
 use super::handle::GraphHandle;
 use crate::abi::error::{Error, Result};
-use crate::api::entry;
+use crate::host::present_call;
 use crate::session::simulator::owner_of;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Drop for Condition {
     fn drop(&mut self) {
         // A device reset has already freed the memory.
         if let Some((owner, _)) = owner_of(self.address) {
-            let _ = owner.release(self.address, entry::origin());
+            let _ = owner.release(self.address, present_call::origin());
         }
     }
 }

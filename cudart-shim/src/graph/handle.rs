@@ -1,8 +1,8 @@
 //! Handles of graphs, nodes and executable graphs, in an address range without memory; never
 //! reused.
 
+use crate::abi::handle::DEVICE_SHIFT;
 pub(crate) use crate::abi::{ExecutableHandle, GraphHandle, NodeHandle};
-use crate::session::simulator::DEVICE_SHIFT;
 
 const GRAPHS: usize = 0x5c00_0000_0000_0000;
 const NODES: usize = 0x5d00_0000_0000_0000;

@@ -6,10 +6,13 @@
 //! ends it.
 
 use crate::abi::error::{Error, Result};
-use crate::api::entry;
+use crate::graph::node::Kind;
+use crate::host::present_call;
+use crate::objects::pool::Home;
 use crate::session::simulator::{Simulator, owner_of};
 use functional::memory::MemoryError;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use stream_engine::Scope;
 
 /// Lifetime of a reservation.
@@ -125,7 +128,7 @@ fn set_room(owner: &Simulator, address: u64, takes: bool) -> Result<()> {
 fn give_back(address: u64) {
     // A device reset has already freed the memory.
     if let Some((owner, _)) = owner_of(address) {
-        let _ = owner.release(address, entry::origin());
+        let _ = owner.release(address, present_call::origin());
     }
 }
 
@@ -159,6 +162,15 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
 }
 
 impl Simulator {
+    /// Kind of an allocation node.
+    pub(crate) fn allocation_kind(&self, bytes: usize, home: Home) -> Result<Kind> {
+        let address = self.allocate(bytes, home.kind(), 0)?;
+        if address == 0 {
+            return Err(Error::InvalidValue);
+        }
+        Ok(Kind::Allocate(Arc::new(Reservation::new(address, bytes as u64))))
+    }
+
     /// `cudaDeviceGraphMemTrim`: releases unused graph memory. Work in flight may use any.
     pub(crate) fn trim_graph_memory(&self) -> Result<()> {
         if !self.engine.is_complete(Scope::Context)? {

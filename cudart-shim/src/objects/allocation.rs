@@ -1,10 +1,10 @@
 //! Allocation and release of device, managed and host memory, for both APIs.
 
 use crate::abi::error::{Error, Result};
-use crate::api::entry;
 use crate::graph;
 use crate::host::host_pages::{self, Access};
 use crate::host::log;
+use crate::host::present_call;
 use crate::objects::interprocess;
 use crate::objects::managed;
 use crate::objects::ownership::{self, Object};
@@ -53,7 +53,7 @@ impl Simulator {
         let alignment = ALLOCATION_ALIGNMENT.max(self.texture_alignment() as u64);
         let address = self.device.memory.allocate(size as u64, alignment, kind)?;
         if let Some(checker) = self.device.checker() {
-            checker.allocated(&self.device.memory, address, entry::origin());
+            checker.allocated(&self.device.memory, address, present_call::origin());
         }
         if flags != 0 {
             process().allocation_flags.lock().insert(address, flags);
@@ -89,7 +89,7 @@ impl Simulator {
         if graph::memory::is_reserved(address) {
             return graph::memory::end_life(address);
         }
-        owner.release(address, entry::origin())
+        owner.release(address, present_call::origin())
     }
 
     /// The device that owns the memory at an address; this device if no device owns it.
@@ -103,7 +103,7 @@ impl Simulator {
         let is_of_pool = pool::pool_of(address).is_some() || graph::memory::is_reserved(address);
         let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
         self.owner(address).check_start(address, kinds)?;
-        let operation = || Operation::Free { address, by: entry::origin() };
+        let operation = || Operation::Free { address, by: present_call::origin() };
         if graph::memory::is_reserved(address) {
             // The addresses remain valid, and later operations of the stream do not depend on the
             // free.

@@ -2,11 +2,12 @@
 //! handle.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::{ArrayHandle, MipmappedArrayHandle};
 use crate::objects::ownership::{self, Object};
 use crate::profile::Attribute;
 use crate::session::copy::{Extent as CopyExtent, Side};
-use crate::session::simulator::{DEVICE_SHIFT, Simulator};
+use crate::session::simulator::Simulator;
 use functional::memory::AllocationKind;
 use functional::texture::image::Extent;
 use functional::texture::{Format, Image, Level};

@@ -1,6 +1,7 @@
 //! Attributes of kernels, for both APIs (`cudaFuncAttributes`, `CUfunction_attribute`).
 
 use crate::abi::error::{Error, Result};
+use crate::abi::function_attributes::FunctionAttributes;
 use crate::abi::{FunctionHandle, Out};
 use crate::objects::cluster::ClusterSettings;
 use crate::objects::module::{Kernel, KernelSettings};
@@ -56,6 +57,29 @@ pub(crate) struct KernelAttributes {
     /// Attributes 10 to 15: cluster size required at launch; required width, height and depth;
     /// non-portable sizes allowed; scheduling policy.
     pub(crate) clusters: [c_int; 6],
+}
+
+impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
+    fn from(attributes: KernelAttributes) -> Self {
+        let [must_be_set, x, y, z, non_portable, policy] = attributes.clusters;
+        let mut more = [0; MORE];
+        for (place, value) in more.iter_mut().zip([must_be_set, x, y, z, policy, non_portable]) {
+            *place = value;
+        }
+        Self {
+            shared_size: attributes.shared,
+            const_size: attributes.constant,
+            local_size: attributes.local,
+            max_threads_per_block: attributes.max_threads,
+            registers: attributes.registers,
+            ptx_version: attributes.ptx_version,
+            binary_version: attributes.binary_version,
+            cache_mode_ca: 0,
+            max_dynamic_shared_size: attributes.max_dynamic_shared,
+            preferred_carveout: attributes.carveout,
+            more,
+        }
+    }
 }
 
 fn int(value: impl TryInto<c_int>) -> c_int {

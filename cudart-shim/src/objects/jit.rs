@@ -3,7 +3,7 @@
 
 use crate::abi::In;
 use crate::abi::error::{Error, Result};
-use crate::objects::image::{Code, INPUT, ImageError};
+use crate::code::image::{Code, INPUT, ImageError};
 use crate::objects::module::image_error;
 use ptx_frontend::usage::usage;
 use std::ffi::{c_int, c_void};

@@ -7,7 +7,7 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, ModuleHandle};
-use crate::objects::image::Code;
+use crate::code::image::Code;
 use crate::objects::module::{Kernel, LoadedModule, image_error, place};
 use crate::session::simulator::Simulator;
 use functional::device::Device;

@@ -3,7 +3,7 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, LibraryHandle, Out};
-use crate::objects::image::Code;
+use crate::code::image::Code;
 use crate::session::process::process;
 use crate::session::simulator::{Simulator, started};
 use rustc_hash::FxHashMap;

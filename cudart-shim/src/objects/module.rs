@@ -2,19 +2,20 @@
 //! the program loads them.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle};
+use crate::code::code_cache;
+use crate::code::image::{Code, ImageError, MachineCode};
+use crate::code::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::host::log;
 use crate::host::mapped::file_at;
 use crate::objects::cluster::ClusterSettings;
-use crate::objects::code_cache;
-use crate::objects::image::{Code, ImageError, MachineCode};
 use crate::objects::lazy_modules::Deferred;
 use crate::objects::ownership::{self, Object};
-use crate::objects::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::profile::{Attribute, fitting};
 use crate::session::process::process;
 use crate::session::sass_only;
-use crate::session::simulator::{DEVICE_SHIFT, Simulator, device_count, started};
+use crate::session::simulator::{Simulator, device_count, started};
 use functional::bind::{BindError, KernelResources};
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};

@@ -8,8 +8,7 @@ use crate::abi::{
     ArrayHandle, ContextHandle, EventHandle, MipmappedArrayHandle, ModuleHandle, StreamHandle, SurfaceObject,
     TextureObject, TextureReferenceHandle,
 };
-use crate::api::driver::linker;
-use crate::api::entry;
+use crate::host::present_call;
 use crate::session::context;
 use crate::session::process::process;
 use crate::session::simulator::{Simulator, simulator_of};
@@ -82,11 +81,14 @@ fn destroy(simulator: &'static Simulator, object: Object) -> Result<()> {
         Object::Reference(reference) => simulator.destroy_reference(reference),
         Object::Array(array) => simulator.free_array(array),
         Object::MipmappedArray(array) => simulator.free_mipmapped_array(array),
-        Object::Link(link) => linker::destroy(link),
+        Object::Link(link) => {
+            disown(Object::Link(link));
+            process().links.lock().end(link)
+        }
         Object::Module(module) => simulator.unload_module(module),
         Object::Event(event) => simulator.destroy_event(event),
         Object::Stream(stream) => simulator.destroy_stream(stream),
-        Object::Memory(address) => simulator.owner(address).release(address, entry::origin()),
+        Object::Memory(address) => simulator.owner(address).release(address, present_call::origin()),
         Object::Registration(address) => simulator.unregister_host(address),
     }
 }

@@ -4,11 +4,12 @@
 //! stream order. Pools only count their memory: freed memory returns to the device immediately.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::MAX_DEVICES;
 use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::objects::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
 use crate::session::context::{current_device, ordinal};
 use crate::session::process::process;
-use crate::session::simulator::{MAX_DEVICES, Simulator, device_count, simulator_of};
+use crate::session::simulator::{Simulator, device_count, simulator_of};
 use crate::session::streams::of_stream;
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use rustc_hash::FxHashMap;

@@ -2,12 +2,13 @@
 //! entries.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::texture::{Resource, TextureDescription, ViewDescription};
 use crate::abi::{SurfaceObject, TextureObject};
 use crate::objects::array::SURFACE_LOAD_STORE;
 use crate::objects::ownership::{self, Object};
 use crate::profile::Attribute;
-use crate::session::simulator::{DEVICE_SHIFT, Simulator};
+use crate::session::simulator::Simulator;
 use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, Sampler, Texture};
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;

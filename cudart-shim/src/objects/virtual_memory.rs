@@ -2,11 +2,12 @@
 
 use crate::abi::MemoryLocation;
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::MAX_DEVICES;
 use crate::host::log;
 use crate::objects::multicast::{Multicast, MulticastProperties, is_in_memory};
 use crate::session::context::{check_device, ordinal};
 use crate::session::process::process;
-use crate::session::simulator::{MAX_DEVICES, Simulator, owner_of, simulator, simulator_of, started};
+use crate::session::simulator::{Simulator, owner_of, simulator, simulator_of, started};
 use functional::memory::{Memory, Pages};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

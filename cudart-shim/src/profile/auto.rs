@@ -4,9 +4,9 @@
 //! The choice is made at the program's first device query. By then linked fat binaries are
 //! registered and a framework has loaded its libraries.
 
+use crate::code::image::newest_ptx;
+use crate::code::registry::registry;
 use crate::host::mapped::mapped_files;
-use crate::objects::image::newest_ptx;
-use crate::objects::registry::registry;
 use ptx_frontend::container::{Architecture, meant_for};
 use serde::Deserialize;
 use std::cmp::Reverse;

@@ -6,6 +6,7 @@
 //! leaves the choice to [`auto`].
 
 mod auto;
+pub(crate) mod device_properties;
 
 pub(crate) use auto::fitting;
 

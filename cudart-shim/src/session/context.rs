@@ -5,19 +5,20 @@
 //! device, and the objects created while it was current ([`crate::objects::ownership`]).
 
 use crate::abi::ContextHandle;
-use crate::abi::error::{self, Error, Result};
-use crate::api::entry::Api;
-use crate::api::export_table;
+use crate::abi::call::Api;
+use crate::abi::call::{Need, Subject};
+use crate::abi::error::{Error, Result};
+use crate::abi::handle;
+use crate::abi::handle::{DEVICE_SHIFT, MAX_DEVICES};
 use crate::objects::external_memory;
 use crate::objects::interprocess;
 use crate::objects::ownership;
 use crate::objects::peer;
 use crate::objects::pool;
 use crate::objects::virtual_memory;
+use crate::session::last_error;
 use crate::session::process::process;
-use crate::session::simulator::{
-    self, DEVICE_SHIFT, MAX_DEVICES, Simulator, device_count, simulator, simulator_of,
-};
+use crate::session::simulator::{Simulator, device_count, simulator, simulator_of};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
@@ -42,46 +43,6 @@ struct Primary {
     /// Set from the first retain until the last release or a reset.
     is_active: bool,
     flags: u32,
-}
-
-/// Context required by a call: a column of the API table, which defines the terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// None, not even an initialised driver.
-    Nothing,
-    /// Only an initialised driver. A runtime call initialises it.
-    Driver,
-    /// The thread's current context.
-    Current,
-    /// A context on the thread's stack, even a destroyed one.
-    Stack,
-    /// The context argument; null stands for the current context.
-    Context,
-    /// The context of the object or memory argument.
-    Object,
-    /// The context of the stream; for a default stream the current context.
-    Stream,
-    /// The current context. Without one, a runtime call activates the primary context.
-    Initialises,
-}
-
-/// Context named by a call's arguments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Subject {
-    /// Device of the first handle.
-    pub(crate) device: Option<usize>,
-    /// Set if a default stream is among the arguments.
-    pub(crate) is_default_stream: bool,
-}
-
-impl Subject {
-    /// Adds the context named by another argument.
-    pub(crate) fn and(self, other: Subject) -> Subject {
-        Subject {
-            device: self.device.or(other.device),
-            is_default_stream: self.is_default_stream || other.is_default_stream,
-        }
-    }
 }
 
 impl Primary {
@@ -119,7 +80,7 @@ pub(crate) fn is_primary(context: ContextHandle) -> bool {
 
 /// The device of a context.
 pub(crate) fn device_of(context: ContextHandle) -> usize {
-    simulator::device_of(context.0)
+    handle::device_of(context.0)
 }
 
 /// The device of a primary context.
@@ -234,7 +195,7 @@ pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
         Need::Stream if subject.is_default_stream => check_current()?,
         Need::Stream | Need::Object => {}
     }
-    error::check_sticky()?;
+    last_error::check_sticky()?;
     Ok(entered)
 }
 
@@ -247,7 +208,7 @@ fn runtime_context() -> Result<()> {
         Some(Some(_)) => {}
         Some(None) => check_current()?,
     }
-    error::check_sticky()
+    last_error::check_sticky()
 }
 
 /// `cudaSetDevice`: makes a device's primary context current.
@@ -315,11 +276,20 @@ pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
     process().contexts_ended.fetch_add(1, Ordering::Release);
     ownership::destroy_of(context)?;
-    export_table::forget_context(context);
+    forget_storage(context);
     if current() == Some(context) {
         set_current(None);
     }
     Ok(())
+}
+
+/// Drops the values that libraries stored in a destroyed context.
+fn forget_storage(context: ContextHandle) {
+    // Destructors may call CUDA, so they run without the lock.
+    let gone = process().context_storage.lock().take_all(context);
+    for (key, stored) in gone {
+        stored.destroy(context, key);
+    }
 }
 
 /// Creation parameters of a context.
@@ -426,8 +396,8 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     external_memory::forget(device);
     pool::forget_everything(device);
     peer::forget(device);
-    export_table::forget_context(primary(device));
-    error::forget_sticky(device);
+    forget_storage(primary(device));
+    last_error::forget_sticky(device);
     ownership::forget_of_device(device);
     with_primary(device, |primary| {
         primary.is_of_runtime = false;

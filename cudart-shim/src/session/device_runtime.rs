@@ -1,8 +1,9 @@
 //! Device runtime of kernels that launch kernels (CUDA programming guide, "CUDA Dynamic
 //! Parallelism").
 
+use crate::abi::error::UNRECOGNIZED;
 use crate::abi::error::{Error, Result, texts};
-use crate::api::runtime::{FunctionAttributes12, UNRECOGNIZED};
+use crate::abi::function_attributes::FunctionAttributes12;
 use crate::objects::module::{Kernel, LoadedModule};
 use crate::session::simulator::Simulator;
 use crate::session::summary;

@@ -12,6 +12,7 @@ pub(crate) mod coverage;
 pub(crate) mod device_runtime;
 pub(crate) mod ending;
 pub(crate) mod kernel_stream;
+pub(crate) mod last_error;
 pub(crate) mod launch;
 pub(crate) mod memory_operation;
 pub(crate) mod model;

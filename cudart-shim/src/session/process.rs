@@ -2,13 +2,14 @@
 //! state of the simulator. API-visible state is a field here or in [`Simulator`].
 
 use crate::abi::error::Result;
+use crate::abi::handle::MAX_DEVICES;
 use crate::abi::{EventHandle, FunctionHandle};
-use crate::api::driver::legacy_launch::Setting;
-use crate::api::driver::linker::Links;
-use crate::api::export_table::ContextStorage;
 use crate::host::{environment, visible_devices};
+use crate::objects::context_storage::ContextStorage;
 use crate::objects::interprocess::{Opened, SharedEvent};
+use crate::objects::legacy_launch::Setting;
 use crate::objects::library::Libraries;
+use crate::objects::linker::Links;
 use crate::objects::managed::Ranges;
 use crate::objects::notification::Registered;
 use crate::objects::ownership::Owned;
@@ -18,7 +19,7 @@ use crate::profile::Profile;
 use crate::session::checkpoint::{self, Checkpoints};
 use crate::session::context::Contexts;
 use crate::session::sass_only;
-use crate::session::simulator::{MAX_DEVICES, Simulator};
+use crate::session::simulator::Simulator;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;

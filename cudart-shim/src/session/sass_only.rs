@@ -9,7 +9,7 @@
 //! a run with an open refusal does not exit with status 0. `VOLTSIM_STRICT=1` ends the process at
 //! the first refused launch.
 
-use crate::abi::error::Error;
+use crate::abi::error::{Error, ErrorText};
 use crate::host::caller::{calling_file, is_called_by};
 use crate::host::environment::options;
 use crate::host::log;
@@ -227,8 +227,14 @@ fn append(refusal: &Refusal, state: State) {
 }
 
 /// The error string for refused launches, naming the last kernel.
-pub(crate) fn text() -> Option<&'static CStr> {
+fn text() -> Option<&'static CStr> {
     process().refused.lock().last
+}
+
+/// Text of an error for the program: that of the last refused launch, for its code.
+pub(crate) fn text_of(texts: &ErrorText) -> &'static CStr {
+    let refused = || text().filter(|_| texts.error == Some(Error::NoKernelImageForDevice));
+    refused().unwrap_or(texts.text)
 }
 
 /// The string for the preloaded library, or null. It is appended to other libraries' error strings

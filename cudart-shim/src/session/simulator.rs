@@ -3,7 +3,7 @@
 //! A device is created at the first call that needs it, so a program that only links CUDA pays
 //! nothing.
 
-use crate::abi::error::{Error, Result, observe_sticky};
+use crate::abi::error::{Error, Result};
 use crate::graph::Graphs;
 use crate::graph::memory::Account;
 use crate::host::environment;
@@ -23,6 +23,7 @@ use crate::session::context;
 use crate::session::coverage::coverage;
 use crate::session::ending;
 use crate::session::kernel_stream;
+use crate::session::last_error;
 use crate::session::model::{self, Model};
 use crate::session::process::process;
 use crate::session::recording;
@@ -74,17 +75,6 @@ pub(crate) struct Simulator {
     pub(crate) stream_attributes: Mutex<Values>,
     /// All registrations of host memory by number, including those that ended.
     pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
-}
-
-/// Most devices.
-pub(crate) const MAX_DEVICES: usize = run_options::values::MAX_DEVICES as usize;
-
-/// Bit position of the device number in object numbers, and thus in handles.
-pub(crate) const DEVICE_SHIFT: u32 = 36;
-
-/// The device in a handle.
-pub(crate) fn device_of(handle: usize) -> usize {
-    (handle >> (DEVICE_SHIFT + 4)) & (MAX_DEVICES - 1)
 }
 
 /// Number of visible devices.
@@ -333,7 +323,7 @@ impl From<stream_engine::Error<DeviceFault>> for Error {
             | Engine::TimingDisabled(_) => Error::InvalidResourceHandle,
             Engine::NotReady(_) => Error::NotReady,
             Engine::Fault(fault) => {
-                observe_sticky(fault.device, fault.error);
+                last_error::observe_sticky(fault.device, fault.error);
                 fault.error
             }
             Engine::ShutDown => Error::CudartUnloading,

@@ -1,17 +1,14 @@
 //! Streams and events by handle, for both APIs.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::DEVICE_SHIFT;
+use crate::abi::handle::{LEGACY, PER_THREAD, is_default};
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::objects::ownership::{self, Object};
 use crate::session::operation::Operation;
-use crate::session::simulator::{DEVICE_SHIFT, DeviceFault, Simulator, owner_of, simulator, simulator_of};
+use crate::session::simulator::{DeviceFault, Simulator, owner_of, simulator, simulator_of};
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
-
-/// `cudaStreamLegacy`.
-pub(crate) const LEGACY: usize = 1;
-/// `cudaStreamPerThread`.
-pub(crate) const PER_THREAD: usize = 2;
 
 /// Handle values lie outside the address space of any process. The prefix distinguishes streams and
 /// events.
@@ -41,11 +38,6 @@ fn device_of_handle(device: usize) -> Result<&'static Simulator> {
         Error::InvalidDevice => Error::InvalidResourceHandle,
         other => other,
     })
-}
-
-/// Tells whether the handle is a default stream.
-pub(crate) fn is_default(handle: StreamHandle) -> bool {
-    matches!(handle.0, 0 | LEGACY | PER_THREAD)
 }
 
 /// The device of a stream. Default streams belong to the thread's device.

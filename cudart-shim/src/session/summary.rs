@@ -1,9 +1,9 @@
 //! Run summary, written at exit as JSON to the file `VOLTSIM_SUMMARY`.
 
-use crate::api::entry;
 use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
+use crate::host::present_call;
 use crate::session::ending::{self, End};
 use crate::session::process::process;
 use crate::session::simulator::{self, Simulator};
@@ -184,7 +184,7 @@ pub(crate) fn is_wanted() -> bool {
 /// Writes the file. A process without API calls keeps an existing file.
 pub(crate) fn write(end: End) {
     let Some(path) = wanted() else { return };
-    if entry::calls() == 0 && output_files::is_written(path) {
+    if present_call::calls() == 0 && output_files::is_written(path) {
         return;
     }
     let Some(kernels) = ending::of(&KERNELS) else { return };
@@ -203,7 +203,7 @@ pub(crate) fn write(end: End) {
         .collect();
     let summary = Summary {
         device: simulator::started().next().map(|simulator| simulator.profile.name.as_str()),
-        api_calls: entry::calls(),
+        api_calls: present_call::calls(),
         not_supported: log::stubs_called(),
         kernels,
         partial: end.cause(),

@@ -4,7 +4,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{In, Out, Text};
 use crate::api::entry::api;
 use crate::api::export_table;
-use crate::core::bind::{LOOKUPS, Lookup, driver_function};
+use crate::api::tables::{LOOKUPS, Lookup, driver_function};
 use std::ffi::{c_int, c_void};
 
 /// Flags of `cuGetProcAddress`: 1 selects the legacy default stream, 2 the thread's own.

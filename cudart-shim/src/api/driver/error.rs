@@ -1,7 +1,7 @@
 //! Names and texts of the driver's codes.
 
 use crate::abi::Out;
-use crate::abi::error::{self, Error, ErrorText, Result};
+use crate::abi::error::{self, Error, Result};
 use crate::api::entry::api;
 use crate::session::sass_only;
 use std::ffi::{CStr, c_char, c_int};
@@ -21,6 +21,6 @@ api! { Driver;
     /// `invalid argument` and the like.
     fn cuGetErrorString(error: c_int, pStr: Out<*const c_char>) {
         sass_only::asked(error);
-        answer(pStr, error::texts(error).filter(|texts| texts.driver_name.is_some()).map(ErrorText::told))
+        answer(pStr, error::texts(error).filter(|texts| texts.driver_name.is_some()).map(sass_only::text_of))
     }
 }

@@ -1,6 +1,7 @@
 //! Functions: launches, attributes, occupancy.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::is_default;
 use crate::abi::launch_attribute::{LaunchAttribute, LaunchAttributes};
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
@@ -8,7 +9,6 @@ use crate::objects::function::parameter;
 use crate::session::context;
 use crate::session::launch::{Arguments, Pointers, Sizes};
 use crate::session::simulator::simulator;
-use crate::session::streams::is_default;
 use std::ffi::{c_int, c_uint};
 
 /// `CUlaunchConfig`.

@@ -5,21 +5,11 @@ use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, StreamHandle};
 use crate::api::entry::api;
+use crate::objects::legacy_launch::{MAX_PARAMETERS, Setting};
 use crate::session::launch::{Arguments, Sizes};
 use crate::session::process::process;
 use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_uint};
-
-/// Most bytes of parameters.
-const MAX_PARAMETERS: usize = 32764;
-
-/// Settings of a function.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Setting {
-    block: [u32; 3],
-    shared: u32,
-    parameters: Vec<u8>,
-}
 
 fn set(function: FunctionHandle, change: impl FnOnce(&mut Setting) -> Result<()>) -> Result<()> {
     simulator()?.kernel(function)?;
@@ -28,16 +18,7 @@ fn set(function: FunctionHandle, change: impl FnOnce(&mut Setting) -> Result<()>
 
 fn set_parameter(function: FunctionHandle, offset: c_int, bytes: &[u8]) -> Result<()> {
     let offset = usize::try_from(offset).map_err(|_| Error::InvalidValue)?;
-    let end = offset.checked_add(bytes.len()).filter(|end| *end <= MAX_PARAMETERS);
-    let end = end.ok_or(Error::InvalidValue)?;
-    set(function, |setting| {
-        if setting.parameters.len() < end {
-            setting.parameters.resize(end, 0);
-        }
-        let target = setting.parameters.get_mut(offset..end).ok_or(Error::InvalidValue)?;
-        target.copy_from_slice(bytes);
-        Ok(())
-    })
+    set(function, |setting| setting.set_parameter(offset, bytes))
 }
 
 fn launch(function: FunctionHandle, width: c_int, height: c_int, stream: StreamHandle) -> Result<()> {

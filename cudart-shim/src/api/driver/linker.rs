@@ -3,75 +3,17 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, Out, Text};
 use crate::api::entry::api;
-use crate::objects::image::Code;
 use crate::objects::jit::JitOptions;
 use crate::objects::ownership::{self, Object};
-use crate::objects::unresolved::Stage;
 use crate::session::process::process;
 use crate::session::simulator::{Simulator, simulator};
-use ptx_frontend::Module as PtxModule;
-use ptx_frontend::container::{Linked, Origin};
-use rustc_hash::FxHashMap;
 use std::ffi::{OsStr, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::Arc;
-
-/// `CUjitInputType`.
-const CUBIN: c_int = 0;
-const PTX: c_int = 1;
-const FAT_BINARY: c_int = 2;
-const OBJECT: c_int = 3;
-const LIBRARY: c_int = 4;
-
-/// A link in progress.
-#[derive(Debug)]
-struct Link {
-    options: JitOptions,
-    /// Added inputs.
-    modules: Vec<Arc<PtxModule>>,
-    /// The finished image, readable by the program until it destroys the link.
-    image: Vec<u8>,
-}
-
-/// Links in progress.
-#[derive(Debug, Default)]
-pub(crate) struct Links {
-    live: FxHashMap<usize, Link>,
-    created: usize,
-}
-
-/// Handles lie in an address range that no process uses.
-const LINK_HANDLES: usize = 0x5600_0000_0000_0000;
-
-fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
-    let mut links = process().links.lock();
-    use_it(links.live.get_mut(&state.0).ok_or(Error::InvalidResourceHandle)?)
-}
 
 /// Adds an input. Logs go to the buffers of this input's options `own`, else to those of the link.
 fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8], own: JitOptions) -> Result<()> {
-    let capability = simulator.capability();
-    with_link(state, |link| {
-        let mut code = Code::default();
-        let added = match kind {
-            CUBIN | PTX | FAT_BINARY => code.add_bytes(bytes, Origin::ModuleImage, capability),
-            OBJECT => code.add_object(bytes, Origin::ModuleImage, capability),
-            LIBRARY => code.add_library(bytes, Origin::ModuleImage, capability),
-            _ => return Err(Error::InvalidValue),
-        };
-        let options = if own.has_logs() { own } else { link.options };
-        let code = options.finish(added.map(|()| code), capability)?;
-        link.modules.extend(code.modules);
-        Ok(())
-    })
-}
-
-/// Ends a link.
-pub(crate) fn destroy(link: usize) -> Result<()> {
-    ownership::disown(Object::Link(link));
-    let removed = process().links.lock().live.remove(&link);
-    removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
+    process().links.lock().link(state.0)?.add(kind, bytes, own, simulator.capability())
 }
 
 api! { Driver;
@@ -81,10 +23,7 @@ api! { Driver;
     ) {
         stateOut.check()?;
         let options = JitOptions::read(numOptions, options, optionValues)?;
-        let mut links = process().links.lock();
-        links.created += 1;
-        let handle = LINK_HANDLES | (links.created << 4);
-        links.live.insert(handle, Link { options, modules: Vec::new(), image: Vec::new() });
+        let handle = process().links.lock().begin(options);
         ownership::adopt(Object::Link(handle));
         stateOut.set(Address(handle))
     }
@@ -119,19 +58,15 @@ api! { Driver;
     fn cuLinkComplete(state: Address, cubinOut: Out<Address>, sizeOut: Out<usize>) {
         cubinOut.check()?;
         let capability = simulator()?.capability();
-        with_link(state, |being_made| {
-            let code = Code { modules: being_made.modules.clone(), ..Code::default() };
-            let made = being_made.options.finish(code.resolved(Stage::Link), capability);
-            let Code { modules, max_registers, .. } = made?;
-            let texts = modules.iter().map(|module| module.source().text().as_bytes()).collect();
-            being_made.image = Linked { texts, max_registers }.to_bytes();
-            sizeOut.set_if_wanted(being_made.image.len());
-            cubinOut.set(Address(being_made.image.as_ptr() as usize))
-        })
+        let mut links = process().links.lock();
+        let image = links.link(state.0)?.complete(capability)?;
+        sizeOut.set_if_wanted(image.len());
+        cubinOut.set(Address(image.as_ptr() as usize))
     }
 
     /// Ends a link.
     fn cuLinkDestroy(state: Address) {
-        destroy(state.0)
+        ownership::disown(Object::Link(state.0));
+        process().links.lock().end(state.0)
     }
 }

@@ -3,9 +3,9 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, FunctionHandle, In, ModuleHandle, Out, Text};
 use crate::api::entry::api;
-use crate::objects::image::Code;
+use crate::code::image::Code;
+use crate::code::unresolved::Stage;
 use crate::objects::jit::JitOptions;
-use crate::objects::unresolved::Stage;
 use crate::session::simulator::{Simulator, simulator};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;

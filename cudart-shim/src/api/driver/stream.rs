@@ -1,17 +1,18 @@
 //! Streams and host functions.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::handle::is_default;
 use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::ownership::{self, Object};
 use crate::session::context;
 use crate::session::simulator::simulator;
-use crate::session::streams::{self, HostFunction, StreamCallback, of_stream};
+use crate::session::streams::{HostFunction, StreamCallback, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Context of a stream: the current one at its creation, or the present one for a default stream.
 fn context_of(stream: StreamHandle) -> Result<ContextHandle> {
-    if streams::is_default(stream) {
+    if is_default(stream) {
         return context::current().ok_or(Error::DeviceUninitialized);
     }
     let device = of_stream(stream)?.ordinal;
@@ -105,7 +106,7 @@ api! { Driver;
 
     /// Green context of a stream: none.
     fn cuStreamGetGreenCtx(stream: StreamHandle, green: Out<usize>) {
-        if !streams::is_default(stream) {
+        if !is_default(stream) {
             simulator()?.check_stream(stream, DefaultStream::Legacy)?;
         }
         green.set(0)

@@ -3,9 +3,9 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, In, Out, StreamHandle};
 use crate::api::entry::shared;
+use crate::api::graph::node_structures::dependencies as with_edges;
 use crate::graph::capturing::CaptureInfo;
 use crate::graph::handle::{GraphHandle, NodeHandle};
-use crate::graph::parameters::dependencies as with_edges;
 use crate::graph::{Edge, Mode};
 use crate::session::simulator::{Simulator, simulator};
 use std::ffi::{c_int, c_uint};

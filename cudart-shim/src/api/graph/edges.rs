@@ -4,8 +4,9 @@ use super::{check_lossless, fill, neighbours, room};
 use crate::abi::error::{Error, Result};
 use crate::abi::{In, Out};
 use crate::api::entry::shared;
+use crate::api::graph::node_structures::edges_of;
+use crate::graph::Edge;
 use crate::graph::handle::{GraphHandle, NodeHandle};
-use crate::graph::{Edge, edges_of};
 use crate::session::simulator::Simulator;
 use std::ffi::{c_int, c_uint};
 

@@ -7,13 +7,24 @@ mod conditions;
 mod edges;
 mod executable;
 mod identity;
+mod kernel_structures;
 mod memory;
+mod node_structures;
 mod nodes;
 mod parameters;
 mod user_objects;
 
+/// Structures, for comparison with the vendor's.
 #[cfg(test)]
-pub(crate) use executable::InstantiateParameters;
+pub(crate) mod structures {
+    pub(crate) use super::executable::InstantiateParameters;
+    pub(crate) use super::kernel_structures::{KernelParameters, KernelParameters1};
+    pub(crate) use super::node_structures::{
+        AllocationParameters, ConditionalParameters, FillParameters, HostParameters,
+        MemoryOperationParameters, NodeParameters,
+    };
+    pub(crate) use crate::graph::update::UpdateResultInfo;
+}
 
 use crate::abi::Out;
 use crate::abi::error::{Error, Result};

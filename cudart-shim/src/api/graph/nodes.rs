@@ -1,19 +1,19 @@
 //! Adding nodes.
 
+use crate::abi::call::Api;
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ContextHandle, EventHandle, In, Out};
 use crate::api::driver::DriverCopy3d;
-use crate::api::entry::Api;
 use crate::api::entry::shared;
-use crate::api::runtime::{Copy3d, linear_copy, symbol_copy};
-use crate::graph::Edge;
-use crate::graph::handle::{GraphHandle, NodeHandle};
-use crate::graph::kernel_parameters::{KernelParameters, KernelParameters1};
-use crate::graph::node::Kind;
-use crate::graph::parameters::{
+use crate::api::graph::kernel_structures::{KernelParameters, KernelParameters1};
+use crate::api::graph::node_structures::{
     AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
     dependencies,
 };
+use crate::api::runtime::{Copy3d, linear_copy, symbol_copy};
+use crate::graph::Edge;
+use crate::graph::handle::{GraphHandle, NodeHandle};
+use crate::graph::node::Kind;
 use crate::session::context;
 use crate::session::copy::Copy;
 use crate::session::operation::Operation;

@@ -1,19 +1,19 @@
 //! Node parameters: read, changed in a graph, changed in an executable graph.
 
 use super::nodes::copy_kind;
+use crate::abi::call::Api;
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ContextHandle, EventHandle, In, Out};
 use crate::api::driver::DriverCopy3d;
-use crate::api::entry::Api;
 use crate::api::entry::shared;
+use crate::api::graph::kernel_structures::{KernelParameters, KernelParameters1};
+use crate::api::graph::node_structures::{
+    AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
+};
 use crate::api::runtime::{Copy3d, linear_copy, symbol_copy};
 use crate::graph::attributes::Value;
 use crate::graph::handle::{ExecutableHandle, GraphHandle, NodeHandle};
-use crate::graph::kernel_parameters::{KernelParameters, KernelParameters1};
 use crate::graph::node::Kind;
-use crate::graph::parameters::{
-    AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
-};
 use crate::session::context;
 use crate::session::copy::Copy;
 use crate::session::operation::Operation;

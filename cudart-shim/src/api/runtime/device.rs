@@ -1,16 +1,17 @@
 //! Devices: count, selection, attributes, properties, limits, synchronisation, peers.
 
-use crate::abi::device_properties::{Layout, device_properties};
-use crate::abi::error::{self, Error, Result};
+use crate::abi::error::{Error, Result};
 use crate::abi::texture::ChannelFormat;
 use crate::abi::{Address, In, Out, Text};
 use crate::api::driver::{driver_version, link_atomics};
 use crate::api::entry::api;
 use crate::objects::notification;
 use crate::objects::peer;
+use crate::profile::device_properties::{Layout, device_properties};
 use crate::profile::{Attribute, Profile};
 use crate::session::annotations;
 use crate::session::context::{self, check_device, ordinal};
+use crate::session::last_error;
 use crate::session::simulator::{device_count, simulator, simulator_of};
 use crate::session::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -105,7 +106,7 @@ api! { Runtime;
     /// Makes a device and its primary context current for the thread.
     fn cudaSetDevice(device: c_int) {
         context::choose_device(ordinal(device)?)?;
-        error::check_sticky()
+        last_error::check_sticky()
     }
 
     /// Creates a device's primary context without making it current.

@@ -1,24 +1,21 @@
 //! Error handling: the last error, names and texts.
 
-use crate::abi::error;
+use crate::abi::error::{self, UNRECOGNIZED};
 use crate::api::entry::api;
-use crate::session::sass_only;
-use std::ffi::{CStr, c_char, c_int};
-
-/// The vendor's text for a number that is no code.
-pub(crate) const UNRECOGNIZED: &CStr = c"unrecognized error code";
+use crate::session::{last_error, sass_only};
+use std::ffi::{c_char, c_int};
 
 api! { Runtime;
     /// Returns and clears the thread's last error.
     fn cudaGetLastError() -> c_int = 0; {
-        let code = error::take_last_code();
+        let code = last_error::take_last_code();
         sass_only::asked(code);
         code
     }
 
     /// The thread's last error.
     fn cudaPeekAtLastError() -> c_int = 0; {
-        let code = error::last_code();
+        let code = last_error::last_code();
         sass_only::asked(code);
         code
     }
@@ -33,7 +30,7 @@ api! { Runtime;
     fn cudaGetErrorString(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {
         sass_only::asked(error);
         match error::texts(error) {
-            Some(texts) if texts.runtime_name.is_some() => texts.told().as_ptr(),
+            Some(texts) if texts.runtime_name.is_some() => sass_only::text_of(texts).as_ptr(),
             _ => UNRECOGNIZED.as_ptr(),
         }
     }

@@ -1,78 +1,13 @@
 //! Kernels: attributes, occupancy.
 
 use crate::abi::error::{Error, Result};
+use crate::abi::function_attributes::{FunctionAttributes11, FunctionAttributes12};
 use crate::abi::{Address, FunctionHandle, In, Out};
 use crate::api::entry::api;
 use crate::api::runtime::LaunchConfiguration;
 use crate::objects::function::{KernelAttributes, kernel_on, parameter};
 use crate::session::simulator::simulator;
 use std::ffi::{c_char, c_int, c_uint};
-
-/// `cudaFuncAttributes`, with `MORE` numbers after those of CUDA 11.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct FunctionAttributes<const MORE: usize> {
-    shared_size: usize,
-    const_size: usize,
-    local_size: usize,
-    max_threads_per_block: c_int,
-    registers: c_int,
-    ptx_version: c_int,
-    binary_version: c_int,
-    cache_mode_ca: c_int,
-    max_dynamic_shared_size: c_int,
-    preferred_carveout: c_int,
-    more: [c_int; MORE],
-}
-
-/// `cudaFuncAttributes` of CUDA 11.
-pub(crate) type FunctionAttributes11 = FunctionAttributes<0>;
-
-/// `cudaFuncAttributes` of CUDA 12 and 13, with six cluster numbers and 16 reserved ones.
-pub(crate) type FunctionAttributes12 = FunctionAttributes<22>;
-
-impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
-    fn from(attributes: KernelAttributes) -> Self {
-        let [must_be_set, x, y, z, non_portable, policy] = attributes.clusters;
-        let mut more = [0; MORE];
-        for (place, value) in more.iter_mut().zip([must_be_set, x, y, z, policy, non_portable]) {
-            *place = value;
-        }
-        Self {
-            shared_size: attributes.shared,
-            const_size: attributes.constant,
-            local_size: attributes.local,
-            max_threads_per_block: attributes.max_threads,
-            registers: attributes.registers,
-            ptx_version: attributes.ptx_version,
-            binary_version: attributes.binary_version,
-            cache_mode_ca: 0,
-            max_dynamic_shared_size: attributes.max_dynamic_shared,
-            preferred_carveout: attributes.carveout,
-            more,
-        }
-    }
-}
-
-impl<const MORE: usize> FunctionAttributes<MORE> {
-    /// The structure's bytes in memory.
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
-        let sizes = [self.shared_size, self.const_size, self.local_size].map(usize::to_ne_bytes);
-        let numbers = [
-            self.max_threads_per_block,
-            self.registers,
-            self.ptx_version,
-            self.binary_version,
-            self.cache_mode_ca,
-            self.max_dynamic_shared_size,
-            self.preferred_carveout,
-        ];
-        let numbers = numbers.into_iter().chain(self.more).flat_map(c_int::to_ne_bytes);
-        let mut bytes: Vec<u8> = sizes.into_iter().flatten().chain(numbers).collect();
-        bytes.resize(size_of::<Self>(), 0);
-        bytes
-    }
-}
 
 fn attributes(function: Address) -> Result<KernelAttributes> {
     let simulator = simulator()?;

@@ -1,9 +1,12 @@
 //! Calls of nvcc's host stubs before `main` and at a library's end.
 
 use crate::abi::Dim3;
-use crate::api::entry::{Api, api};
-use crate::objects::registry::{FatBinaryHandle, Kind, Name, registry};
-use crate::session::context::{self, Need, Subject};
+use crate::abi::call::Api;
+use crate::abi::call::{Need, Subject};
+use crate::api::entry::api;
+use crate::code::registry::{FatBinaryHandle, Kind, Name, registry};
+use crate::session::context;
+use crate::session::last_error;
 use crate::session::simulator::{simulator, started};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -41,7 +44,7 @@ api! { Runtime;
         match loaded {
             Ok(_) => 1,
             Err(error) => {
-                error.remember();
+                last_error::remember(error);
                 0
             }
         }

@@ -1,9 +1,10 @@
 //! Libraries loaded by the program.
 
+use crate::abi::call::Api;
 use crate::abi::error::Error;
 use crate::abi::{Address, FunctionHandle, In, LibraryHandle, Out, Text};
 use crate::api::driver::{code_of_file, code_of_image, global};
-use crate::api::entry::{Api, shared};
+use crate::api::entry::shared;
 use crate::objects::jit::JitOptions;
 use crate::objects::library;
 use crate::session::simulator::simulator;

@@ -9,10 +9,10 @@
 mod objects;
 
 use crate::abi::error;
-use crate::api::entry;
 use crate::host::environment::options;
 use crate::host::log;
 use crate::host::output_files;
+use crate::host::present_call;
 use crate::objects::module::LoadedModule;
 use crate::profile::Profile;
 use crate::session::kernel_stream;
@@ -109,7 +109,12 @@ pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
     };
     let folder = settings().filter(wants);
     let in_stream = kernel_stream::wants(kernel, launch, marks);
-    (folder.is_some() || in_stream).then(|| Order { folder, in_stream, launch, api_call: entry::calls() })
+    (folder.is_some() || in_stream).then(|| Order {
+        folder,
+        in_stream,
+        launch,
+        api_call: present_call::calls(),
+    })
 }
 
 impl Order {

@@ -1,8 +1,8 @@
 //! Fingerprint of a run: saved in its checkpoints and compared with the checkpoint it resumes.
 
+use crate::code::registry::registry;
 use crate::host::environment::options;
 use crate::host::mapped::{file_at, files_at};
-use crate::objects::registry::registry;
 use crate::profile::Profile;
 use crate::session::model;
 use crate::session::simulator::device_count;

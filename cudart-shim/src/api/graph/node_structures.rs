@@ -1,18 +1,16 @@
 //! Structures of nodes. Most are equal in both APIs; [`Api`] selects where they differ.
 
-use super::conditional::{Condition, Conditional, Form};
-use super::handle::{GraphHandle, NodeHandle};
-use super::kernel_parameters::KernelParameters;
-use super::memory::Reservation;
-use super::node::Kind;
-use super::topology::Edge;
+use super::kernel_structures::KernelParameters;
+use crate::abi::call::Api;
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ContextHandle, EventHandle, In};
 use crate::api::driver::DriverCopy3d;
-use crate::api::entry::Api;
 use crate::api::runtime::{Copy3d, PoolProperties, home_of_properties};
+use crate::graph::conditional::{Condition, Conditional, Form};
+use crate::graph::handle::{GraphHandle, NodeHandle};
+use crate::graph::node::Kind;
+use crate::graph::topology::Edge;
 use crate::host::log;
-use crate::objects::pool::Home;
 use crate::session::context;
 use crate::session::copy::{Extent, Fill, Pattern, Side};
 use crate::session::memory_operation::{self, Batch, Parameters};
@@ -235,15 +233,6 @@ impl MemoryOperationParameters {
 }
 
 impl Simulator {
-    /// Kind of an allocation node.
-    pub(crate) fn allocation_kind(&self, bytes: usize, home: Home) -> Result<Kind> {
-        let address = self.allocate(bytes, home.kind(), 0)?;
-        if address == 0 {
-            return Err(Error::InvalidValue);
-        }
-        Ok(Kind::Allocate(Arc::new(Reservation::new(address, bytes as u64))))
-    }
-
     /// Validates memory operations.
     pub(crate) fn memory_operations(
         &self,

@@ -2,9 +2,10 @@
 //! unknown length, files, and images that this library linked.
 
 use crate::abi::error::Error;
+use crate::code::code_cache::code_cache;
+use crate::code::unresolved;
+use crate::code::unresolved::{Stage, Unresolved};
 use crate::host::mapped::{file_at, readable_from};
-use crate::objects::code_cache::code_cache;
-use crate::objects::unresolved::{self, Stage, Unresolved};
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::archive::members;
 use ptx_frontend::container::cubin::elf_size;

@@ -1,10 +1,10 @@
 //! Structures of kernel nodes.
 
-use super::node::Kind;
+use crate::abi::call::Api;
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
 use crate::abi::{ContextHandle, Dim3, FunctionHandle};
-use crate::api::entry::Api;
+use crate::graph::node::Kind;
 use crate::session::context;
 use crate::session::launch::{Arguments, KernelLaunch, Pointers, Sizes};
 use crate::session::operation::Operation;

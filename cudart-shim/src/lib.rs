@@ -10,7 +10,7 @@
 //! | [`abi`] | types, handles and error codes of the API; no state | `host` |
 //! | [`code`] | registered fat binaries, and the PTX in images | those above |
 //! | [`profile`] | the device as the program sees it | those above |
-//! | [`objects`] | memory, arrays, textures, pools, modules | those above |
+//! | [`objects`] | memory, arrays, textures, pools, modules, contexts | those above |
 //! | [`graph`] | CUDA graphs | those above |
 //! | [`session`] | the launch pipeline and its observers | those above |
 //! | [`api`] | bodies of the exported functions, and their tables | those above |

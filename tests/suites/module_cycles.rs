@@ -19,8 +19,8 @@ struct Allowed {
 const ALLOWED: &[Allowed] = &[
     Allowed {
         krate: "cudart-shim",
-        modules: &["graph", "objects", "session"],
-        reason: "objects reach the process's devices through a global; a value handed to them replaces it",
+        modules: &["graph", "session"],
+        reason: "operations of the session are nodes of graphs, and a launched graph submits operations",
     },
     Allowed {
         krate: "cudart-shim/capture",

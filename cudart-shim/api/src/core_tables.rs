@@ -81,10 +81,7 @@ fn needs(text: &mut String) -> Result<(), TableError> {
                 _ => None,
             })
             .collect();
-        let _ = writeln!(
-            text,
-            "#[allow(dead_code)]\npub(crate) mod {module} {{ use crate::abi::call::Need;"
-        );
+        let _ = writeln!(text, "#[allow(dead_code)]\npub(crate) mod {module} {{ use crate::abi::call::Need;");
         for (body, need) in needs {
             let _ = writeln!(text, "pub(crate) const {body}: Need = Need::{need:?};");
         }

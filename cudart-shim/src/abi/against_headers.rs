@@ -22,12 +22,12 @@ use crate::api::runtime::{AccessDescription, Copy3d, LaunchConfiguration, PeerCo
 use crate::graph::Edge;
 use crate::objects::external_memory::HandleDescription;
 use crate::objects::interprocess::Handle;
-use crate::objects::stream_attribute::Value;
 use crate::objects::virtual_memory::AllocationProperties;
 use crate::profile::Profile;
 use crate::profile::device_properties::{Layout, device_properties, offsets};
 use crate::session::batch::{BatchOperation, CopyAttributes};
 use crate::session::memory_operation::Parameters;
+use crate::session::stream_attribute::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -13,6 +13,7 @@ pub(crate) mod error;
 pub(crate) mod function_attributes;
 pub(crate) mod handle;
 pub(crate) mod launch_attribute;
+pub(crate) mod launch_sizes;
 pub(crate) mod texture;
 
 pub(crate) use handle::*;

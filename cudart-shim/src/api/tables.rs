@@ -3,7 +3,7 @@
 use crate::abi::error::Error;
 use crate::api::nvml;
 use crate::host::log;
-use crate::session::last_error;
+use crate::objects::last_error;
 use std::ffi::{CStr, c_int, c_void};
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Simulator {
         let (attributes, hints) = (launch_of(source)?.sizes.attributes, source.hints.clone());
         let target = graphs.node_mut(to)?;
         let launch = launch_of(target)?;
-        let sizes = crate::session::launch::Sizes { attributes, ..launch.sizes };
+        let sizes = crate::abi::launch_sizes::Sizes { attributes, ..launch.sizes };
         let changed = self.resized_launch(launch, sizes)?;
         target.kind = Kind::Operation(Operation::Kernel(Arc::new(changed)));
         target.hints = hints;

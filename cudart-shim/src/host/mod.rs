@@ -9,5 +9,6 @@ pub(crate) mod log;
 pub(crate) mod mapped;
 pub(crate) mod output_files;
 pub(crate) mod present_call;
+pub(crate) mod standard_output;
 pub(crate) mod thread_exit;
 pub(crate) mod visible_devices;

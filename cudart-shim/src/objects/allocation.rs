@@ -1,26 +1,18 @@
 //! Allocation and release of device, managed and host memory, for both APIs.
 
 use crate::abi::error::{Error, Result};
-use crate::graph;
 use crate::host::host_pages::{self, Access};
-use crate::host::log;
-use crate::host::present_call;
-use crate::objects::interprocess;
-use crate::objects::managed;
+use crate::host::{log, present_call};
+use crate::objects::device::DeviceObjects;
 use crate::objects::ownership::{self, Object};
-use crate::objects::pool;
+use crate::objects::shared::{owner_of, shared, started};
+use crate::objects::{interprocess, managed, pool};
 use crate::profile::Attribute;
-use crate::session::operation::Operation;
-use crate::session::process::process;
-use crate::session::simulator::{Simulator, owner_of, started};
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
 use functional::sanitizer::Origin;
 use saved_run::Registration;
-use stream_engine::{Scope, StreamId};
+use stream_engine::Scope;
 
-/// Kinds of memory that a stream frees. Managed memory is freed in a stream only if it comes from a
-/// pool.
-const STREAM_KINDS: [AllocationKind; 2] = [AllocationKind::Device, AllocationKind::Managed];
 /// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
 pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
 /// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
@@ -43,7 +35,7 @@ pub(crate) fn end_unmapped() {
     }
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Allocates memory of a kind. A size of 0 allocates nothing and returns the address 0.
     pub(crate) fn allocate(&self, size: usize, kind: AllocationKind, flags: u32) -> Result<u64> {
         if size == 0 {
@@ -56,7 +48,7 @@ impl Simulator {
             checker.allocated(&self.device.memory, address, present_call::origin());
         }
         if flags != 0 {
-            process().allocation_flags.lock().insert(address, flags);
+            shared().allocation_flags.lock().insert(address, flags);
         }
         Ok(address)
     }
@@ -73,50 +65,13 @@ impl Simulator {
         Ok((address, pitch))
     }
 
-    /// Waits for the device, then frees an allocation of one of these kinds. Freeing the address 0
-    /// does nothing.
-    pub(crate) fn free(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
-        self.check_unsafe_call()?;
-        self.engine.synchronize(Scope::Context)?;
-        if address == 0 {
-            return Ok(());
-        }
-        let owner = self.owner(address);
-        if owner.ordinal != self.ordinal {
-            owner.engine.synchronize(Scope::Context)?;
-        }
-        owner.check_start(address, kinds)?;
-        if graph::memory::is_reserved(address) {
-            return graph::memory::end_life(address);
-        }
-        owner.release(address, present_call::origin())
-    }
-
     /// The device that owns the memory at an address; this device if no device owns it.
     pub(crate) fn owner(&self, address: u64) -> &Self {
         owner_of(address).map_or(self, |(owner, _)| owner)
     }
 
-    /// Frees device memory in stream order.
-    pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
-        // Pools may hold managed memory too.
-        let is_of_pool = pool::pool_of(address).is_some() || graph::memory::is_reserved(address);
-        let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
-        self.owner(address).check_start(address, kinds)?;
-        let operation = || Operation::Free { address, by: present_call::origin() };
-        if graph::memory::is_reserved(address) {
-            // The addresses remain valid, and later operations of the stream do not depend on the
-            // free.
-            return if self.add_if_capturing(stream, operation)? {
-                Ok(())
-            } else {
-                graph::memory::end_life(address)
-            };
-        }
-        self.enqueue(stream, operation())
-    }
-
-    fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
+    /// Rejects an address at which no allocation of these kinds starts.
+    pub(crate) fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
         let allocation = self.device.memory.allocation_of(address);
         // Imported memory is freed like local memory. Memory opened by handle must be closed
         // instead.
@@ -139,8 +94,8 @@ impl Simulator {
             checker.freed(address, by);
         }
         pool::forget_allocation(address);
-        process().allocation_flags.lock().remove(&address);
-        process().synchronous.lock().remove(&address);
+        shared().allocation_flags.lock().remove(&address);
+        shared().synchronous.lock().remove(&address);
         Ok(())
     }
 
@@ -159,7 +114,7 @@ impl Simulator {
         if let Some(found) = self.device.memory.allocation_of(address) {
             self.registered.lock().insert(found.number, Registration { address, size: size as u64 });
         }
-        process().allocation_flags.lock().insert(address, flags);
+        shared().allocation_flags.lock().insert(address, flags);
         ownership::adopt(Object::Registration(address));
         Ok(())
     }
@@ -176,7 +131,7 @@ impl Simulator {
         }
     }
 
-    /// Undoes [`Simulator::register_host`].
+    /// Undoes [`DeviceObjects::register_host`].
     pub(crate) fn unregister_host(&self, address: u64) -> Result<()> {
         self.check_unsafe_call()?;
         if address == 0 {
@@ -192,7 +147,7 @@ impl Simulator {
             MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
             other => other.into(),
         })?;
-        process().allocation_flags.lock().remove(&address);
+        shared().allocation_flags.lock().remove(&address);
         ownership::disown(Object::Registration(address));
         Ok(())
     }
@@ -207,7 +162,7 @@ impl Simulator {
 
     /// Flags with which the allocation at this start address was made.
     pub(crate) fn allocation_flags(&self, address: u64) -> u32 {
-        process().allocation_flags.lock().get(&address).copied().unwrap_or(0)
+        shared().allocation_flags.lock().get(&address).copied().unwrap_or(0)
     }
 
     /// Free and total device memory in bytes.

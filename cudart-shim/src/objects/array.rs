@@ -4,10 +4,10 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::{ArrayHandle, MipmappedArrayHandle};
+use crate::objects::device::DeviceObjects;
 use crate::objects::ownership::{self, Object};
+use crate::objects::rows::{Extent as CopyExtent, Side};
 use crate::profile::Attribute;
-use crate::session::copy::{Extent as CopyExtent, Side};
-use crate::session::simulator::Simulator;
 use functional::memory::AllocationKind;
 use functional::texture::image::Extent;
 use functional::texture::{Format, Image, Level};
@@ -124,7 +124,7 @@ impl Array {
     }
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Parses a shape and checks it against the device's limits.
     fn sort(&self, shape: &ArrayShape, levels: u32) -> Result<Sorted> {
         let ArrayShape { size: [width, height, depth], flags, .. } = *shape;
@@ -262,7 +262,7 @@ impl Simulator {
         Err(Error::InvalidValue)
     }
 
-    /// [`Simulator::special_array`] for mipmapped arrays.
+    /// [`DeviceObjects::special_array`] for mipmapped arrays.
     pub(crate) fn special_mipmapped_array(&self, handle: MipmappedArrayHandle) -> Result<()> {
         self.mipmapped_array(handle)?;
         Err(Error::InvalidValue)

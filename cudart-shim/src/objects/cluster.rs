@@ -2,10 +2,10 @@
 //! resident clusters (CUDA programming guide, "Thread Block Clusters").
 
 use crate::abi::error::{Error, Result};
+use crate::abi::launch_sizes::{Sizes, product};
+use crate::objects::device::DeviceObjects;
 use crate::objects::module::Kernel;
 use crate::profile::Attribute;
-use crate::session::launch::{Sizes, product};
-use crate::session::simulator::Simulator;
 use functional::bind::KernelResources;
 use functional::engine::cluster::MAXIMUM_CTAS;
 use ptx_frontend::ir::LaunchBounds;
@@ -30,7 +30,7 @@ impl ClusterSettings {
     }
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// The clusters of a launch: the launch's own size, else the kernel's required size. An error
     /// if the kernel or the device does not allow it.
     pub(crate) fn clusters(

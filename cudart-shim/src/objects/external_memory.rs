@@ -5,9 +5,9 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, Out};
-use crate::session::context::current_device;
-use crate::session::process::process;
-use crate::session::simulator::Simulator;
+use crate::objects::context::current_device;
+use crate::objects::device::DeviceObjects;
+use crate::objects::shared::shared;
 use functional::memory::{AllocationKind, Pages};
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_uint, c_ulonglong};
@@ -90,7 +90,7 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
     }
     // SAFETY: a successful call takes ownership of the program's open descriptor.
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
-    let mut table = process().external.lock();
+    let mut table = shared().external.lock();
     table.created += 1;
     let handle = HANDLES | (table.created << 4);
     table.live.insert(handle, External { pages: Arc::new(pages), size, device: current_device() });
@@ -99,15 +99,15 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
 
 /// Releases imported memory. Its mapped buffers remain until they are freed.
 pub(crate) fn destroy(handle: u64) -> Result<()> {
-    process().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
+    shared().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
 }
 
 /// Removes the imports of a device that is being reset.
 pub(crate) fn forget(device: usize) {
-    process().external.lock().live.retain(|_, external| external.device != device);
+    shared().external.lock().live.retain(|_, external| external.device != device);
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Maps a part of imported memory. The result is freed like local memory.
     pub(crate) fn map_external(
         &self,
@@ -118,7 +118,7 @@ impl Simulator {
         result.check()?;
         let BufferDescription { offset, size, flags } = description.get()?;
         let pages = {
-            let table = process().external.lock();
+            let table = shared().external.lock();
             let external = table.live.get(&handle).ok_or(Error::InvalidResourceHandle)?;
             let fits = offset.checked_add(size).is_some_and(|end| end <= external.size);
             if flags != 0 || size == 0 || !fits {

@@ -1,16 +1,14 @@
 //! Attributes of kernels, for both APIs (`cudaFuncAttributes`, `CUfunction_attribute`).
 
+use crate::abi::Out;
 use crate::abi::error::{Error, Result};
 use crate::abi::function_attributes::FunctionAttributes;
-use crate::abi::{FunctionHandle, Out};
 use crate::objects::cluster::ClusterSettings;
+use crate::objects::device::DeviceObjects;
 use crate::objects::module::{Kernel, KernelSettings};
 use crate::profile::Attribute;
-use crate::session::context::ordinal;
-use crate::session::simulator::{Simulator, simulator_of};
 use ptx_frontend::ir::LaunchBounds;
 use std::ffi::c_int;
-use std::sync::Arc;
 
 /// `CUfunction_attribute`, `cudaFuncAttribute`.
 mod attribute {
@@ -86,7 +84,7 @@ fn int(value: impl TryInto<c_int>) -> c_int {
     value.try_into().unwrap_or(c_int::MAX)
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// All attributes of a kernel.
     pub(crate) fn kernel_attributes(&self, kernel: &Kernel) -> Result<KernelAttributes> {
         let resources = kernel.resources()?;
@@ -172,12 +170,6 @@ impl Simulator {
 fn cluster_attributes(bounds: &LaunchBounds, settings: ClusterSettings) -> [c_int; 6] {
     let [x, y, z] = bounds.required_cluster.unwrap_or(settings.required).map(int);
     [bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
-}
-
-/// The simulator of a device and the kernel loaded there.
-pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'static Simulator, Arc<Kernel>)> {
-    let simulator = simulator_of(ordinal(device)?)?;
-    Ok((simulator, simulator.kernel(kernel)?))
 }
 
 /// Offset and size in bytes of a kernel parameter. An index past the last parameter is an invalid

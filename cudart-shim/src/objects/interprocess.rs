@@ -4,25 +4,23 @@
 //! detects a handle whose file has been closed. The importer opens the file through `/proc/PID/fd`
 //! (proc(5)), which the system allows to processes of one user while the creator lives.
 
+use crate::abi::PoolHandle;
 use crate::abi::error::{Error, Result};
-use crate::abi::{DefaultStream, EventHandle, Out, PoolHandle, StreamHandle};
+use crate::objects::device::DeviceObjects;
 use crate::objects::pool;
-use crate::session::process::process;
-use crate::session::simulator::{DeviceFault, Simulator, owner_of};
-use crate::session::streams::of_stream;
+use crate::objects::shared::{owner_of, shared};
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-use stream_engine::{Context, Scope, Submission};
+use stream_engine::Scope;
 
 /// Kinds of handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-enum Kind {
+pub(crate) enum Kind {
     Memory = u64::from_le_bytes(*b"vs-memor"),
     Event = u64::from_le_bytes(*b"vs-event"),
     PoolMemory = u64::from_le_bytes(*b"vs-poolm"),
@@ -51,7 +49,7 @@ impl crate::abi::check::Abi for Handle {
 }
 
 impl Handle {
-    fn new(kind: Kind, pages: &Pages, offset: u64, size: u64, pool: u64) -> Result<Self> {
+    pub(crate) fn new(kind: Kind, pages: &Pages, offset: u64, size: u64, pool: u64) -> Result<Self> {
         let FileIdentity { device, inode } = pages.identity().map_err(|_| Error::OperatingSystem)?;
         let descriptor = pages.descriptor().as_raw_fd() as u64;
         Ok(Self {
@@ -66,7 +64,7 @@ impl Handle {
         })
     }
 
-    fn check(&self, kind: Kind) -> Result<()> {
+    pub(crate) fn check(&self, kind: Kind) -> Result<()> {
         if self.kind == kind as u64 { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
@@ -79,7 +77,7 @@ impl Handle {
     }
 
     /// The file that the handle names.
-    fn open(&self) -> Result<Pages> {
+    pub(crate) fn open(&self) -> Result<Pages> {
         let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
         let file = File::options().read(true).write(true).open(path);
         let file = file.map_err(|_| Error::MapBufferObjectFailed)?;
@@ -99,21 +97,20 @@ pub(crate) struct Opened {
 }
 
 /// Unmaps the opened memory of a device that is being reset.
-pub(crate) fn forget(simulator: &Simulator) {
+pub(crate) fn forget(simulator: &DeviceObjects) {
     let stays = |address: &u64| !simulator.device.memory.owns(*address);
-    let mut opened = process().opened.lock();
+    let mut opened = shared().opened.lock();
     opened.addresses.retain(|_, address| stays(address));
     opened.users.retain(|address, _| stays(address));
-    process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
 }
 
 /// Tells whether the memory at this address was opened by handle.
 pub(crate) fn is_opened(address: u64) -> bool {
-    process().opened.lock().users.contains_key(&address)
+    shared().opened.lock().users.contains_key(&address)
 }
 
 /// Memory.
-impl Simulator {
+impl DeviceObjects {
     fn share(&self, address: u64) -> Result<(functional::memory::Mapping, u64)> {
         let (owner, found) = owner_of(address).ok_or(Error::InvalidValue)?;
         if found.kind != AllocationKind::Device {
@@ -144,7 +141,7 @@ impl Simulator {
         if handle.is_of_this_process() {
             return Err(Error::DeviceUninitialized);
         }
-        let opened = &mut *process().opened.lock();
+        let opened = &mut *shared().opened.lock();
         let key = (handle.identity(), handle.offset);
         let address = match opened.addresses.get(&key) {
             Some(address) => *address,
@@ -163,7 +160,7 @@ impl Simulator {
     /// Drops one reference to memory of another process; the last one unmaps it.
     pub(crate) fn close_memory_handle(&self, address: u64) -> Result<()> {
         self.engine.synchronize(Scope::Context)?;
-        let opened = &mut *process().opened.lock();
+        let opened = &mut *shared().opened.lock();
         let users = opened.users.get_mut(&address).ok_or(Error::InvalidValue)?;
         *users -= 1;
         if *users == 0 {
@@ -200,7 +197,7 @@ impl Simulator {
 /// An event shared between processes: the number of records, and the last record that the device
 /// reached.
 pub(crate) struct SharedEvent {
-    pages: Pages,
+    pub(crate) pages: Pages,
     words: *const [AtomicU64; 2],
 }
 
@@ -210,13 +207,10 @@ unsafe impl Send for SharedEvent {}
 unsafe impl Sync for SharedEvent {}
 
 /// Size in bytes of an event's file.
-const EVENT_BYTES: u64 = 4096;
-
-/// Polling interval of a host thread that waits for an event of another process.
-const PAUSE: Duration = Duration::from_micros(50);
+pub(crate) const EVENT_BYTES: u64 = 4096;
 
 impl SharedEvent {
-    fn new(pages: Pages) -> Result<Self> {
+    pub(crate) fn new(pages: Pages) -> Result<Self> {
         if pages.size() != EVENT_BYTES {
             return Err(Error::MapBufferObjectFailed);
         }
@@ -237,21 +231,21 @@ impl SharedEvent {
         Ok(Self { pages, words: at.cast_const().cast() })
     }
 
-    fn words(&self) -> &[AtomicU64; 2] {
+    pub(crate) fn words(&self) -> &[AtomicU64; 2] {
         // SAFETY: mapped by `new`, aligned to a page; other processes change the words atomically
         // only.
         unsafe { &*self.words }
     }
 
-    fn recorded(&self) -> u64 {
+    pub(crate) fn recorded(&self) -> u64 {
         self.words()[0].load(Ordering::SeqCst)
     }
 
-    fn has_reached(&self, record: u64) -> bool {
+    pub(crate) fn has_reached(&self, record: u64) -> bool {
         self.words()[1].load(Ordering::SeqCst) >= record
     }
 
-    fn reach(&self, record: u64) {
+    pub(crate) fn reach(&self, record: u64) {
         self.words()[1].fetch_max(record, Ordering::SeqCst);
     }
 }
@@ -260,96 +254,5 @@ impl Drop for SharedEvent {
     fn drop(&mut self) {
         // SAFETY: mapped by `new`, and no reference remains.
         unsafe { libc::munmap(self.words.cast_mut().cast(), EVENT_BYTES as usize) };
-    }
-}
-
-fn shared_event(event: EventHandle) -> Option<Arc<SharedEvent>> {
-    process().shared_events.lock().get(&event).cloned()
-}
-
-/// Events. A shared event also has an engine event, but only for its handle.
-impl Simulator {
-    /// Turns a new event into an interprocess event.
-    pub(crate) fn share_event(&self, event: EventHandle) -> Result<()> {
-        let pages = Pages::anonymous(EVENT_BYTES).map_err(|_| Error::OperatingSystem)?;
-        process().shared_events.lock().insert(event, Arc::new(SharedEvent::new(pages)?));
-        Ok(())
-    }
-
-    /// Removes a destroyed event.
-    pub(crate) fn forget_shared_event(&self, event: EventHandle) {
-        process().shared_events.lock().remove(&event);
-    }
-
-    /// A handle for an interprocess event.
-    pub(crate) fn event_handle(&self, event: EventHandle) -> Result<Handle> {
-        self.engine.event_flags(self.event(event)?)?;
-        let shared = shared_event(event).ok_or(Error::InvalidResourceHandle)?;
-        Handle::new(Kind::Event, &shared.pages, 0, EVENT_BYTES, 0)
-    }
-
-    /// Opens an event of another process.
-    pub(crate) fn open_event_handle(&self, result: Out<EventHandle>, handle: &Handle) -> Result<()> {
-        result.check()?;
-        handle.check(Kind::Event)?;
-        let shared = Arc::new(SharedEvent::new(handle.open()?)?);
-        let event = self.new_event(true, false)?;
-        process().shared_events.lock().insert(event, shared);
-        result.set(event)
-    }
-
-    /// Records a shared event. Returns false if the event is not shared.
-    pub(crate) fn record_shared_event(
-        &self,
-        event: EventHandle,
-        stream: StreamHandle,
-        default: DefaultStream,
-    ) -> Result<bool> {
-        let Some(shared) = shared_event(event) else { return Ok(false) };
-        let owner = of_stream(stream)?;
-        let stream = owner.stream(stream, default)?;
-        owner.engine.stream_info(stream)?;
-        let record = shared.words()[0].fetch_add(1, Ordering::SeqCst) + 1;
-        let work = move |_: &Context<DeviceFault>| {
-            shared.reach(record);
-            Ok(())
-        };
-        owner.engine.submit(stream, Submission::transfer(work))?;
-        Ok(true)
-    }
-
-    /// Makes a stream wait for a shared event. Returns false if the event is not shared.
-    pub(crate) fn wait_shared_event(
-        &self,
-        stream: StreamHandle,
-        default: DefaultStream,
-        event: EventHandle,
-    ) -> Result<bool> {
-        let Some(shared) = shared_event(event) else { return Ok(false) };
-        let owner = of_stream(stream)?;
-        let stream = owner.stream(stream, default)?;
-        let record = shared.recorded();
-        if !shared.has_reached(record) {
-            owner.engine.submit_condition(stream, move || shared.has_reached(record))?;
-        }
-        Ok(true)
-    }
-
-    /// Tells whether a shared event has completed; `None` if the event is not shared.
-    pub(crate) fn query_shared_event(&self, event: EventHandle) -> Option<bool> {
-        shared_event(event).map(|shared| shared.has_reached(shared.recorded()))
-    }
-
-    /// Waits for a shared event. Returns false if the event is not shared.
-    pub(crate) fn synchronize_shared_event(&self, event: EventHandle) -> Result<bool> {
-        let Some(shared) = shared_event(event) else { return Ok(false) };
-        let record = shared.recorded();
-        while !shared.has_reached(record) {
-            // A fault of this device ends the wait.
-            self.engine.is_complete(Scope::Context)?;
-            self.engine.step()?;
-            std::thread::sleep(PAUSE);
-        }
-        Ok(true)
     }
 }

@@ -8,8 +8,8 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, ModuleHandle};
 use crate::code::image::Code;
+use crate::objects::device::DeviceObjects;
 use crate::objects::module::{Kernel, LoadedModule, image_error, place};
-use crate::session::simulator::Simulator;
 use functional::device::Device;
 use functional::module::{LoadedVariable, PlacedVariables};
 use parking_lot::Mutex;
@@ -64,7 +64,7 @@ impl Deferred {
     }
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Adds a fat binary by its wrapper, which must remain mapped until the module is unloaded.
     pub(crate) fn defer_module(&self, wrapper: usize) -> Result<ModuleHandle> {
         if wrapper == 0 {

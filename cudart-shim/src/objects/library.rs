@@ -4,8 +4,8 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, LibraryHandle, Out};
 use crate::code::image::Code;
-use crate::session::process::process;
-use crate::session::simulator::{Simulator, started};
+use crate::objects::device::DeviceObjects;
+use crate::objects::shared::{shared, started};
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString, c_uint};
 use std::sync::Arc;
@@ -60,11 +60,11 @@ impl Libraries {
 }
 
 /// Libraries, as used by the current device.
-impl Simulator {
+impl DeviceObjects {
     /// Adds a library and loads it on this device, to report errors immediately.
     pub(crate) fn add_library(&self, code: Code) -> Result<LibraryHandle> {
         let library = {
-            let mut libraries = process().libraries.lock();
+            let mut libraries = shared().libraries.lock();
             let library = LibraryHandle(LIBRARIES | libraries.next());
             libraries.live.insert(library, Arc::new(code));
             library
@@ -81,7 +81,7 @@ impl Simulator {
     /// The handle of a library's kernel, valid on all devices.
     pub(crate) fn find_library_kernel(&self, library: LibraryHandle, name: &CStr) -> Result<FunctionHandle> {
         self.find_kernel(self.library_module(library)?, name)?;
-        Ok(process().libraries.lock().handle_of(library, name))
+        Ok(shared().libraries.lock().handle_of(library, name))
     }
 
     /// Kernel names of a library.
@@ -113,7 +113,7 @@ impl Simulator {
 /// Unloads a library and its variables on every device after the devices' work. Returns the first
 /// error.
 pub(crate) fn unload(library: LibraryHandle) -> Result<()> {
-    process().libraries.lock().remove(library)?;
+    shared().libraries.lock().remove(library)?;
     let mut outcome = Ok(());
     for device in started() {
         outcome = outcome.and(device.unload_library(library));

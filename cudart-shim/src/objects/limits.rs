@@ -1,7 +1,7 @@
 //! Device limits (`cudaLimit`, `CUlimit`, with equal numbers): stack, heap, print buffer.
 
 use crate::abi::error::{Error, Result};
-use crate::session::simulator::Simulator;
+use crate::objects::device::DeviceObjects;
 use std::ffi::c_int;
 
 const STACK_SIZE: usize = 0;
@@ -33,7 +33,7 @@ fn index(limit: c_int) -> Result<usize> {
     }
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Value of a limit.
     pub(crate) fn limit(&self, limit: c_int) -> Result<u64> {
         let index = index(limit)?;

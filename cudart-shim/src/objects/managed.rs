@@ -5,9 +5,9 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, MemoryLocation, Out};
-use crate::session::context::check_device;
-use crate::session::process::process;
-use crate::session::simulator::Simulator;
+use crate::objects::context::check_device;
+use crate::objects::device::DeviceObjects;
+use crate::objects::shared::shared;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
@@ -117,7 +117,7 @@ fn pages(address: u64, count: usize) -> (u64, u64) {
 
 /// Removes the advice for a freed allocation.
 pub(crate) fn forget(address: u64, size: u64) {
-    let ranges = &mut *process().managed.lock();
+    let ranges = &mut *shared().managed.lock();
     let (start, end) = pages(address, size as usize);
     if ranges.range(..end).next_back().is_some_and(|(_, (to, _))| *to > start) {
         part(ranges, start);
@@ -183,7 +183,7 @@ fn attribute_values(parts: &[Said], attribute: c_int, count: usize) -> Result<Ve
     }])
 }
 
-impl Simulator {
+impl DeviceObjects {
     fn check_managed_range(&self, address: Address, count: usize) -> Result<(u64, u64)> {
         if count == 0 {
             return Err(Error::InvalidValue);
@@ -201,7 +201,7 @@ impl Simulator {
         place: impl FnOnce() -> Result<Place>,
     ) -> Result<()> {
         let (start, end) = self.check_managed_range(address, count)?;
-        let ranges = &mut *process().managed.lock();
+        let ranges = &mut *shared().managed.lock();
         match advice {
             advice::SET_READ_MOSTLY | advice::UNSET_READ_MOSTLY => {
                 change(ranges, start, end, |said| said.read_mostly = advice == advice::SET_READ_MOSTLY);
@@ -230,7 +230,7 @@ impl Simulator {
     /// `cudaMemPrefetchAsync`.
     pub(crate) fn prefetch(&self, address: Address, count: usize, place: Place) -> Result<()> {
         let (start, end) = self.check_managed_range(address, count)?;
-        change(&mut process().managed.lock(), start, end, |said| said.prefetched = Some(place));
+        change(&mut shared().managed.lock(), start, end, |said| said.prefetched = Some(place));
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl Simulator {
         if size == 0 || !size.is_multiple_of(size_of::<c_int>()) {
             return Err(Error::InvalidValue);
         }
-        let parts = parts(&process().managed.lock(), start, end);
+        let parts = parts(&shared().managed.lock(), start, end);
         let values = attribute_values(&parts, attribute, size / size_of::<c_int>())?;
         let target = data.pointer().cast::<c_int>();
         for (index, value) in values.into_iter().enumerate() {
@@ -311,7 +311,7 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         let step = if sampling == 0 { PAGE as usize } else { sampling };
-        let ranges = process().managed.lock();
+        let ranges = shared().managed.lock();
         for (index, start) in (0..size).step_by(summary).enumerate() {
             let mut seen: Vec<(MemoryLocation, usize)> = Vec::new();
             for offset in (start..size.min(start + summary)).step_by(step) {

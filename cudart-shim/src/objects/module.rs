@@ -10,12 +10,12 @@ use crate::code::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::host::log;
 use crate::host::mapped::file_at;
 use crate::objects::cluster::ClusterSettings;
+use crate::objects::device::DeviceObjects;
 use crate::objects::lazy_modules::Deferred;
 use crate::objects::ownership::{self, Object};
+use crate::objects::sass_only;
+use crate::objects::shared::{device_count, shared, started};
 use crate::profile::{Attribute, fitting};
-use crate::session::process::process;
-use crate::session::sass_only;
-use crate::session::simulator::{Simulator, device_count, started};
 use functional::bind::{BindError, KernelResources};
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
@@ -159,12 +159,16 @@ impl Drop for LoadedModule {
 
 impl LoadedModule {
     /// Loads code into device memory.
-    pub(crate) fn load(simulator: &Simulator, code: Code) -> Result<Self> {
+    pub(crate) fn load(simulator: &DeviceObjects, code: Code) -> Result<Self> {
         Self::load_around(simulator, code, PlacedVariables::default())
     }
 
     /// Loads code whose variables are already in device memory.
-    pub(crate) fn load_around(simulator: &Simulator, code: Code, placed: PlacedVariables) -> Result<Self> {
+    pub(crate) fn load_around(
+        simulator: &DeviceObjects,
+        code: Code,
+        placed: PlacedVariables,
+    ) -> Result<Self> {
         let Code { max_registers, .. } = code;
         let target = code.modules.first().map_or(0, |module| {
             let text = module.outline().target.map_or("", |span| span.of(module.source().text()));
@@ -270,9 +274,9 @@ impl LoadedModule {
 const FIRST_WARNED: u32 = 80;
 
 /// Warns once per target that its PTX is for a newer device.
-fn warn_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
+fn warn_of_target(simulator: &DeviceObjects, target: u32, place: Option<String>) {
     let capability = simulator.capability();
-    if target < FIRST_WARNED || target <= capability || !process().told_targets.lock().insert(target) {
+    if target < FIRST_WARNED || target <= capability || !shared().told_targets.lock().insert(target) {
         return;
     }
     log::report(|| {
@@ -288,7 +292,7 @@ fn warn_of_target(simulator: &Simulator, target: u32, place: Option<String>) {
 
 /// Links PTX modules into one program around the variables already in device memory.
 pub(crate) fn place(
-    simulator: &Simulator,
+    simulator: &DeviceObjects,
     sources: Vec<Arc<PtxModule>>,
     placed: PlacedVariables,
 ) -> Result<Module> {
@@ -315,7 +319,7 @@ pub(crate) fn image_error(error: &ImageError) -> Error {
     error.into()
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Ten times the compute capability.
     pub(crate) fn capability(&self) -> u32 {
         let part = |attribute| self.profile.amount(attribute);
@@ -346,7 +350,7 @@ impl Simulator {
         code: Code,
         same: impl Fn(&Modules) -> Option<Arc<LoadedModule>>,
     ) -> Result<Arc<LoadedModule>> {
-        let _one_at_a_time = (device_count() > 1).then(|| process().loading.lock());
+        let _one_at_a_time = (device_count() > 1).then(|| shared().loading.lock());
         let others = started().filter(|other| other.ordinal != self.ordinal);
         let first = others.into_iter().find_map(|other| same(&other.modules.lock()));
         let managed = first.map(|module| PlacedVariables::shared(Arc::clone(module.module.managed())));
@@ -373,7 +377,7 @@ impl Simulator {
 
     /// A library's module on this device, loaded at the first call.
     pub(crate) fn library_module(&self, library: LibraryHandle) -> Result<ModuleHandle> {
-        let code = process().libraries.lock().code(library)?;
+        let code = shared().libraries.lock().code(library)?;
         let loaded = Arc::clone(self.modules.lock().libraries.entry(library).or_default());
         *loaded.get_or_init(|| self.load_library(library, &code))
     }
@@ -400,7 +404,7 @@ impl Simulator {
 
     /// A library's kernel on this device.
     fn library_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
-        let Some((library, name)) = process().libraries.lock().kernel(handle) else { return Ok(None) };
+        let Some((library, name)) = shared().libraries.lock().kernel(handle) else { return Ok(None) };
         let kernel = self.find_kernel(self.library_module(library)?, &name)?;
         self.modules.lock().kernels.insert(handle, Arc::clone(&kernel));
         Ok(Some(kernel))
@@ -432,7 +436,7 @@ impl Simulator {
         Ok(kernel)
     }
 
-    /// [`Simulator::kernel_of`] for a launch. A module that cannot be loaded is an error of the
+    /// [`DeviceObjects::kernel_of`] for a launch. A module that cannot be loaded is an error of the
     /// launch.
     pub(crate) fn kernel_to_launch(&self, function: usize) -> Result<Arc<Kernel>> {
         self.kernel_of(function).inspect_err(|error| {

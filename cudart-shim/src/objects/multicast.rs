@@ -4,8 +4,8 @@
 //! accesses to the mapping fail; only `multimem` instructions reach the bound memory.
 
 use crate::abi::error::{Error, Result};
+use crate::objects::shared::{device_count, started};
 use crate::objects::virtual_memory::GRANULARITY;
-use crate::session::simulator::{device_count, started};
 use functional::memory::{AllocationKind, Memory, Pages};
 use std::sync::Arc;
 

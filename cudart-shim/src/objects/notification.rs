@@ -4,7 +4,7 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, Out};
-use crate::session::process::process;
+use crate::objects::shared::shared;
 use std::collections::BTreeSet;
 
 /// Handle values lie outside the address space of any process.
@@ -23,7 +23,7 @@ pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
     if function.0 == 0 {
         return Err(Error::InvalidValue);
     }
-    let mut registered = process().notifications.lock();
+    let mut registered = shared().notifications.lock();
     registered.created += 1;
     let new = HANDLES | (registered.created << 4);
     registered.handles.insert(new);
@@ -32,5 +32,5 @@ pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
 
 /// Unregisters a callback.
 pub(crate) fn unregister(handle: u64) -> Result<()> {
-    if process().notifications.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
+    if shared().notifications.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
 }

@@ -1,13 +1,13 @@
 //! Occupancy: the number of CTAs of a kernel that fit on a multiprocessor (CUDA programming guide,
 //! "Multiprocessor Level"). Allocation units come from the profile.
 
+use crate::objects::device::DeviceObjects;
 use crate::objects::module::Kernel;
 use crate::profile::Attribute;
-use crate::session::simulator::Simulator;
 use functional::bind::KernelResources;
 use ptx_frontend::ir::LaunchBounds;
 
-impl Simulator {
+impl DeviceObjects {
     /// Registers per thread (32 bits each): an estimate of the assembler's allocation, within the
     /// kernel's launch bounds and the program's limit.
     pub(crate) fn registers(&self, kernel: &Kernel, resources: &KernelResources) -> u32 {
@@ -17,12 +17,19 @@ impl Simulator {
         resources.registers_within_bounds(of_sm).min(asked).clamp(1, most)
     }
 
+    /// Limit of a launch's dynamic shared memory in bytes: the default limit minus the kernel's
+    /// static shared memory, or the program's opt-in.
+    pub(crate) fn max_dynamic_shared(&self, kernel: &Kernel, static_shared: u32) -> u64 {
+        let usual = self.profile.amount(Attribute::MaxSharedMemoryPerBlock).saturating_sub(static_shared);
+        kernel.settings.lock().max_dynamic_shared.unwrap_or(usual).into()
+    }
+
     /// Most threads of a CTA of the kernel.
     pub(crate) fn max_threads(&self, bounds: &LaunchBounds) -> u32 {
         let device = self.profile.amount(Attribute::MaxThreadsPerBlock);
         let bound = bounds.maximum_threads.or(bounds.required_threads);
         bound.map_or(device, |bound| {
-            u32::try_from(crate::session::launch::product(bound)).unwrap_or(device).min(device)
+            u32::try_from(crate::abi::launch_sizes::product(bound)).unwrap_or(device).min(device)
         })
     }
 

@@ -4,16 +4,14 @@
 //! `cudaDeviceEnablePeerAccess`, and pool memory needs `cudaMemPoolSetAccess`.
 
 use crate::abi::error::{Error, Result};
-use crate::objects::pool;
-use crate::objects::virtual_memory;
-use crate::session::process::process;
-use crate::session::simulator::owner_of;
+use crate::objects::shared::{owner_of, shared};
+use crate::objects::{pool, virtual_memory};
 use functional::memory::{AccessibleRange, Allocation, AllocationKind};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 fn reached(device: usize) -> Result<&'static AtomicU32> {
-    process().reached.get(device).ok_or(Error::InvalidDevice)
+    shared().reached.get(device).ok_or(Error::InvalidDevice)
 }
 
 /// Tells whether a device's kernels can access an allocation of another device.

@@ -5,12 +5,10 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::MAX_DEVICES;
-use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
+use crate::abi::{Address, MemoryLocation, Out, PoolHandle};
+use crate::objects::context::{current_device, ordinal};
+use crate::objects::shared::{device_count, shared};
 use crate::objects::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
-use crate::session::context::{current_device, ordinal};
-use crate::session::process::process;
-use crate::session::simulator::{Simulator, device_count, simulator_of};
-use crate::session::streams::of_stream;
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
@@ -144,9 +142,10 @@ impl Pools {
 }
 
 fn with_pools<T>(use_them: impl FnOnce(&mut Pools) -> T) -> T {
-    use_them(&mut process().pools.lock())
+    use_them(&mut shared().pools.lock())
 }
 
+/// Changes a pool, if it exists.
 fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -> Result<T> {
     with_pools(|pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
 }
@@ -382,33 +381,10 @@ pub(crate) fn forget_everything(device: usize) {
     });
 }
 
-impl Simulator {
-    /// Allocates from a pool in a stream. Without a pool, uses the current pool of the stream's
-    /// device.
-    pub(crate) fn allocate_from_pool(
-        &self,
-        result: Out<Address>,
-        size: usize,
-        pool: Option<PoolHandle>,
-        stream: StreamHandle,
-        default: DefaultStream,
-    ) -> Result<()> {
-        result.check()?;
-        let owner = of_stream(stream)?;
-        let stream = owner.stream(stream, default)?;
-        owner.engine.stream_info(stream)?;
-        let pool = pool.unwrap_or_else(|| current_pool(owner.ordinal));
-        let home = with_pool(pool, |pool| match pool.sharing {
-            Sharing::Imported(_) => Err(Error::InvalidValue),
-            _ => Ok(pool.home),
-        })?;
-        if let Some(address) = owner.allocate_captured(stream, size.max(1), home)? {
-            return result.set(Address(address as usize));
-        }
-        let address = simulator_of(home.device)?.allocate(size, home.kind(), 0)?;
-        if address != 0 {
-            note_allocation(pool, address, size as u64);
-        }
-        result.set(Address(address as usize))
-    }
+/// Memory that a pool allocates from; an error for a pool of another process.
+pub(crate) fn home_to_allocate(pool: PoolHandle) -> Result<Home> {
+    with_pool(pool, |pool| match pool.sharing {
+        Sharing::Imported(_) => Err(Error::InvalidValue),
+        _ => Ok(pool.home),
+    })
 }

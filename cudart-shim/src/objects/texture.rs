@@ -6,9 +6,9 @@ use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::texture::{Resource, TextureDescription, ViewDescription};
 use crate::abi::{SurfaceObject, TextureObject};
 use crate::objects::array::SURFACE_LOAD_STORE;
+use crate::objects::device::DeviceObjects;
 use crate::objects::ownership::{self, Object};
 use crate::profile::Attribute;
-use crate::session::simulator::Simulator;
 use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, Sampler, Texture};
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
@@ -101,7 +101,7 @@ fn viewed(image: &Image, view: &ViewDescription) -> Result<Image> {
     Ok(Image { format, layers, levels: levels.iter().map(moved).collect(), ..image.clone() })
 }
 
-impl Simulator {
+impl DeviceObjects {
     /// Alignment of linear texture memory in bytes.
     pub(crate) fn texture_alignment(&self) -> usize {
         self.profile.amount(Attribute::TextureAlignment).max(1) as usize

@@ -6,13 +6,15 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::texture::{Resource, TextureDescription, TextureReference};
-use crate::abi::{Address, ArrayHandle, In, MipmappedArrayHandle, ModuleHandle};
-use crate::abi::{SurfaceReferenceHandle, TextureReferenceHandle};
+use crate::abi::{
+    Address, ArrayHandle, In, MipmappedArrayHandle, ModuleHandle, SurfaceReferenceHandle,
+    TextureReferenceHandle,
+};
 use crate::code::registry::{Kind, Registered, registry};
 use crate::objects::array::Arrays;
+use crate::objects::device::DeviceObjects;
 use crate::objects::ownership::{self, Object};
 use crate::objects::texture::{Objects, TextureParts};
-use crate::session::simulator::Simulator;
 use functional::texture::{Format, Numeric, Table};
 use ptx_frontend::isa::ScalarType;
 use rustc_hash::FxHashMap;
@@ -54,7 +56,7 @@ fn aligned(address: usize, alignment: usize) -> (Address, usize) {
 }
 
 /// References of the runtime API.
-impl Simulator {
+impl DeviceObjects {
     /// The variable of a registered structure, and its flag for normalized reads.
     fn registered_reference(&self, structure: usize, wanted: ScalarType) -> Result<(u64, bool)> {
         let invalid = match wanted {
@@ -164,7 +166,7 @@ impl Simulator {
 }
 
 /// References of the driver API.
-impl Simulator {
+impl DeviceObjects {
     fn module_reference(&self, module: ModuleHandle, name: &CStr, wanted: ScalarType) -> Result<u64> {
         let variable = self.module_variable(module, &name.to_string_lossy())?;
         if variable.ty == wanted { Ok(variable.address) } else { Err(Error::SymbolNotFound) }

@@ -4,10 +4,10 @@ use crate::abi::MemoryLocation;
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::MAX_DEVICES;
 use crate::host::log;
+use crate::objects::context::{check_device, ordinal};
+use crate::objects::device::DeviceObjects;
 use crate::objects::multicast::{Multicast, MulticastProperties, is_in_memory};
-use crate::session::context::{check_device, ordinal};
-use crate::session::process::process;
-use crate::session::simulator::{Simulator, owner_of, simulator, simulator_of, started};
+use crate::objects::shared::{owner_of, shared, started};
 use functional::memory::{Memory, Pages};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ pub(crate) struct Table {
 const HANDLES: u64 = 0x6000_0000_0000_0000;
 
 fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
-    use_it(&mut process().physical.lock())
+    use_it(&mut shared().physical.lock())
 }
 
 impl Table {
@@ -165,7 +165,7 @@ pub(crate) fn properties(handle: u64) -> Result<AllocationProperties> {
 }
 
 /// Properties of the allocation mapped at an address; `None` if nothing is mapped.
-pub(crate) fn properties_at(simulator: &Simulator, address: u64) -> Option<AllocationProperties> {
+pub(crate) fn properties_at(simulator: &DeviceObjects, address: u64) -> Option<AllocationProperties> {
     let mapping = simulator.device.memory.mapping_of(address)?;
     with_table(|table| {
         let mapped = table.mapped.get(&mapping.address)?;
@@ -222,11 +222,11 @@ pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
 }
 
 /// A handle for a multicast object.
-pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> {
+pub(crate) fn create_multicast(memory: &Memory, properties: &MulticastProperties) -> Result<u64> {
     /// No device.
     const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
     properties.check()?;
-    let pages = simulator()?.device.memory.create_untouched_pages(properties.size as u64)?;
+    let pages = memory.create_untouched_pages(properties.size as u64)?;
     // Not exportable: another process would not see the bindings.
     let made_with =
         AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };
@@ -262,7 +262,6 @@ pub(crate) fn device_at(address: u64) -> Result<usize> {
 
 /// Binds memory at an address, for a device, to a range of a multicast object.
 pub(crate) fn bind_address(multicast: u64, device: usize, range: (u64, u64), address: u64) -> Result<()> {
-    simulator_of(device)?;
     if !is_in_memory(device, address, range.1) {
         return Err(Error::InvalidValue);
     }
@@ -277,7 +276,6 @@ pub(crate) fn bind_memory(
     memory: u64,
     from: u64,
 ) -> Result<()> {
-    simulator_of(device)?;
     with_table(|table| {
         let physical = table.held(memory)?;
         let location = physical.properties.location;
@@ -313,7 +311,7 @@ pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
 }
 
 /// Removes the mappings in the addresses of a device that is being reset, and its memory.
-pub(crate) fn forget(simulator: &Simulator) {
+pub(crate) fn forget(simulator: &DeviceObjects) {
     let memory = &simulator.device.memory;
     with_table(|table| {
         for (_, mapped) in table.mapped.extract_if(.., |address, _| memory.owns(*address)) {
@@ -345,15 +343,20 @@ pub(crate) fn give_back(address: u64, size: u64) -> Result<()> {
     Ok(arena(address)?.give_back(address, size)?)
 }
 
-impl Simulator {
-    /// Creates an allocation without an address.
-    pub(crate) fn create_physical(&self, size: u64, properties: AllocationProperties) -> Result<u64> {
+impl DeviceObjects {
+    /// Creates an allocation without an address. `device` finds a device by number.
+    pub(crate) fn create_physical(
+        &self,
+        size: u64,
+        properties: AllocationProperties,
+        device: impl FnOnce(usize) -> Result<&'static Self>,
+    ) -> Result<u64> {
         properties.check()?;
         if !is_granular(size) {
             return Err(Error::InvalidValue);
         }
         let pages = match properties.location.kind {
-            DEVICE => simulator_of(ordinal(properties.location.id)?)?.device.memory.create_pages(size)?,
+            DEVICE => device(ordinal(properties.location.id)?)?.device.memory.create_pages(size)?,
             _ => self.device.memory.create_host_pages(size)?,
         };
         let properties = AllocationProperties { compression: 0, ..properties };

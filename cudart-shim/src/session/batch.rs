@@ -2,7 +2,8 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ArrayHandle, CudaExtent, DefaultStream, In, MemoryLocation, Out, StreamHandle};
-use crate::session::copy::{Copy, Direction, Extent, Side};
+use crate::objects::rows::{Extent, Side};
+use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::Simulator;
 use std::ffi::{c_int, c_uint};
 use stream_engine::StreamId;

@@ -5,23 +5,20 @@
 //! device, and the objects created while it was current ([`crate::objects::ownership`]).
 
 use crate::abi::ContextHandle;
-use crate::abi::call::Api;
-use crate::abi::call::{Need, Subject};
+use crate::abi::call::{Api, Need, Subject};
 use crate::abi::error::{Error, Result};
-use crate::abi::handle;
-use crate::abi::handle::{DEVICE_SHIFT, MAX_DEVICES};
-use crate::objects::external_memory;
-use crate::objects::interprocess;
-use crate::objects::ownership;
-use crate::objects::peer;
-use crate::objects::pool;
-use crate::objects::virtual_memory;
-use crate::session::last_error;
+use crate::abi::handle::MAX_DEVICES;
+use crate::host::present_call;
+pub(crate) use crate::objects::context::{
+    check_device, current, current_device, device_of, ordinal, primary,
+};
+use crate::objects::context::{handle, primary_of, replace_current, replace_object};
+use crate::objects::ownership::{self, Object};
+use crate::objects::{external_memory, interprocess, last_error, peer, pool, virtual_memory};
 use crate::session::process::process;
 use crate::session::simulator::{Simulator, device_count, simulator, simulator_of};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
-use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 /// Creation parameters of a context.
@@ -61,46 +58,7 @@ pub(crate) struct Contexts {
     primary: [Primary; MAX_DEVICES],
 }
 
-/// Handle values lie outside the address space of any process and contain the device number.
-const CONTEXTS: usize = 0x5300_0000_0000_0000;
-
-fn handle(device: usize, id: u64) -> ContextHandle {
-    ContextHandle(CONTEXTS | ((device << DEVICE_SHIFT | id as usize) << 4))
-}
-
-/// The primary context of a device. Handles are numbered from 1.
-pub(crate) fn primary(device: usize) -> ContextHandle {
-    handle(device, device as u64 + 1)
-}
-
-/// Tells whether the context is a device's primary context.
-pub(crate) fn is_primary(context: ContextHandle) -> bool {
-    primary_of(context).is_some()
-}
-
-/// The device of a context.
-pub(crate) fn device_of(context: ContextHandle) -> usize {
-    handle::device_of(context.0)
-}
-
-/// The device of a primary context.
-fn primary_of(context: ContextHandle) -> Option<usize> {
-    let device = device_of(context);
-    (context == primary(device) && device < device_count()).then_some(device)
-}
-
-/// The thread's current device: from the call's object, else the current context, else the first
-/// device.
-pub(crate) fn current_device() -> usize {
-    OBJECT.get().or_else(|| current().map(device_of)).unwrap_or(0)
-}
-
 thread_local! {
-    /// Current context. It has no destructor, because exit handlers may call CUDA after the main
-    /// thread's destructors.
-    static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
-    /// Device of the current call's object, if it takes precedence.
-    static OBJECT: Cell<Option<usize>> = const { Cell::new(None) };
     /// Value of [`crate::session::process::Process::contexts_ended`] when the current context was
     /// last found alive.
     static ALIVE: Cell<Option<u64>> = const { Cell::new(None) };
@@ -171,13 +129,13 @@ pub(crate) struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        OBJECT.set(self.before);
+        replace_object(self.before);
     }
 }
 
 /// Checks that the thread has the context a call requires.
 pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
-    let entered = Entered { before: OBJECT.replace(None) };
+    let entered = Entered { before: replace_object(None) };
     match (api, need) {
         (_, Need::Nothing) => return Ok(entered),
         (Api::Runtime, Need::Driver) => return runtime().map(|_| entered),
@@ -186,7 +144,7 @@ pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
     }
     // The object takes precedence if required, or if no context is current.
     if need == Need::Object || current().is_none() {
-        OBJECT.set(subject.device.filter(|device| *device < device_count()));
+        replace_object(subject.device.filter(|device| *device < device_count()));
     }
     match need {
         Need::Nothing | Need::Driver | Need::Context => return Ok(entered),
@@ -214,7 +172,7 @@ fn runtime_context() -> Result<()> {
 /// `cudaSetDevice`: makes a device's primary context current.
 pub(crate) fn choose_device(device: usize) -> Result<()> {
     hold_for_runtime(device)?;
-    CURRENT.set(Some(primary(device)));
+    replace_current(Some(primary(device)));
     ALIVE.set(None);
     HELD.set(Some((device, contexts_ended())));
     Ok(())
@@ -230,21 +188,16 @@ pub(crate) fn hold_for_runtime(device: usize) -> Result<()> {
     })
 }
 
-/// The thread's current context.
-pub(crate) fn current() -> Option<ContextHandle> {
-    CURRENT.get()
-}
-
 /// Replaces the thread's current context. `None` pops to the context below.
 pub(crate) fn set_current(context: Option<ContextHandle>) {
-    CURRENT.set(context.or_else(|| with_below(Vec::pop).flatten()));
+    replace_current(context.or_else(|| with_below(Vec::pop).flatten()));
     ALIVE.set(None);
 }
 
 /// Pushes a context.
 pub(crate) fn push(context: ContextHandle) -> Result<()> {
     check(context)?;
-    let before = CURRENT.replace(Some(context));
+    let before = replace_current(Some(context));
     ALIVE.set(None);
     with_below(|below| below.extend(before));
     Ok(())
@@ -275,12 +228,41 @@ pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
 pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
     process().contexts_ended.fetch_add(1, Ordering::Release);
-    ownership::destroy_of(context)?;
+    destroy_objects_of(context)?;
     forget_storage(context);
     if current() == Some(context) {
         set_current(None);
     }
     Ok(())
+}
+
+/// Destroys a context's objects.
+fn destroy_objects_of(context: ContextHandle) -> Result<()> {
+    let simulator = simulator_of(device_of(context))?;
+    for object in ownership::take_of(context) {
+        // A missing or failed object does not stop the destruction of the others.
+        let _ = destroy_object(simulator, object);
+    }
+    Ok(())
+}
+
+fn destroy_object(simulator: &'static Simulator, object: Object) -> Result<()> {
+    match object {
+        Object::Texture(texture) => simulator.destroy_texture(texture),
+        Object::Surface(surface) => simulator.destroy_surface(surface),
+        Object::Reference(reference) => simulator.destroy_reference(reference),
+        Object::Array(array) => simulator.free_array(array),
+        Object::MipmappedArray(array) => simulator.free_mipmapped_array(array),
+        Object::Link(link) => {
+            ownership::disown(Object::Link(link));
+            process().links.lock().end(link)
+        }
+        Object::Module(module) => simulator.unload_module(module),
+        Object::Event(event) => simulator.destroy_event(event),
+        Object::Stream(stream) => simulator.destroy_stream(stream),
+        Object::Memory(address) => simulator.owner(address).release(address, present_call::origin()),
+        Object::Registration(address) => simulator.unregister_host(address),
+    }
 }
 
 /// Drops the values that libraries stored in a destroyed context.
@@ -393,6 +375,7 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     }
     virtual_memory::forget(simulator);
     interprocess::forget(simulator);
+    process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
     external_memory::forget(device);
     pool::forget_everything(device);
     peer::forget(device);
@@ -418,14 +401,4 @@ pub(crate) fn reset_current_device() -> Result<()> {
         set_current(None);
     }
     Ok(())
-}
-
-/// Rejects an ordinal outside the visible devices.
-pub(crate) fn check_device(device: c_int) -> Result<()> {
-    ordinal(device).map(|_| ())
-}
-
-/// The index of a device ordinal.
-pub(crate) fn ordinal(device: c_int) -> Result<usize> {
-    usize::try_from(device).ok().filter(|device| *device < device_count()).ok_or(Error::InvalidDevice)
 }

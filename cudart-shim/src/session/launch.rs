@@ -2,21 +2,18 @@
 
 use crate::abi::Dim3;
 use crate::abi::error::{Error, Result};
-use crate::abi::launch_attribute::LaunchAttributes;
+use crate::abi::launch_sizes::{Sizes, product};
 use crate::host::environment::options;
 use crate::host::log;
+use crate::objects::fault::DeviceFault;
 use crate::objects::module::Kernel;
-use crate::profile::Attribute;
-use crate::session::annotations;
-use crate::session::capture;
+use crate::objects::sass_only;
 use crate::session::device_runtime::DeviceRuntime;
 use crate::session::model::{self, Begun, Model, StopAt};
 use crate::session::operation::Operation;
 use crate::session::process::process;
-use crate::session::recording;
-use crate::session::sass_only;
-use crate::session::simulator::{DeviceFault, Simulator};
-use crate::session::summary;
+use crate::session::simulator::Simulator;
+use crate::session::{annotations, capture, recording, summary};
 use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
@@ -31,19 +28,6 @@ use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use stream_engine::{Context, StreamId};
-
-/// Launch configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    /// Number of CTAs.
-    pub(crate) grid: Dim3,
-    /// Threads per CTA.
-    pub(crate) block: Dim3,
-    /// Dynamic shared memory in bytes.
-    pub(crate) shared: usize,
-    /// Launch attributes.
-    pub(crate) attributes: LaunchAttributes,
-}
 
 /// Tags of `extra`, an array of tag and value pairs terminated by `END`.
 const END: usize = 0;
@@ -435,13 +419,6 @@ impl Simulator {
         Ok(())
     }
 
-    /// Limit of a launch's dynamic shared memory in bytes: the default limit minus the kernel's
-    /// static shared memory, or the program's opt-in.
-    pub(crate) fn max_dynamic_shared(&self, kernel: &Kernel, static_shared: u32) -> u64 {
-        let usual = self.profile.amount(Attribute::MaxSharedMemoryPerBlock).saturating_sub(static_shared);
-        kernel.settings.lock().max_dynamic_shared.unwrap_or(usual).into()
-    }
-
     fn run(
         &self,
         program: &Arc<Program>,
@@ -522,11 +499,6 @@ impl Simulator {
         log::report(|| error.to_string());
         DeviceFault { device: self.ordinal, error: code }
     }
-}
-
-/// Product of the extents, with 0 counted as 1.
-pub(crate) fn product(size: [u32; 3]) -> u64 {
-    size.into_iter().fold(1, |product, extent| product.saturating_mul(extent.max(1).into()))
 }
 
 /// The sticky error code of a fault.

@@ -4,10 +4,11 @@
 use crate::abi::error::{Error, Result};
 use crate::host::log;
 use crate::objects::allocation::end_unmapped;
+use crate::objects::fault::DeviceFault;
 use crate::session::checkpoint;
 use crate::session::operation::Operation as DeviceOperation;
 use crate::session::sanitizer_report;
-use crate::session::simulator::{DeviceFault, Simulator};
+use crate::session::simulator::Simulator;
 use functional::memory::Memory;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

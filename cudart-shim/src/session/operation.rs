@@ -7,12 +7,13 @@
 use crate::abi::error::Result;
 use crate::graph::{Condition, ConditionalRun};
 use crate::objects::allocation::end_unmapped;
+use crate::objects::fault::DeviceFault;
 use crate::session::checkpoint::{self, Launched};
 use crate::session::checksums;
 use crate::session::copy::{Copy, Fill};
 use crate::session::launch::{self, KernelLaunch, Resumption};
 use crate::session::memory_operation::Batch;
-use crate::session::simulator::{DeviceFault, Simulator};
+use crate::session::simulator::Simulator;
 use crate::session::streams::HostCall;
 use crate::session::trace;
 use functional::sanitizer::Origin;

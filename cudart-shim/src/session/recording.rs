@@ -10,7 +10,8 @@
 use crate::abi::error::Error;
 use crate::host::environment::options;
 use crate::host::output_files;
-use crate::session::simulator::{DeviceFault, Simulator};
+use crate::objects::fault::DeviceFault;
+use crate::session::simulator::Simulator;
 use crate::session::unmatched_selections;
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};

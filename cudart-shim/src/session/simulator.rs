@@ -3,78 +3,58 @@
 //! A device is created at the first call that needs it, so a program that only links CUDA pays
 //! nothing.
 
+use crate::abi::FunctionHandle;
 use crate::abi::error::{Error, Result};
 use crate::graph::Graphs;
 use crate::graph::memory::Account;
 use crate::host::environment;
-use crate::host::log;
-use crate::objects::array::Arrays;
-use crate::objects::limits::Limits;
-use crate::objects::module::Modules;
+use crate::host::standard_output::print;
+use crate::objects::device::DeviceObjects;
+use crate::objects::module::Kernel;
 use crate::objects::peer;
-use crate::objects::stream_attribute::Values;
-use crate::objects::texture::Objects;
-use crate::objects::texture_reference::References;
+use crate::objects::shared::shared;
 use crate::objects::virtual_memory;
 use crate::profile::{Attribute, Profile};
 use crate::session::checkpoint;
 use crate::session::checksums;
 use crate::session::context;
+use crate::session::context::ordinal;
 use crate::session::coverage::coverage;
 use crate::session::ending;
 use crate::session::kernel_stream;
-use crate::session::last_error;
 use crate::session::model::{self, Model};
 use crate::session::process::process;
 use crate::session::recording;
 use crate::session::sanitizer_report;
 use crate::session::signals;
+use crate::session::stream_attribute::Values;
 use functional::device::{Device, DeviceSpec, Settings};
-use functional::memory::{Allocation, MemoryError};
+use functional::memory::Allocation;
 use parking_lot::Mutex;
-use saved_run::Registration;
-use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
 
-/// Fault of a device. The first fault of a context is *sticky*.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DeviceFault {
-    /// The faulting device.
-    pub(crate) device: usize,
-    /// Error code of every later call.
-    pub(crate) error: Error,
-}
-
-impl stream_engine::Fault for DeviceFault {
-    fn work_panicked(device: usize, message: String) -> Self {
-        log::report(|| format!("internal error: {message}"));
-        Self { device, error: Error::Unknown }
-    }
-}
-
-/// A device of the process.
+/// A device of the process: its objects, its graphs and its launch pipeline.
 pub(crate) struct Simulator {
-    /// Ordinal among the visible devices.
-    pub(crate) ordinal: usize,
-    pub(crate) profile: Profile,
-    pub(crate) device: Arc<Device>,
+    base: &'static DeviceObjects,
     /// Timing model, if enabled.
     pub(crate) model: Option<Model>,
-    pub(crate) engine: Engine<DeviceFault>,
-    pub(crate) modules: Mutex<Modules>,
-    pub(crate) arrays: Mutex<Arrays>,
-    pub(crate) objects: Mutex<Objects>,
-    pub(crate) references: Mutex<References>,
     pub(crate) graphs: Mutex<Graphs>,
     pub(crate) graph_memory: Mutex<Account>,
-    pub(crate) limits: Mutex<Limits>,
     pub(crate) stream_attributes: Mutex<Values>,
-    /// All registrations of host memory by number, including those that ended.
-    pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
+}
+
+impl Deref for Simulator {
+    type Target = DeviceObjects;
+
+    fn deref(&self) -> &DeviceObjects {
+        self.base
+    }
 }
 
 /// Number of visible devices.
@@ -114,6 +94,12 @@ pub(crate) fn started() -> impl Iterator<Item = &'static Simulator> {
 /// The device with a live allocation at an address.
 pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)> {
     started().find_map(|simulator| Some((simulator, simulator.device.memory.allocation_of(address)?)))
+}
+
+/// Rejects a call that may wait for a device while streams are captured.
+fn check_unsafe_call(ordinal: usize) -> Result<()> {
+    let started = process().devices.get(ordinal).and_then(|place| place.get()?.as_ref().ok());
+    started.map_or(Ok(()), Simulator::check_unsafe_call)
 }
 
 extern "C" fn after_fork_in_child() {
@@ -162,18 +148,6 @@ fn settings() -> Settings {
         // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,
-    }
-}
-
-/// Writes kernel output to the program's standard output through C's buffer, to keep its order with
-/// the program's own output.
-fn print(text: &[u8]) {
-    unsafe extern "C" {
-        static mut stdout: *mut libc::FILE;
-    }
-    if !text.is_empty() {
-        // SAFETY: a C stream and a buffer of the given length.
-        unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
     }
 }
 
@@ -267,36 +241,18 @@ impl Simulator {
         FORK_HANDLER.call_once(|| unsafe {
             libc::pthread_atfork(None, None, Some(after_fork_in_child));
         });
+        let engine = Engine::new(
+            Config { number: ordinal, start_thread: start_without_signals, ..streams_of(model.is_some()) },
+            model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
+        );
+        let objects = DeviceObjects::new(ordinal, profile, device, engine, check_unsafe_call);
         Ok(Self {
-            ordinal,
-            profile,
-            device: Arc::new(device),
-            engine: Engine::new(
-                Config {
-                    number: ordinal,
-                    start_thread: start_without_signals,
-                    ..streams_of(model.is_some())
-                },
-                model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
-            ),
+            base: shared().add(objects).ok_or(Error::InvalidDevice)?,
             model,
-            modules: Mutex::new(Modules::of_device(ordinal)),
-            arrays: Mutex::new(Arrays::of_device(ordinal)),
-            objects: Mutex::new(Objects::of_device(ordinal)),
-            references: Mutex::default(),
             graphs: Mutex::new(Graphs::of_device(ordinal)),
             graph_memory: Mutex::default(),
-            limits: Mutex::default(),
             stream_attributes: Mutex::default(),
-            registered: Mutex::default(),
         })
-    }
-
-    /// Waits for the streams in `scope`, then flushes kernel output.
-    pub(crate) fn synchronize(&self, scope: Scope) -> Result<()> {
-        let result = self.engine.synchronize(scope);
-        self.pass_on_printed_text();
-        Ok(result?)
     }
 
     /// Waits for all work. An error while a stream is captured.
@@ -304,44 +260,10 @@ impl Simulator {
         self.forbid_any_capture()?;
         self.synchronize(Scope::Context)
     }
-
-    /// Writes kernel output to the program's standard output. CUDA does this at synchronising calls
-    /// (programming guide, "Formatted Output").
-    pub(crate) fn pass_on_printed_text(&self) {
-        print(&self.device.take_printed());
-    }
 }
 
-impl From<stream_engine::Error<DeviceFault>> for Error {
-    fn from(error: stream_engine::Error<DeviceFault>) -> Self {
-        use stream_engine::Error as Engine;
-        match error {
-            Engine::UnknownStream(_)
-            | Engine::DefaultStream(_)
-            | Engine::UnknownEvent(_)
-            | Engine::NotRecorded(_)
-            | Engine::TimingDisabled(_) => Error::InvalidResourceHandle,
-            Engine::NotReady(_) => Error::NotReady,
-            Engine::Fault(fault) => {
-                last_error::observe_sticky(fault.device, fault.error);
-                fault.error
-            }
-            Engine::ShutDown => Error::CudartUnloading,
-            Engine::Forked => Error::InitializationError,
-            Engine::ThreadStart(_) => Error::OperatingSystem,
-        }
-    }
-}
-
-impl From<MemoryError> for Error {
-    fn from(error: MemoryError) -> Self {
-        match error {
-            MemoryError::OutOfMemory { .. } | MemoryError::Host(_) => Error::MemoryAllocation,
-            MemoryError::Alignment(_)
-            | MemoryError::NotAllocated(_)
-            | MemoryError::StillMapped(_)
-            | MemoryError::OutOfRange { .. } => Error::InvalidValue,
-            MemoryError::AlreadyRegistered(_) => Error::HostMemoryAlreadyRegistered,
-        }
-    }
+/// The simulator of a device and the kernel loaded there.
+pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'static Simulator, Arc<Kernel>)> {
+    let simulator = simulator_of(ordinal(device)?)?;
+    Ok((simulator, simulator.kernel(kernel)?))
 }

@@ -4,9 +4,10 @@ use crate::abi::error::{Error, Result};
 use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::handle::{LEGACY, PER_THREAD, is_default};
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
+use crate::objects::fault::DeviceFault;
 use crate::objects::ownership::{self, Object};
 use crate::session::operation::Operation;
-use crate::session::simulator::{DeviceFault, Simulator, owner_of, simulator, simulator_of};
+use crate::session::simulator::{Simulator, owner_of, simulator, simulator_of};
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
 

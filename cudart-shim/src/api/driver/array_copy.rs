@@ -4,7 +4,8 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::array::stretch;
-use crate::session::copy::{Copy, Direction, Side};
+use crate::objects::rows::Side;
+use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::simulator;
 use crate::session::streams::of_stream;
 

@@ -3,8 +3,9 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ArrayHandle, ContextHandle, DefaultStream, In, StreamHandle};
 use crate::api::entry::api;
+use crate::objects::rows::{Extent, Side};
 use crate::session::context;
-use crate::session::copy::{Copy, Direction, Extent, Pattern, Side};
+use crate::session::copy::{Copy, Direction, Pattern};
 use crate::session::simulator::Simulator;
 use crate::session::streams::of_stream;
 use std::ffi::{c_int, c_uint};

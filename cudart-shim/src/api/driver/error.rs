@@ -3,7 +3,7 @@
 use crate::abi::Out;
 use crate::abi::error::{self, Error, Result};
 use crate::api::entry::api;
-use crate::session::sass_only;
+use crate::objects::sass_only;
 use std::ffi::{CStr, c_char, c_int};
 
 fn answer(result: Out<*const c_char>, text: Option<&'static CStr>) -> Result<()> {

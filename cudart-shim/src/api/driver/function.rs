@@ -3,11 +3,12 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::is_default;
 use crate::abi::launch_attribute::{LaunchAttribute, LaunchAttributes};
+use crate::abi::launch_sizes::Sizes;
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::function::parameter;
 use crate::session::context;
-use crate::session::launch::{Arguments, Pointers, Sizes};
+use crate::session::launch::{Arguments, Pointers};
 use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_uint};
 

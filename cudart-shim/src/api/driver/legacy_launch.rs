@@ -3,10 +3,11 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
+use crate::abi::launch_sizes::Sizes;
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::legacy_launch::{MAX_PARAMETERS, Setting};
-use crate::session::launch::{Arguments, Sizes};
+use crate::session::launch::Arguments;
 use crate::session::process::process;
 use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_uint};

@@ -4,9 +4,9 @@
 use crate::abi::error::Error;
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle, Out};
 use crate::api::entry::api;
-use crate::objects::function::{kernel_on, parameter};
+use crate::objects::function::parameter;
 use crate::session::process::process;
-use crate::session::simulator::simulator;
+use crate::session::simulator::{kernel_on, simulator};
 use std::ffi::{c_char, c_int};
 
 api! { Driver;

@@ -1,18 +1,24 @@
 //! Multicast objects.
 
-use crate::abi::error::Error;
+use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, Out};
 use crate::api::entry::api;
 use crate::objects::multicast::MulticastProperties;
 use crate::objects::virtual_memory::{self, GRANULARITY};
 use crate::session::context::ordinal;
+use crate::session::simulator::{simulator, simulator_of};
 use std::ffi::{c_int, c_ulonglong};
+
+/// The device with this ordinal, once it is started.
+fn started(device: usize) -> Result<usize> {
+    simulator_of(device).map(|_| device)
+}
 
 api! { Driver;
     /// Creates a multicast object for several devices' memory.
     fn cuMulticastCreate(mcHandle: Out<u64>, prop: In<MulticastProperties>) {
         mcHandle.check()?;
-        mcHandle.set(virtual_memory::create_multicast(&prop.get()?)?)
+        mcHandle.set(virtual_memory::create_multicast(&simulator()?.device.memory, &prop.get()?)?)
     }
 
     /// Adds a device to a multicast object.
@@ -29,7 +35,7 @@ api! { Driver;
         }
         let device = virtual_memory::device_of_handle(memHandle)?;
         let range = (mcOffset as u64, size as u64);
-        virtual_memory::bind_memory(mcHandle, device, range, memHandle, memOffset as u64)
+        virtual_memory::bind_memory(mcHandle, started(device)?, range, memHandle, memOffset as u64)
     }
 
     /// Binds memory for a device.
@@ -40,7 +46,7 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         let range = (mcOffset as u64, size as u64);
-        virtual_memory::bind_memory(mcHandle, ordinal(dev)?, range, memHandle, memOffset as u64)
+        virtual_memory::bind_memory(mcHandle, started(ordinal(dev)?)?, range, memHandle, memOffset as u64)
     }
 
     /// Binds mapped memory on the device that it belongs to.
@@ -49,7 +55,7 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         let device = virtual_memory::device_at(memptr.0 as u64)?;
-        virtual_memory::bind_address(mcHandle, device, (mcOffset as u64, size as u64), memptr.0 as u64)
+        virtual_memory::bind_address(mcHandle, started(device)?, (mcOffset as u64, size as u64), memptr.0 as u64)
     }
 
     /// Binds mapped memory for a device.
@@ -60,7 +66,7 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         let range = (mcOffset as u64, size as u64);
-        virtual_memory::bind_address(mcHandle, ordinal(dev)?, range, memptr.0 as u64)
+        virtual_memory::bind_address(mcHandle, started(ordinal(dev)?)?, range, memptr.0 as u64)
     }
 
     /// Removes a device's bindings in a range, after the work that may use them.

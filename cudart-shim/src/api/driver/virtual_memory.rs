@@ -5,7 +5,7 @@ use crate::abi::{Address, In, MemoryLocation, Out};
 use crate::api::entry::api;
 use crate::api::runtime::AccessDescription;
 use crate::objects::virtual_memory::{self, AllocationProperties, FILE_DESCRIPTOR, GRANULARITY};
-use crate::session::simulator::simulator;
+use crate::session::simulator::{simulator, simulator_of};
 use std::ffi::{c_int, c_ulonglong, c_void};
 
 /// Granularity of host address reservations in bytes.
@@ -37,7 +37,7 @@ api! { Driver;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        handle.set(simulator.create_physical(size as u64, prop.get()?)?)
+        handle.set(simulator.create_physical(size as u64, prop.get()?, |device| Ok(simulator_of(device)?))?)
     }
 
     /// Releases a handle; mapped memory stays.

@@ -3,10 +3,11 @@
 use crate::abi::call::Api;
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
+use crate::abi::launch_sizes::Sizes;
 use crate::abi::{ContextHandle, Dim3, FunctionHandle};
 use crate::graph::node::Kind;
 use crate::session::context;
-use crate::session::launch::{Arguments, KernelLaunch, Pointers, Sizes};
+use crate::session::launch::{Arguments, KernelLaunch, Pointers};
 use crate::session::operation::Operation;
 use crate::session::simulator::Simulator;
 use std::ffi::c_uint;

@@ -2,7 +2,7 @@
 
 use crate::abi::error::{self, UNRECOGNIZED};
 use crate::api::entry::api;
-use crate::session::{last_error, sass_only};
+use crate::objects::{last_error, sass_only};
 use std::ffi::{c_char, c_int};
 
 api! { Runtime;

@@ -5,8 +5,8 @@ use crate::abi::function_attributes::{FunctionAttributes11, FunctionAttributes12
 use crate::abi::{Address, FunctionHandle, In, Out};
 use crate::api::entry::api;
 use crate::api::runtime::LaunchConfiguration;
-use crate::objects::function::{KernelAttributes, kernel_on, parameter};
-use crate::session::simulator::simulator;
+use crate::objects::function::{KernelAttributes, parameter};
+use crate::session::simulator::{kernel_on, simulator};
 use std::ffi::{c_char, c_int, c_uint};
 
 fn attributes(function: Address) -> Result<KernelAttributes> {

@@ -2,10 +2,11 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::{LaunchAttribute, LaunchAttributes};
+use crate::abi::launch_sizes::Sizes;
 use crate::abi::{Address, DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
-use crate::session::launch::{Arguments, Sizes};
-use crate::session::sass_only;
+use crate::objects::sass_only;
+use crate::session::launch::Arguments;
 use crate::session::simulator::simulator;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};

@@ -1,12 +1,11 @@
 //! Calls of nvcc's host stubs before `main` and at a library's end.
 
 use crate::abi::Dim3;
-use crate::abi::call::Api;
-use crate::abi::call::{Need, Subject};
+use crate::abi::call::{Api, Need, Subject};
 use crate::api::entry::api;
 use crate::code::registry::{FatBinaryHandle, Kind, Name, registry};
+use crate::objects::last_error;
 use crate::session::context;
-use crate::session::last_error;
 use crate::session::simulator::{simulator, started};
 use std::ffi::{c_char, c_int, c_void};
 

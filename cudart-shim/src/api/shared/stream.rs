@@ -3,7 +3,7 @@
 use crate::abi::error::Error;
 use crate::abi::{In, Out, StreamHandle};
 use crate::api::entry::shared;
-use crate::objects::stream_attribute::Value;
+use crate::session::stream_attribute::Value;
 use crate::session::streams::{HostFunction, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 

@@ -10,14 +10,12 @@ mod objects;
 
 use crate::abi::error;
 use crate::host::environment::options;
-use crate::host::log;
-use crate::host::output_files;
-use crate::host::present_call;
+use crate::host::{log, output_files, present_call};
+use crate::objects::fault::DeviceFault;
 use crate::objects::module::LoadedModule;
 use crate::profile::Profile;
-use crate::session::kernel_stream;
-use crate::session::simulator::{DeviceFault, Simulator};
-use crate::session::unmatched_selections;
+use crate::session::simulator::Simulator;
+use crate::session::{kernel_stream, unmatched_selections};
 use functional::device::USUAL_HEAP;
 use functional::engine::program::Program;
 use functional::launch::LaunchConfig;

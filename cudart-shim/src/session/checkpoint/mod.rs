@@ -24,11 +24,12 @@ mod step_result;
 
 use crate::abi::error::Error;
 use crate::host::environment;
+use crate::objects::fault::DeviceFault;
 use crate::profile::Profile;
 use crate::session::launch::{Resumption, Way};
 use crate::session::operation::Operation;
 use crate::session::process::{self, process};
-use crate::session::simulator::{DeviceFault, Simulator, owner_of};
+use crate::session::simulator::{Simulator, owner_of};
 use call_order::Order;
 pub(crate) use call_order::Turn;
 use functional::parameters::ParameterWatcher;

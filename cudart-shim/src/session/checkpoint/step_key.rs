@@ -2,7 +2,8 @@
 //! program.
 
 use super::{arguments, place};
-use crate::session::copy::{Copy, Extent, Fill, Pattern};
+use crate::objects::rows::Extent;
+use crate::session::copy::{Copy, Fill, Pattern};
 use crate::session::launch::KernelLaunch;
 use crate::session::operation::Operation;
 use functional::parameters::ParameterReads;
@@ -72,7 +73,7 @@ fn extent(Extent { width, height, depth }: Extent) -> [u64; 3] {
 }
 
 fn of_copy(copy: &Copy, sent: impl FnOnce() -> Digest) -> Option<Asked> {
-    let end = |side: &crate::session::copy::Side, is_pageable| {
+    let end = |side: &crate::objects::rows::Side, is_pageable| {
         if is_pageable { End::Host } else { End::Device(place::of(side.address as u64)) }
     };
     if !copy.is_to_device() && !copy.is_from_device() {

@@ -3,8 +3,9 @@
 use super::step_key::having_read;
 use super::{Phase, arguments, place};
 use crate::abi::error::{self, Error};
+use crate::objects::fault::DeviceFault;
 use crate::session::operation::Operation;
-use crate::session::simulator::{DeviceFault, Simulator, owner_of};
+use crate::session::simulator::{Simulator, owner_of};
 use functional::parameters::ParameterReads;
 use saved_run::{Address, Asked, Outcome};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Reports copies and fills to the timing model, recordings and kernel streams.
 
 use super::{Copy, Extent, Fill, Place, Side};
-use crate::session::kernel_stream;
-use crate::session::recording;
-use crate::session::simulator::{DeviceFault, Simulator};
+use crate::objects::fault::DeviceFault;
+use crate::session::simulator::Simulator;
+use crate::session::{kernel_stream, recording};
 use timing::gpu::{self, Rows, Transfer};
 
 type Told = Result<(), DeviceFault>;

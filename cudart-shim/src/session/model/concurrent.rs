@@ -9,7 +9,8 @@
 use super::Model;
 use super::progress::Display;
 use crate::abi::error::Error;
-use crate::session::simulator::{DeviceFault, Simulator, simulator_of, start_without_signals};
+use crate::objects::fault::DeviceFault;
+use crate::session::simulator::{Simulator, simulator_of, start_without_signals};
 use functional::timed::LiveKernel;
 use std::collections::VecDeque;
 use std::mem;

@@ -3,7 +3,8 @@
 use super::partial::Work;
 use super::progress::Display;
 use super::{Model, StateError};
-use crate::session::simulator::{DeviceFault, Simulator};
+use crate::objects::fault::DeviceFault;
+use crate::session::simulator::Simulator;
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::suspend::{Refusal, SuspendedLaunch};

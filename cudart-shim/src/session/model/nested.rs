@@ -5,7 +5,8 @@
 use super::Model;
 use super::partial::{Failure, Work};
 use crate::host::log;
-use crate::session::simulator::{self, DeviceFault, Simulator};
+use crate::objects::fault::DeviceFault;
+use crate::session::simulator::{self, Simulator};
 use functional::dynamic_parallelism::{self, Launcher, RowLayout};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchError, LaunchStatistics};

@@ -15,7 +15,7 @@ use crate::host::environment::options;
 use crate::host::log;
 use crate::host::mapped::file_at;
 use crate::objects::module::Kernel;
-use crate::session::process::{process, started};
+use crate::objects::shared::{in_use, shared};
 use rustc_hash::FxHashMap;
 use saved_run::refusals::{Entry, STATUS, State};
 use std::cell::Cell;
@@ -89,7 +89,7 @@ impl Refusal {
 /// Reports an unusable kernel or image with its file and the reason, once on standard error.
 /// Returns the error.
 pub(crate) fn report(what: &str, remedy: &str, error: Error) -> Error {
-    let mut refusals = process().refused.lock();
+    let mut refusals = shared().refused.lock();
     let message = || if remedy.is_empty() { what.to_owned() } else { format!("{what}; {remedy}") };
     let text = match refusals.texts.get(what) {
         Some(text) => {
@@ -140,7 +140,7 @@ pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
         return;
     }
     let refusal = Refusal { kernel: kernel.to_owned(), error, holder };
-    let mut refusals = process().refused.lock();
+    let mut refusals = shared().refused.lock();
     if !refusals.open.contains(&refusal) {
         append(&refusal, State::Open);
         refusals.open.push(refusal);
@@ -183,7 +183,7 @@ pub(crate) fn asked(code: i32) {
 }
 
 fn answer(error: Error, way: Way) {
-    let mut refusals = process().refused.lock();
+    let mut refusals = shared().refused.lock();
     if refusals.open.iter().all(|refusal| refusal.error != error) {
         return;
     }
@@ -228,7 +228,7 @@ fn append(refusal: &Refusal, state: State) {
 
 /// The error string for refused launches, naming the last kernel.
 fn text() -> Option<&'static CStr> {
-    process().refused.lock().last
+    shared().refused.lock().last
 }
 
 /// Text of an error for the program: that of the last refused launch, for its code.
@@ -242,7 +242,7 @@ pub(crate) fn text_of(texts: &ErrorText) -> &'static CStr {
 #[unsafe(no_mangle)]
 pub extern "C" fn voltsim_refused_kernel() -> *const c_char {
     let read = || {
-        let mut refusals = started()?.refused.lock();
+        let mut refusals = in_use()?.refused.lock();
         close(&mut refusals, |_| true);
         refusals.last
     };

@@ -2,11 +2,11 @@
 //!
 //! The runtime keeps the last failure of each host thread (`cudaGetLastError`). A device fault is
 //! *sticky*: it belongs to the context, and every later call returns it; see
-//! [`crate::session::simulator`].
+//! [`crate::objects::fault`].
 
 use crate::abi::error::{Error, Result, texts};
-use crate::session::context::current_device;
-use crate::session::process::process;
+use crate::objects::context::current_device;
+use crate::objects::shared::shared;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,8 +25,8 @@ pub(crate) fn remember(error: Error) {
 
 fn sticky(device: usize) -> &'static AtomicU32 {
     // Callers have checked the ordinal.
-    let [first, ..] = &process().sticky;
-    process().sticky.get(device).unwrap_or(first)
+    let [first, ..] = &shared().sticky;
+    shared().sticky.get(device).unwrap_or(first)
 }
 
 /// Records that a call returns the device's fault, which becomes every thread's last error.

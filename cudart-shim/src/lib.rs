@@ -11,6 +11,7 @@
 //! | [`code`] | registered fat binaries, and the PTX in images | those above |
 //! | [`profile`] | the device as the program sees it | those above |
 //! | [`objects`] | memory, arrays, textures, pools, modules, contexts | those above |
+//! | [`work`] | device work as data: launches, copies, fills | those above |
 //! | [`graph`] | CUDA graphs | those above |
 //! | [`session`] | the launch pipeline and its observers | those above |
 //! | [`api`] | bodies of the exported functions, and their tables | those above |
@@ -27,5 +28,6 @@ mod host;
 mod objects;
 mod profile;
 mod session;
+mod work;
 
 pub use abi::error::Error;

@@ -18,11 +18,6 @@ struct Allowed {
 
 const ALLOWED: &[Allowed] = &[
     Allowed {
-        krate: "cudart-shim",
-        modules: &["graph", "session"],
-        reason: "operations of the session are nodes of graphs, and a launched graph submits operations",
-    },
-    Allowed {
         krate: "cudart-shim/capture",
         modules: &["capture", "error", "folder", "held", "stream"],
         reason: "a stream stores launches as a folder holds them, and errors name the folder's file",

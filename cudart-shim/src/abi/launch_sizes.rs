@@ -16,6 +16,12 @@ pub(crate) struct Sizes {
     pub(crate) attributes: LaunchAttributes,
 }
 
+impl Dim3 {
+    pub(crate) fn array(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
 /// Product of the extents, with 0 counted as 1.
 pub(crate) fn product(size: [u32; 3]) -> u64 {
     size.into_iter().fold(1, |product, extent| product.saturating_mul(extent.max(1).into()))

@@ -40,7 +40,7 @@ macro_rules! body {
 }
 
 #[allow(non_upper_case_globals, non_snake_case)]
-mod tables {
+mod generated {
     use super::*;
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }
@@ -48,12 +48,12 @@ mod tables {
 /// Required context of each body, by name.
 #[allow(non_snake_case)]
 pub(crate) mod needs {
-    pub(crate) use super::tables::{Driver, Runtime};
+    pub(crate) use super::generated::{Driver, Runtime};
 }
 
-pub(crate) use tables::LOOKUPS;
+pub(crate) use generated::LOOKUPS;
 #[cfg(test)]
-pub(crate) use tables::bodies;
+pub(crate) use generated::bodies;
 
 std::arch::global_asm!(
     include_str!(concat!(env!("OUT_DIR"), "/stubs.s")),
@@ -83,7 +83,7 @@ impl Slot {
 
 /// Driver function at an index of its table.
 pub(crate) fn driver_function(slot: u16) -> Option<*const c_void> {
-    tables::Cuda.get(usize::from(slot)).map(Slot::address)
+    generated::Cuda.get(usize::from(slot)).map(Slot::address)
 }
 
 /// Table of one front.
@@ -95,13 +95,13 @@ pub(crate) struct Front {
 
 /// The table of a front by its number.
 pub(crate) fn front(number: u32) -> Option<Front> {
-    let [cudart_11, cudart_12, cudart_13, cuda, nvml] = tables::FINGERPRINTS;
+    let [cudart_11, cudart_12, cudart_13, cuda, nvml] = generated::FINGERPRINTS;
     let (fingerprint, slots): (u64, &[Slot]) = match number {
-        0 => (cudart_11, &tables::Cudart11),
-        1 => (cudart_12, &tables::Cudart12),
-        2 => (cudart_13, &tables::Cudart13),
-        3 => (cuda, &tables::Cuda),
-        4 => (nvml, &tables::Nvml),
+        0 => (cudart_11, &generated::Cudart11),
+        1 => (cudart_12, &generated::Cudart12),
+        2 => (cudart_13, &generated::Cudart13),
+        3 => (cuda, &generated::Cuda),
+        4 => (nvml, &generated::Nvml),
         _ => return None,
     };
     Some(Front { fingerprint, slots })
@@ -109,12 +109,12 @@ pub(crate) fn front(number: u32) -> Option<Front> {
 
 /// Called by each stub with its number and its return address.
 extern "C" fn report_stub(number: u32, caller: *const c_void) -> c_int {
-    let name = tables::STUB_NAMES.get(number as usize).copied().unwrap_or("?");
+    let name = generated::STUB_NAMES.get(number as usize).copied().unwrap_or("?");
     log::stub_called(name, || place_of(caller));
     if name.starts_with("nvml") {
         return nvml::Failure::NotSupported as c_int;
     }
-    let error = tables::STUB_ERRORS.get(number as usize).copied().unwrap_or(Error::NotSupported);
+    let error = generated::STUB_ERRORS.get(number as usize).copied().unwrap_or(Error::NotSupported);
     if name.starts_with("cuda") || name.starts_with("__cuda") {
         last_error::remember(error);
     }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn stub_returns_not_supported_as_the_last_error() {
-        let stub = tables::STUB_NAMES.iter().position(|name| *name == "cudaGraphicsMapResources");
+        let stub = generated::STUB_NAMES.iter().position(|name| *name == "cudaGraphicsMapResources");
         let slot = Slot::Stub(stub.and_then(|number| u16::try_from(number).ok()).unwrap_or(0));
         // SAFETY: a stub takes no argument and returns a status.
         let function: extern "C" fn() -> c_int = unsafe { std::mem::transmute(slot.address()) };

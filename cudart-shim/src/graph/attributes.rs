@@ -4,10 +4,10 @@ use super::handle::NodeHandle;
 use super::node::{Kind, Node};
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::{LaunchAttributes, number};
+use crate::graph::device::GraphDevice;
 use crate::host::log;
-use crate::session::launch::KernelLaunch;
-use crate::session::operation::Operation;
-use crate::session::simulator::Simulator;
+use crate::work::kernel_launch::KernelLaunch;
+use crate::work::operation::Operation;
 use std::sync::Arc;
 
 /// Value of an attribute; the number determines the meaning.
@@ -20,7 +20,7 @@ fn launch_of(node: &Node) -> Result<&Arc<KernelLaunch>> {
     }
 }
 
-impl Simulator {
+impl GraphDevice {
     /// An attribute of a kernel node; zeros if unset.
     pub(crate) fn kernel_node_attribute(&self, handle: NodeHandle, attribute: u32) -> Result<Value> {
         let graphs = self.graphs.lock();

@@ -3,16 +3,16 @@
 use super::capture::Mode;
 use super::capturing;
 use super::conditional::Condition;
+use super::dot;
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
-use super::memory::Account;
 use super::node::{Hints, Kind};
 use super::store::{Graphs, Purpose, Remains};
 use super::topology::Edge;
-use super::{dot, memory};
 use crate::abi::UserObjectHandle;
 use crate::abi::error::{Error, Result};
-use crate::session::simulator::Simulator;
-use crate::session::streams::HostCall;
+use crate::graph::device::GraphDevice;
+use crate::objects::graph_memory::{self as memory, Account};
+use crate::work::host_call::HostCall;
 use functional::memory::AllocationKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Graphs {
 }
 
 /// Building graphs.
-impl Simulator {
+impl GraphDevice {
     /// A new graph.
     pub(crate) fn create_graph(&self) -> GraphHandle {
         self.graphs.lock().create(Purpose::Program)
@@ -219,7 +219,7 @@ impl Simulator {
 }
 
 /// User objects.
-impl Simulator {
+impl GraphDevice {
     /// A new object with a number of references.
     pub(crate) fn create_user_object(&self, destructor: HostCall, references: u32) -> UserObjectHandle {
         self.graphs.lock().user_objects.create(destructor, references)

@@ -7,9 +7,9 @@ use super::store::{Graphs, Purpose, Remains};
 use super::topology::Edge;
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, EventHandle, StreamHandle};
+use crate::graph::device::GraphDevice;
 use crate::objects::pool::Home;
-use crate::session::operation::Operation;
-use crate::session::simulator::Simulator;
+use crate::work::operation::Operation;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use stream_engine::{EventId, StreamId, StreamKind};
@@ -74,7 +74,7 @@ pub(crate) struct CaptureInfo {
 }
 
 /// Captures.
-impl Simulator {
+impl GraphDevice {
     fn is_legacy(stream: StreamId) -> bool {
         stream == StreamId::LEGACY
     }
@@ -209,7 +209,7 @@ fn nodes_of(tail: &Tail<NodeHandle>) -> impl Iterator<Item = NodeHandle> + '_ {
 }
 
 /// Capture checks of other calls.
-impl Simulator {
+impl GraphDevice {
     /// Adds a node to a stream's captured graph; `None` if the stream is not captured.
     pub(crate) fn add_captured(
         &self,

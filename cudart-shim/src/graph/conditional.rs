@@ -3,7 +3,7 @@
 use super::handle::GraphHandle;
 use crate::abi::error::{Error, Result};
 use crate::host::present_call;
-use crate::session::simulator::owner_of;
+use crate::objects::shared::owner_of;
 use std::ffi::c_int;
 use std::sync::Arc;
 

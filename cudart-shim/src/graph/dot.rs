@@ -4,7 +4,7 @@ use super::handle::GraphHandle;
 use super::node::{Kind, Node};
 use super::store::Graphs;
 use crate::abi::error::Result;
-use crate::session::operation::Operation;
+use crate::work::operation::Operation;
 use std::fmt::Write as _;
 
 /// All details (`cudaGraphDebugDotFlagsVerbose`).

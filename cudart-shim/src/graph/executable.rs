@@ -1,18 +1,18 @@
 //! Executable graphs: a graph's nodes in a valid order of execution.
 
 use super::conditional::Condition;
+use super::device::GraphDevice;
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
-use super::node::Kind;
-use super::store::{Graphs, Remains};
+use super::node::{Hints, Kind};
+use super::store::{Graphs, Purpose, Remains};
+use super::topology::Edge;
 use super::user_object::References;
 use crate::abi::error::{Error, Result};
-use crate::abi::handle::device_of;
 use crate::host::log;
-use crate::session::simulator::{Simulator, simulator_of};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
-use stream_engine::ItemId;
+use std::sync::{Arc, Weak};
+use stream_engine::{ItemId, is_engine_thread};
 
 /// `cudaGraphInstantiateFlag…`, `CUDA_GRAPH_INSTANTIATE_FLAG_…`.
 pub(crate) mod flag {
@@ -185,6 +185,8 @@ pub(crate) struct Executable {
     source: GraphHandle,
     pub(crate) state: Mutex<State>,
     user_objects: References,
+    /// Graphs of the device.
+    graphs: Weak<Mutex<Graphs>>,
 }
 
 impl Drop for Executable {
@@ -192,16 +194,17 @@ impl Drop for Executable {
     /// lock is held.
     fn drop(&mut self) {
         if !self.user_objects.is_empty()
-            && let Ok(simulator) = simulator_of(device_of(self.source.0))
+            && !is_engine_thread()
+            && let Some(graphs) = self.graphs.upgrade()
         {
             let references = std::mem::take(&mut self.user_objects);
-            let destructors = simulator.graphs.lock().user_objects.release_all(references);
+            let destructors = graphs.lock().user_objects.release_all(references);
             Remains::of(destructors).bury();
         }
     }
 }
 
-impl Simulator {
+impl GraphDevice {
     /// Makes an executable graph.
     pub(crate) fn instantiate(
         &self,
@@ -230,6 +233,7 @@ impl Simulator {
             source: graph,
             state: Mutex::new(State { plans: Arc::new(plans), last: None }),
             user_objects: graphs.user_objects.share(&references),
+            graphs: Arc::downgrade(&self.graphs),
         };
         let handle = graphs.numbers.executable();
         graphs.executables.insert(handle, Arc::new(executable));
@@ -268,5 +272,36 @@ impl Simulator {
         let step = Arc::make_mut(&mut state.plans).step_mut(node).ok_or(Error::InvalidValue)?;
         step.enabled = enabled;
         Ok(())
+    }
+}
+
+impl Graphs {
+    /// A graph with the steps of plans, for a node that launches them. Unique graphs cannot be
+    /// included.
+    pub(crate) fn graph_of_plans(&mut self, plans: &Plans) -> Result<GraphHandle> {
+        let is_unique = |step: &Step| step.kind.is_memory() || matches!(step.kind, Kind::Conditional(_));
+        if plans.steps().any(is_unique) {
+            return Err(Error::NotSupported);
+        }
+        self.graph_of_plan(plans, plans.root())
+    }
+
+    fn graph_of_plan(&mut self, plans: &Plans, steps: &[Step]) -> Result<GraphHandle> {
+        let graph = self.create(Purpose::Child);
+        let mut nodes = Vec::with_capacity(steps.len());
+        for step in steps {
+            let kind = match &step.kind {
+                _ if !step.enabled => Kind::Empty,
+                Kind::Child(child) => Kind::Child(self.graph_of_plan(plans, plans.plan(*child))?),
+                other => other.clone(),
+            };
+            let after: Vec<_> = step
+                .after
+                .iter()
+                .filter_map(|&place| nodes.get(place).map(|node| (*node, Edge::default())))
+                .collect();
+            nodes.push(self.add(graph, &after, kind, Hints::new())?);
+        }
+        Ok(graph)
     }
 }

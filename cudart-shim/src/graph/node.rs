@@ -2,10 +2,10 @@
 
 use super::conditional::Conditional;
 use super::handle::{GraphHandle, NodeHandle};
-use super::memory::Reservation;
 use crate::abi::EventHandle;
 use crate::abi::launch_attribute::number;
-use crate::session::operation::Operation;
+use crate::objects::graph_memory::Reservation;
+use crate::work::operation::Operation;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ impl Kind {
             Self::Operation(Operation::Fill(_)) => 2,
             Self::Operation(Operation::Host(_)) => 3,
             Self::Child(_) => 4,
-            Self::Empty | Self::Operation(Operation::ResetCondition(_)) => 5,
+            Self::Empty => 5,
             Self::EventWait(_) => 6,
             Self::EventRecord(_) => 7,
             Self::Allocate(_) => 10,
             Self::Free(_) | Self::Operation(Operation::Free { .. }) => 11,
             Self::Operation(Operation::MemoryOperations(_)) => 12,
-            Self::Conditional(_) | Self::Operation(Operation::Conditional(_)) => 13,
+            Self::Conditional(_) => 13,
         }
     }
 

@@ -8,7 +8,7 @@ use super::node::{Hints, Kind, Node};
 use super::topology::{Edge, Topology, TopologyError};
 use super::user_object::{References, UserObjects};
 use crate::abi::error::{Error, Result};
-use crate::session::streams::HostCall;
+use crate::work::host_call::HostCall;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use stream_engine::{EventId, StreamId};

@@ -6,10 +6,10 @@ use super::executable::{Plans, Step};
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use super::node::Kind;
 use crate::abi::error::{Error, Result};
+use crate::graph::device::GraphDevice;
 use crate::objects::rows::{Extent, Side};
-use crate::session::copy::{Copy, Fill};
-use crate::session::operation::Operation;
-use crate::session::simulator::Simulator;
+use crate::work::copy::{Copy, Fill};
+use crate::work::operation::Operation;
 use std::sync::Arc;
 
 /// Reason why an executable graph cannot be updated, `cudaGraphExecUpdateResult`.
@@ -133,7 +133,7 @@ fn apply(plans: &mut Plans, changes: Vec<(NodeHandle, Kind)>) {
     }
 }
 
-impl Simulator {
+impl GraphDevice {
     /// Kind of an executable graph's step.
     pub(crate) fn executable_kind(&self, handle: ExecutableHandle, node: NodeHandle) -> Result<Kind> {
         let executable = self.graphs.lock().executable(handle)?;

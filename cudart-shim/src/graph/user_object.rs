@@ -2,7 +2,7 @@
 
 use crate::abi::UserObjectHandle;
 use crate::abi::error::{Error, Result};
-use crate::session::streams::HostCall;
+use crate::work::host_call::HostCall;
 use rustc_hash::FxHashMap;
 
 /// Handles lie in an address range without memory.

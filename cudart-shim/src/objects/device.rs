@@ -4,6 +4,7 @@ use crate::abi::error::Result;
 use crate::host::standard_output::print;
 use crate::objects::array::Arrays;
 use crate::objects::fault::DeviceFault;
+use crate::objects::graph_memory::Account;
 use crate::objects::limits::Limits;
 use crate::objects::module::Modules;
 use crate::objects::texture::Objects;
@@ -29,6 +30,7 @@ pub(crate) struct DeviceObjects {
     pub(crate) objects: Mutex<Objects>,
     pub(crate) references: Mutex<References>,
     pub(crate) limits: Mutex<Limits>,
+    pub(crate) graph_memory: Mutex<Account>,
     /// All registrations of host memory by number, including those that ended.
     pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
     /// Rejects a call that may wait for the device of an ordinal while streams are captured.
@@ -54,6 +56,7 @@ impl DeviceObjects {
             objects: Mutex::new(Objects::of_device(ordinal)),
             references: Mutex::default(),
             limits: Mutex::default(),
+            graph_memory: Mutex::default(),
             registered: Mutex::default(),
             capture_rule,
         }

@@ -3,8 +3,8 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, ArrayHandle, CudaExtent, DefaultStream, In, MemoryLocation, Out, StreamHandle};
 use crate::objects::rows::{Extent, Side};
-use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::Simulator;
+use crate::work::copy::{Copy, Direction};
 use std::ffi::{c_int, c_uint};
 use stream_engine::StreamId;
 

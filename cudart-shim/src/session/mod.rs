@@ -11,6 +11,7 @@ pub(crate) mod copy;
 pub(crate) mod coverage;
 pub(crate) mod device_runtime;
 pub(crate) mod ending;
+pub(crate) mod graphs;
 pub(crate) mod kernel_stream;
 pub(crate) mod launch;
 pub(crate) mod memory_operation;

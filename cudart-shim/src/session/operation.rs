@@ -1,44 +1,29 @@
-//! Device work as data.
+//! Execution of device work.
 //!
 //! Every API call that creates work builds an [`Operation`]. [`Simulator::enqueue`] submits it to
 //! the stream, or adds it to a graph while the stream is captured. A launched graph submits the
 //! same operations.
 
 use crate::abi::error::Result;
-use crate::graph::{Condition, ConditionalRun};
+use crate::graph::Condition;
 use crate::objects::allocation::end_unmapped;
 use crate::objects::fault::DeviceFault;
 use crate::session::checkpoint::{self, Launched};
 use crate::session::checksums;
-use crate::session::copy::{Copy, Fill};
-use crate::session::launch::{self, KernelLaunch, Resumption};
-use crate::session::memory_operation::Batch;
+use crate::session::graphs::ConditionalRun;
+use crate::session::launch::{self, Resumption};
 use crate::session::simulator::Simulator;
-use crate::session::streams::HostCall;
 use crate::session::trace;
-use functional::sanitizer::Origin;
+use crate::work::operation::Operation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};
 use warp_stream::kernel_name::signature;
 
-/// A checked work item.
+/// An item of a stream or of a launched graph.
 #[derive(Clone, Debug)]
-pub(crate) enum Operation {
-    /// Runs a kernel.
-    Kernel(Arc<KernelLaunch>),
-    /// Copies rows.
-    Copy(Copy),
-    /// Copies packed rows from a staging buffer.
-    StagedCopy(Copy, Arc<[u8]>),
-    /// Fills rows.
-    Fill(Fill),
-    /// Calls a host function.
-    Host(HostCall),
-    /// Frees device memory.
-    Free { address: u64, by: Origin },
-    /// Executes stream memory operations in order.
-    MemoryOperations(Arc<Batch>),
+pub(crate) enum Item {
+    Operation(Operation),
     /// Resets a graph's conditional value to its default.
     ResetCondition(Arc<Condition>),
     /// Runs the body of a conditional node.
@@ -53,22 +38,23 @@ struct Ticket {
     launch: Option<launch::Ticket>,
 }
 
-impl Operation {
-    /// The resource that the operation occupies.
+impl From<Operation> for Item {
+    fn from(operation: Operation) -> Self {
+        Self::Operation(operation)
+    }
+}
+
+impl Item {
+    /// The resource that the item occupies.
     pub(crate) fn work_kind(&self) -> WorkKind {
         match self {
-            Self::Kernel(_) | Self::Conditional(_) => WorkKind::Kernel,
-            Self::Copy(_)
-            | Self::StagedCopy(..)
-            | Self::Fill(_)
-            | Self::Free { .. }
-            | Self::ResetCondition(_) => WorkKind::Transfer,
-            // A wait may take long and must not block the calling thread.
-            Self::Host(_) | Self::MemoryOperations(_) => WorkKind::HostFunction,
+            Self::Operation(operation) => operation.work_kind(),
+            Self::ResetCondition(_) => WorkKind::Transfer,
+            Self::Conditional(_) => WorkKind::Kernel,
         }
     }
 
-    /// Converts the operation to work for the stream engine.
+    /// Converts the item to work for the stream engine.
     pub(crate) fn work(self, simulator: &'static Simulator) -> stream_engine::Work<DeviceFault> {
         // Launches and steps are numbered in call order.
         let ticket = self.ticket();
@@ -77,12 +63,98 @@ impl Operation {
 
     fn ticket(&self) -> Ticket {
         let launch = match self {
-            Self::Kernel(launch) => Some(launch::Ticket::next(&launch.kernel.name)),
+            Self::Operation(Operation::Kernel(launch)) => Some(launch::Ticket::next(&launch.kernel.name)),
             _ => None,
         };
         Ticket { step: checkpoint::next_step(), launch }
     }
 
+    /// The timeline entry: name, category and arguments.
+    fn shown(&self) -> (String, &'static str, BTreeMap<&'static str, String>) {
+        match self {
+            Self::Operation(operation) => operation.shown(),
+            Self::ResetCondition(_) => ("condition".to_owned(), "graph", BTreeMap::new()),
+            Self::Conditional(_) => ("conditional node".to_owned(), "graph", BTreeMap::new()),
+        }
+    }
+
+    fn run(
+        &self,
+        simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
+        Ticket { step, launch }: Ticket,
+    ) -> std::result::Result<(), DeviceFault> {
+        end_unmapped();
+        let launched =
+            launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
+        let outcome = self.timed(simulator, context, || {
+            let execute = |resumption: Resumption<'_>| self.execute(simulator, context, launch, resumption);
+            match self {
+                Self::Operation(operation) => {
+                    checkpoint::perform(simulator, operation, (step, launched), execute)
+                }
+                // A resumed run repeats items that only control a graph.
+                Self::ResetCondition(_) | Self::Conditional(_) => execute(Resumption::default()),
+            }
+        });
+        if outcome.is_err() {
+            // The program may have unmapped memory under the kernel.
+            end_unmapped();
+        }
+        if let (Self::Operation(Operation::Kernel(launch)), Some(launched), Ok(())) =
+            (self, launched, &outcome)
+        {
+            checksums::after(launched.number, &launch.kernel.name.to_string_lossy());
+        }
+        outcome
+    }
+
+    /// Does the work and adds it to the timeline, if any, with simulated time if modelled.
+    fn timed<T>(&self, simulator: &Simulator, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
+        if !trace::enabled() {
+            return work();
+        }
+        let start = trace::now();
+        let (outcome, taken) = trace::collected(work);
+        let (name, category, args) = self.shown();
+        let work = trace::Work { stream: context.stream().to_raw(), name: &name, category, args };
+        match &simulator.model {
+            None => trace::work(work, start),
+            Some(model) => {
+                trace::simulated_work(work, simulator.ordinal, taken.unwrap_or_else(|| model.instant()))
+            }
+        }
+        outcome
+    }
+
+    fn execute(
+        &self,
+        simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
+        ticket: Option<launch::Ticket>,
+        resumption: Resumption<'_>,
+    ) -> std::result::Result<(), DeviceFault> {
+        match self {
+            Self::Operation(operation) => operation.execute(simulator, context, ticket, resumption),
+            Self::ResetCondition(condition) => {
+                condition.reset();
+                Ok(())
+            }
+            Self::Conditional(run) => run.run(simulator, context),
+        }
+    }
+
+    /// Executes the item on the calling thread, as part of other work.
+    pub(crate) fn run_inside(
+        &self,
+        simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<(), DeviceFault> {
+        self.run(simulator, context, self.ticket())
+    }
+}
+
+impl Operation {
     /// The timeline entry: name, category and arguments.
     fn shown(&self) -> (String, &'static str, BTreeMap<&'static str, String>) {
         let text = |number: usize| number.to_string();
@@ -117,52 +189,8 @@ impl Operation {
             Self::Host(_) => ("host function", "host"),
             Self::Free { .. } => ("free", "memory"),
             Self::MemoryOperations(_) => ("memory operations", "memory"),
-            Self::ResetCondition(_) => ("condition", "graph"),
-            Self::Conditional(_) => ("conditional node", "graph"),
         };
         (name.to_owned(), category, BTreeMap::new())
-    }
-
-    fn run(
-        &self,
-        simulator: &'static Simulator,
-        context: &Context<DeviceFault>,
-        Ticket { step, launch }: Ticket,
-    ) -> std::result::Result<(), DeviceFault> {
-        end_unmapped();
-        let launched =
-            launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
-        let outcome = self.timed(simulator, context, || {
-            checkpoint::perform(simulator, self, (step, launched), |resumption| {
-                self.execute(simulator, context, launch, resumption)
-            })
-        });
-        if outcome.is_err() {
-            // The program may have unmapped memory under the kernel.
-            end_unmapped();
-        }
-        if let (Self::Kernel(launch), Some(launched), Ok(())) = (self, launched, &outcome) {
-            checksums::after(launched.number, &launch.kernel.name.to_string_lossy());
-        }
-        outcome
-    }
-
-    /// Does the work and adds it to the timeline, if any, with simulated time if modelled.
-    fn timed<T>(&self, simulator: &Simulator, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
-        if !trace::enabled() {
-            return work();
-        }
-        let start = trace::now();
-        let (outcome, taken) = trace::collected(work);
-        let (name, category, args) = self.shown();
-        let work = trace::Work { stream: context.stream().to_raw(), name: &name, category, args };
-        match &simulator.model {
-            None => trace::work(work, start),
-            Some(model) => {
-                trace::simulated_work(work, simulator.ordinal, taken.unwrap_or_else(|| model.instant()))
-            }
-        }
-        outcome
     }
 
     fn execute(
@@ -191,21 +219,7 @@ impl Operation {
                 Ok(())
             }
             Self::MemoryOperations(batch) => batch.run(simulator, context),
-            Self::ResetCondition(condition) => {
-                condition.reset();
-                Ok(())
-            }
-            Self::Conditional(run) => run.run(simulator, context),
         }
-    }
-
-    /// Executes the operation on the calling thread, as part of other work.
-    pub(crate) fn run_inside(
-        &self,
-        simulator: &'static Simulator,
-        context: &Context<DeviceFault>,
-    ) -> std::result::Result<(), DeviceFault> {
-        self.run(simulator, context, self.ticket())
     }
 }
 
@@ -221,7 +235,8 @@ impl Simulator {
     /// Submits the operation to a stream that is not captured.
     pub(crate) fn submit(&'static self, stream: StreamId, operation: Operation) -> Result<()> {
         let kind = operation.work_kind();
-        let submission = Submission { kind, runs_after_fault: false, work: operation.work(self) };
+        let work = Item::from(operation).work(self);
+        let submission = Submission { kind, runs_after_fault: false, work };
         self.engine.submit(stream, submission)?;
         Ok(())
     }

@@ -5,8 +5,7 @@
 
 use crate::abi::FunctionHandle;
 use crate::abi::error::{Error, Result};
-use crate::graph::Graphs;
-use crate::graph::memory::Account;
+use crate::graph::GraphDevice;
 use crate::host::environment;
 use crate::host::standard_output::print;
 use crate::objects::device::DeviceObjects;
@@ -39,21 +38,19 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
 
-/// A device of the process: its objects, its graphs and its launch pipeline.
+/// A device of the process: objects, graphs, and the launch pipeline.
 pub(crate) struct Simulator {
-    base: &'static DeviceObjects,
+    base: GraphDevice,
     /// Timing model, if enabled.
     pub(crate) model: Option<Model>,
-    pub(crate) graphs: Mutex<Graphs>,
-    pub(crate) graph_memory: Mutex<Account>,
     pub(crate) stream_attributes: Mutex<Values>,
 }
 
 impl Deref for Simulator {
-    type Target = DeviceObjects;
+    type Target = GraphDevice;
 
-    fn deref(&self) -> &DeviceObjects {
-        self.base
+    fn deref(&self) -> &GraphDevice {
+        &self.base
     }
 }
 
@@ -99,7 +96,7 @@ pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)>
 /// Rejects a call that may wait for a device while streams are captured.
 fn check_unsafe_call(ordinal: usize) -> Result<()> {
     let started = process().devices.get(ordinal).and_then(|place| place.get()?.as_ref().ok());
-    started.map_or(Ok(()), Simulator::check_unsafe_call)
+    started.map_or(Ok(()), |simulator| simulator.check_unsafe_call())
 }
 
 extern "C" fn after_fork_in_child() {
@@ -247,10 +244,8 @@ impl Simulator {
         );
         let objects = DeviceObjects::new(ordinal, profile, device, engine, check_unsafe_call);
         Ok(Self {
-            base: shared().add(objects).ok_or(Error::InvalidDevice)?,
+            base: GraphDevice::new(shared().add(objects).ok_or(Error::InvalidDevice)?),
             model,
-            graphs: Mutex::new(Graphs::of_device(ordinal)),
-            graph_memory: Mutex::default(),
             stream_attributes: Mutex::default(),
         })
     }

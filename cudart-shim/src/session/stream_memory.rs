@@ -2,12 +2,12 @@
 
 use crate::abi::error::Result;
 use crate::abi::{Address, DefaultStream, Out, PoolHandle, StreamHandle};
-use crate::graph;
 use crate::host::present_call;
+use crate::objects::graph_memory;
 use crate::objects::pool;
-use crate::session::operation::Operation;
 use crate::session::simulator::{Simulator, simulator_of};
 use crate::session::streams::of_stream;
+use crate::work::operation::Operation;
 use functional::memory::AllocationKind;
 use stream_engine::{Scope, StreamId};
 
@@ -54,8 +54,8 @@ impl Simulator {
             owner.engine.synchronize(Scope::Context)?;
         }
         owner.check_start(address, kinds)?;
-        if graph::memory::is_reserved(address) {
-            return graph::memory::end_life(address);
+        if graph_memory::is_reserved(address) {
+            return graph_memory::end_life(address);
         }
         owner.release(address, present_call::origin())
     }
@@ -63,17 +63,17 @@ impl Simulator {
     /// Frees device memory in stream order.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
         // Pools may hold managed memory too.
-        let is_of_pool = pool::pool_of(address).is_some() || graph::memory::is_reserved(address);
+        let is_of_pool = pool::pool_of(address).is_some() || graph_memory::is_reserved(address);
         let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
         self.owner(address).check_start(address, kinds)?;
         let operation = || Operation::Free { address, by: present_call::origin() };
-        if graph::memory::is_reserved(address) {
+        if graph_memory::is_reserved(address) {
             // The addresses remain valid, and later operations of the stream do not depend on the
             // free.
             return if self.add_if_capturing(stream, operation)? {
                 Ok(())
             } else {
-                graph::memory::end_life(address)
+                graph_memory::end_life(address)
             };
         }
         self.enqueue(stream, operation())

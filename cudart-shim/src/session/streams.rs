@@ -1,37 +1,16 @@
 //! Streams and events by handle, for both APIs.
 
 use crate::abi::error::{Error, Result};
-use crate::abi::handle::DEVICE_SHIFT;
-use crate::abi::handle::{LEGACY, PER_THREAD, is_default};
+use crate::abi::handle::is_default;
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::objects::fault::DeviceFault;
 use crate::objects::ownership::{self, Object};
-use crate::session::operation::Operation;
+use crate::objects::stream_handles::{EVENTS, STREAMS, decode, event_handle, stream_handle};
 use crate::session::simulator::{Simulator, owner_of, simulator, simulator_of};
+use crate::work::host_call::{HostCall, HostFunction};
+use crate::work::operation::Operation;
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
-
-/// Handle values lie outside the address space of any process. The prefix distinguishes streams and
-/// events.
-const STREAMS: usize = 0x5100_0000_0000_0000;
-const EVENTS: usize = 0x5200_0000_0000_0000;
-const KIND: usize = 0xffff_0000_0000_0000;
-const STEP: u32 = 4;
-
-fn encode(kind: usize, device: usize, raw: u64) -> usize {
-    kind | ((device << DEVICE_SHIFT | raw as usize) << STEP)
-}
-
-/// The device and number in a handle.
-fn decode(kind: usize, handle: usize) -> Result<(usize, u64)> {
-    let number = handle & !KIND;
-    if handle & KIND == kind && number.trailing_zeros() >= STEP {
-        let number = number >> STEP;
-        Ok((number >> DEVICE_SHIFT, (number & ((1 << DEVICE_SHIFT) - 1)) as u64))
-    } else {
-        Err(Error::InvalidResourceHandle)
-    }
-}
 
 /// The device in a handle, if it exists.
 fn device_of_handle(device: usize) -> Result<&'static Simulator> {
@@ -61,39 +40,8 @@ pub(crate) const GREATEST_PRIORITY: c_int = -5;
 /// `cudaStreamNonBlocking`, `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 
-/// `cudaHostFn_t`, `CUhostFn`.
-pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `cudaStreamCallback_t`, `CUstreamCallback`.
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, c_int, *mut c_void)>;
-
-/// A host function with its argument.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HostCall {
-    function: unsafe extern "C" fn(*mut c_void),
-    argument: *mut c_void,
-}
-
-// SAFETY: the program passes the argument for use on the calling thread.
-unsafe impl Send for HostCall {}
-// SAFETY: as above; the two addresses are immutable.
-unsafe impl Sync for HostCall {}
-
-impl HostCall {
-    /// A call of a function, which must not be null.
-    pub(crate) fn new(function: HostFunction, argument: *mut c_void) -> Result<Self> {
-        Ok(Self { function: function.ok_or(Error::InvalidValue)?, argument })
-    }
-
-    /// The function and its argument.
-    pub(crate) fn parts(self) -> (HostFunction, *mut c_void) {
-        (Some(self.function), self.argument)
-    }
-
-    pub(crate) fn call(self) {
-        // SAFETY: by the API's contract the function takes this argument.
-        unsafe { (self.function)(self.argument) };
-    }
-}
 
 struct CallbackCall {
     function: unsafe extern "C" fn(StreamHandle, c_int, *mut c_void),
@@ -113,26 +61,6 @@ impl CallbackCall {
 }
 
 impl Simulator {
-    /// The stream with a handle.
-    pub(crate) fn stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<StreamId> {
-        match (handle.0, default) {
-            (LEGACY, _) | (0, DefaultStream::Legacy) => Ok(StreamId::LEGACY),
-            (PER_THREAD, _) | (0, DefaultStream::PerThread) => Ok(self.engine.per_thread_stream()?),
-            (handle, _) => match decode(STREAMS, handle)? {
-                (device, raw) if device == self.ordinal => Ok(StreamId::from_raw(raw)),
-                _ => Err(Error::InvalidResourceHandle),
-            },
-        }
-    }
-
-    /// An event of this device.
-    pub(crate) fn event(&self, handle: EventHandle) -> Result<EventId> {
-        match of_event(handle)? {
-            (owner, event) if owner.ordinal == self.ordinal => Ok(event),
-            _ => Err(Error::InvalidResourceHandle),
-        }
-    }
-
     /// The stream with a handle, and its creation parameters.
     fn stream_with_info(
         &self,
@@ -158,7 +86,7 @@ impl Simulator {
             _ => return Err(Error::InvalidValue),
         };
         let stream = self.engine.create_stream(kind, priority.clamp(GREATEST_PRIORITY, 0))?;
-        let handle = StreamHandle(encode(STREAMS, self.ordinal, stream.to_raw()));
+        let handle = stream_handle(self.ordinal, stream);
         ownership::adopt(Object::Stream(handle));
         result.set(handle)
     }
@@ -314,7 +242,7 @@ impl Simulator {
     /// Creates an event in the engine.
     pub(crate) fn new_event(&self, disable_timing: bool, blocking_sync: bool) -> Result<EventHandle> {
         let event = self.engine.create_event(EventFlags { disable_timing, blocking_sync })?;
-        Ok(EventHandle(encode(EVENTS, self.ordinal, event.to_raw())))
+        Ok(event_handle(self.ordinal, event))
     }
 
     /// Destroys an event. Pending waits for it still complete.
@@ -381,24 +309,5 @@ impl Simulator {
         owner.check_event_call(first)?;
         of_end.check_event_call(second)?;
         milliseconds.set(owner.engine.elapsed_milliseconds(first, owner.event(end)?)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn event_handle_is_rejected_as_stream() {
-        let event = encode(EVENTS, 3, 7);
-        assert_eq!(decode(EVENTS, event), Ok((3, 7)));
-        assert_eq!(decode(STREAMS, event), Err(Error::InvalidResourceHandle));
-    }
-
-    #[test]
-    fn arbitrary_number_is_rejected_as_handle() {
-        for number in [3, 0xdead_beef, usize::MAX, STREAMS | 1] {
-            assert_eq!(decode(STREAMS, number), Err(Error::InvalidResourceHandle));
-        }
     }
 }

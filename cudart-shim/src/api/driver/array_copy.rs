@@ -5,9 +5,9 @@ use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::array::stretch;
 use crate::objects::rows::Side;
-use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::simulator;
 use crate::session::streams::of_stream;
+use crate::work::copy::{Copy, Direction};
 
 /// Start of a range: an array and a byte offset.
 type Start = (ArrayHandle, usize);

@@ -5,9 +5,9 @@ use crate::abi::{Address, ArrayHandle, ContextHandle, DefaultStream, In, StreamH
 use crate::api::entry::api;
 use crate::objects::rows::{Extent, Side};
 use crate::session::context;
-use crate::session::copy::{Copy, Direction, Pattern};
 use crate::session::simulator::Simulator;
 use crate::session::streams::of_stream;
+use crate::work::copy::{Copy, Direction, Pattern};
 use std::ffi::{c_int, c_uint};
 
 /// One side of `CUDA_MEMCPY2D`.

@@ -8,8 +8,8 @@ use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::function::parameter;
 use crate::session::context;
-use crate::session::launch::{Arguments, Pointers};
 use crate::session::simulator::simulator;
+use crate::work::kernel_launch::{Arguments, Pointers};
 use std::ffi::{c_int, c_uint};
 
 /// `CUlaunchConfig`.

@@ -7,9 +7,9 @@ use crate::abi::launch_sizes::Sizes;
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::legacy_launch::{MAX_PARAMETERS, Setting};
-use crate::session::launch::Arguments;
 use crate::session::process::process;
 use crate::session::simulator::simulator;
+use crate::work::kernel_launch::Arguments;
 use std::ffi::{c_int, c_uint};
 
 fn set(function: FunctionHandle, change: impl FnOnce(&mut Setting) -> Result<()>) -> Result<()> {

@@ -3,8 +3,8 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, In, StreamHandle};
 use crate::api::entry::api;
-use crate::session::memory_operation::{Operation, Parameters};
 use crate::session::simulator::simulator;
+use crate::work::memory_operation::{Operation, Parameters};
 use std::ffi::c_uint;
 
 fn submit(stream: StreamHandle, default: DefaultStream, operations: &[Operation]) -> Result<()> {

@@ -7,7 +7,8 @@ use crate::api::entry::api;
 use crate::objects::ownership::{self, Object};
 use crate::session::context;
 use crate::session::simulator::simulator;
-use crate::session::streams::{HostFunction, StreamCallback, of_stream};
+use crate::session::streams::{StreamCallback, of_stream};
+use crate::work::host_call::HostFunction;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Context of a stream: the current one at its creation, or the present one for a default stream.

@@ -7,9 +7,9 @@ use crate::abi::launch_sizes::Sizes;
 use crate::abi::{ContextHandle, Dim3, FunctionHandle};
 use crate::graph::node::Kind;
 use crate::session::context;
-use crate::session::launch::{Arguments, KernelLaunch, Pointers};
-use crate::session::operation::Operation;
 use crate::session::simulator::Simulator;
+use crate::work::kernel_launch::{Arguments, KernelLaunch, Pointers};
+use crate::work::operation::Operation;
 use std::ffi::c_uint;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::abi::Out;
 use crate::abi::error::Result;
 use crate::api::entry::shared;
-use crate::graph::memory::Account;
+use crate::objects::graph_memory::Account;
 use crate::session::context::ordinal;
 use crate::session::simulator::simulator_of;
 use parking_lot::MutexGuard;

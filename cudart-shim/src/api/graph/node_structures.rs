@@ -13,11 +13,12 @@ use crate::graph::topology::Edge;
 use crate::host::log;
 use crate::objects::rows::{Extent, Side};
 use crate::session::context;
-use crate::session::copy::{Fill, Pattern};
-use crate::session::memory_operation::{self, Batch, Parameters};
-use crate::session::operation::Operation;
 use crate::session::simulator::Simulator;
-use crate::session::streams::{HostCall, HostFunction};
+use crate::work::copy::{Fill, Pattern};
+use crate::work::host_call::{HostCall, HostFunction};
+use crate::work::memory_operation;
+use crate::work::memory_operation::{Batch, Parameters};
+use crate::work::operation::Operation;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 

@@ -15,9 +15,9 @@ use crate::graph::Edge;
 use crate::graph::handle::{GraphHandle, NodeHandle};
 use crate::graph::node::Kind;
 use crate::session::context;
-use crate::session::copy::Copy;
-use crate::session::operation::Operation;
 use crate::session::simulator::{Simulator, simulator};
+use crate::work::copy::Copy;
+use crate::work::operation::Operation;
 use std::ffi::c_int;
 
 /// Nodes and their number.

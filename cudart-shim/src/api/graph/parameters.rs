@@ -15,9 +15,9 @@ use crate::graph::attributes::Value;
 use crate::graph::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use crate::graph::node::Kind;
 use crate::session::context;
-use crate::session::copy::Copy;
-use crate::session::operation::Operation;
 use crate::session::simulator::{Simulator, simulator};
+use crate::work::copy::Copy;
+use crate::work::operation::Operation;
 use std::ffi::{c_int, c_uint};
 
 /// A kernel node with new parameters and its present attributes.

@@ -4,7 +4,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{Out, UserObjectHandle};
 use crate::api::entry::shared;
 use crate::graph::handle::GraphHandle;
-use crate::session::streams::{HostCall, HostFunction};
+use crate::work::host_call::{HostCall, HostFunction};
 use std::ffi::{c_uint, c_void};
 
 /// `cudaUserObjectNoDestructorSync`, which is mandatory.

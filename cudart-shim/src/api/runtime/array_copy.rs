@@ -5,8 +5,8 @@ use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::array::stretch;
 use crate::objects::rows::{Extent, Side};
-use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::{Simulator, simulator};
+use crate::work::copy::{Copy, Direction};
 use std::ffi::c_int;
 use stream_engine::StreamId;
 

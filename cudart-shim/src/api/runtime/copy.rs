@@ -8,9 +8,9 @@ use crate::api::entry::api;
 use crate::objects::array::Array;
 use crate::objects::rows::{Extent, Side};
 use crate::session::context::check_device;
-use crate::session::copy::{Copy, Direction, Pattern};
 use crate::session::simulator::Simulator;
 use crate::session::streams::of_stream;
+use crate::work::copy::{Copy, Direction, Pattern};
 use std::ffi::c_int;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@ use crate::abi::launch_sizes::Sizes;
 use crate::abi::{Address, DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::sass_only;
-use crate::session::launch::Arguments;
 use crate::session::simulator::simulator;
+use crate::work::kernel_launch::Arguments;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
 

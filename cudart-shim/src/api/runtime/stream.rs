@@ -3,7 +3,8 @@
 use crate::abi::{Address, EventHandle, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::session::simulator::simulator;
-use crate::session::streams::{HostFunction, StreamCallback, of_stream};
+use crate::session::streams::{StreamCallback, of_stream};
+use crate::work::host_call::HostFunction;
 use std::ffi::{c_int, c_uint, c_void};
 
 api! { Runtime;

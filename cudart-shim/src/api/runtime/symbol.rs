@@ -3,8 +3,8 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, DefaultStream, Out, StreamHandle};
 use crate::api::entry::api;
-use crate::session::copy::{Copy, Direction};
 use crate::session::simulator::{Simulator, simulator};
+use crate::work::copy::{Copy, Direction};
 use std::ffi::c_int;
 
 /// Side of the copy that is the variable.

@@ -4,7 +4,8 @@ use crate::abi::error::Error;
 use crate::abi::{In, Out, StreamHandle};
 use crate::api::entry::shared;
 use crate::session::stream_attribute::Value;
-use crate::session::streams::{HostFunction, of_stream};
+use crate::session::streams::of_stream;
+use crate::work::host_call::HostFunction;
 use std::ffi::{c_int, c_uint, c_void};
 
 shared! {

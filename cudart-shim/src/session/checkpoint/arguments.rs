@@ -6,8 +6,8 @@
 //! it from beginning to end. Otherwise it covers all bytes.
 
 use super::place;
-use crate::session::launch::KernelLaunch;
 use crate::session::simulator::{owner_of, started};
+use crate::work::kernel_launch::KernelLaunch;
 use functional::parameters::ParameterReads;
 use ptx_frontend::analyse::ParametersRead;
 use saved_run::{Address, Arguments, Digest};

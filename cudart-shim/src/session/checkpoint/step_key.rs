@@ -3,9 +3,9 @@
 
 use super::{arguments, place};
 use crate::objects::rows::Extent;
-use crate::session::copy::{Copy, Fill, Pattern};
-use crate::session::launch::KernelLaunch;
-use crate::session::operation::Operation;
+use crate::work::copy::{Copy, Fill, Pattern};
+use crate::work::kernel_launch::KernelLaunch;
+use crate::work::operation::Operation;
 use functional::parameters::ParameterReads;
 use saved_run::{Asked, Digest, End};
 

@@ -1,18 +1,18 @@
 //! Launches of executable graphs: one unit of their stream, with independent nodes overlapping.
 
-use super::conditional::{Conditional, Form};
-use super::executable::{Executable, Plans, Step, flag};
-use super::handle::{ExecutableHandle, GraphHandle};
-use super::memory;
-use super::node::{Hints, Kind};
-use super::store::{Graphs, Purpose};
-use super::topology::Edge;
 use crate::abi::error::{Error, Result};
+use crate::graph::conditional::{Conditional, Form};
+use crate::graph::executable::{Executable, Plans, Step, flag};
+use crate::graph::handle::ExecutableHandle;
+use crate::graph::node::Kind;
+use crate::graph::store::Graphs;
 use crate::host::log;
 use crate::objects::fault::DeviceFault;
+use crate::objects::graph_memory as memory;
 use crate::session::checkpoint;
-use crate::session::operation::Operation;
+use crate::session::operation::Item;
 use crate::session::simulator::Simulator;
+use crate::work::operation::Operation;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -68,7 +68,7 @@ fn run_steps(
 ) -> std::result::Result<(), DeviceFault> {
     for step in steps.iter().filter(|step| step.enabled) {
         match &step.kind {
-            Kind::Operation(operation) => operation.run_inside(simulator, context)?,
+            Kind::Operation(operation) => Item::from(operation.clone()).run_inside(simulator, context)?,
             Kind::Child(graph) => run_steps(simulator, context, plans, plans.plan(*graph))?,
             Kind::Conditional(conditional) => run_conditional(simulator, context, plans, conditional)?,
             // Other kinds are not allowed in bodies of conditional nodes.
@@ -101,9 +101,10 @@ impl Expansion {
         self.nodes.len() - 1
     }
 
-    fn work(&self, operation: Operation) -> stream_engine::Step<Work<DeviceFault>> {
-        let kind = operation.work_kind();
-        let work = operation.work(self.simulator);
+    fn work(&self, item: impl Into<Item>) -> stream_engine::Step<Work<DeviceFault>> {
+        let item: Item = item.into();
+        let kind = item.work_kind();
+        let work = item.work(self.simulator);
         // The graph's resources must live until the last node completes.
         let executable = Arc::clone(&self.executable);
         let work: Work<DeviceFault> = Box::new(move |context| {
@@ -136,7 +137,7 @@ impl Expansion {
                 }
                 Kind::Conditional(conditional) => {
                     let run = ConditionalRun { plans: Arc::clone(&plans), conditional: conditional.clone() };
-                    let work = self.work(Operation::Conditional(Arc::new(run)));
+                    let work = self.work(Item::Conditional(Arc::new(run)));
                     self.push(work, after)
                 }
                 Kind::Child(graph) => {
@@ -208,44 +209,13 @@ impl Executable {
         let mut expansion = Expansion { simulator, plans: Arc::clone(&plans), executable, nodes: Vec::new() };
         let mut entry = Vec::new();
         for condition in &plans.defaults {
-            let work = expansion.work(Operation::ResetCondition(Arc::clone(condition)));
+            let work = expansion.work(Item::ResetCondition(Arc::clone(condition)));
             entry.push(expansion.push(work, Vec::new()));
         }
         expansion.add(plans.root(), &entry)?;
         let end = simulator.engine.submit_graph(stream, state.last, expansion.nodes)?;
         state.last = Some(end);
         Ok(())
-    }
-}
-
-impl Graphs {
-    /// A graph with the steps of plans, for a node that launches them. Unique graphs cannot be
-    /// included.
-    fn graph_of_plans(&mut self, plans: &Plans) -> Result<GraphHandle> {
-        let is_unique = |step: &Step| step.kind.is_memory() || matches!(step.kind, Kind::Conditional(_));
-        if plans.steps().any(is_unique) {
-            return Err(Error::NotSupported);
-        }
-        self.graph_of_plan(plans, plans.root())
-    }
-
-    fn graph_of_plan(&mut self, plans: &Plans, steps: &[Step]) -> Result<GraphHandle> {
-        let graph = self.create(Purpose::Child);
-        let mut nodes = Vec::with_capacity(steps.len());
-        for step in steps {
-            let kind = match &step.kind {
-                _ if !step.enabled => Kind::Empty,
-                Kind::Child(child) => Kind::Child(self.graph_of_plan(plans, plans.plan(*child))?),
-                other => other.clone(),
-            };
-            let after: Vec<_> = step
-                .after
-                .iter()
-                .filter_map(|&place| nodes.get(place).map(|node| (*node, Edge::default())))
-                .collect();
-            nodes.push(self.add(graph, &after, kind, Hints::new())?);
-        }
-        Ok(graph)
     }
 }
 

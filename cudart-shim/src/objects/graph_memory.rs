@@ -6,13 +6,11 @@
 //! ends it.
 
 use crate::abi::error::{Error, Result};
-use crate::graph::node::Kind;
 use crate::host::present_call;
-use crate::objects::pool::Home;
-use crate::session::simulator::{Simulator, owner_of};
+use crate::objects::device::DeviceObjects;
+use crate::objects::shared::owner_of;
 use functional::memory::MemoryError;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use stream_engine::Scope;
 
 /// Lifetime of a reservation.
@@ -117,7 +115,7 @@ impl Drop for Reservation {
 }
 
 /// Makes memory count or not count as used on its device.
-fn set_room(owner: &Simulator, address: u64, takes: bool) -> Result<()> {
+fn set_room(owner: &DeviceObjects, address: u64, takes: bool) -> Result<()> {
     match owner.device.memory.set_idle(address, !takes) {
         // Managed memory always has room.
         Ok(()) | Err(MemoryError::NotAllocated(_)) => Ok(()),
@@ -161,16 +159,7 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
     Ok(())
 }
 
-impl Simulator {
-    /// Kind of an allocation node.
-    pub(crate) fn allocation_kind(&self, bytes: usize, home: Home) -> Result<Kind> {
-        let address = self.allocate(bytes, home.kind(), 0)?;
-        if address == 0 {
-            return Err(Error::InvalidValue);
-        }
-        Ok(Kind::Allocate(Arc::new(Reservation::new(address, bytes as u64))))
-    }
-
+impl DeviceObjects {
     /// `cudaDeviceGraphMemTrim`: releases unused graph memory. Work in flight may use any.
     pub(crate) fn trim_graph_memory(&self) -> Result<()> {
         if !self.engine.is_complete(Scope::Context)? {

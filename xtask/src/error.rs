@@ -39,6 +39,8 @@ pub(crate) enum Error {
     List { path: PathBuf, source: Box<toml::de::Error> },
     #[error("{0} is neither a suite nor a program (SUITE/PROGRAM) of the list in tests/outside")]
     NoProgram(String),
+    #[error("{0} is no program of `examples` or `tests/programs`")]
+    NoCudaProgram(String),
     #[error("{path}: {reason}")]
     Ratchet { path: PathBuf, reason: String },
     #[error("broken links:\n{0}")]

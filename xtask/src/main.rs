@@ -17,6 +17,7 @@ mod files;
 mod guided;
 mod micro;
 mod miri;
+mod modes;
 mod process;
 mod programs;
 mod python;
@@ -69,6 +70,9 @@ enum Task {
     /// Build and run programs of benchmark suites (LonestarGPU, Pannotia, CHAI, ISPASS-2009,
     /// Parboil, SHOC) from checkouts beside the repository.
     Suites(suites::Arguments),
+    /// Time the CUDA programs of the repository in functional and in detailed mode, and fail if
+    /// functional mode is slower.
+    Modes(modes::Arguments),
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
     /// Compare registers of lowered kernels with `ptxas` for sm_70, on PTX files beside the repository.
@@ -111,6 +115,7 @@ fn main() -> ExitCode {
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Suites(arguments) => suites::run(&arguments),
+        Task::Modes(arguments) => modes::run(&arguments),
         Task::Correlate(arguments) => correlate::run(&arguments),
         Task::Registers(arguments) => registers::run(&arguments),
         Task::Bench { subject, rows, guided, json } => {

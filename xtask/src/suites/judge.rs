@@ -3,6 +3,7 @@
 use super::list::{Check, MEMORY, OUTPUT, Program};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::modes::Times;
 use crate::process;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -107,6 +108,14 @@ impl Candidate<'_> {
             _ => Some(format!("{status}: {}", last_words(&folder))),
         };
         Ok(Run { seconds: taken, fault })
+    }
+
+    /// Times after repetitions, if functional mode was the slower one.
+    pub(super) fn confirmed(&self, times: Times) -> Result<Times> {
+        times.confirmed(|| {
+            let seconds = |mode| self.run(mode).map(|run| run.seconds);
+            Ok(Times { functional: seconds(Mode::Functional)?, detailed: seconds(Mode::Detailed)? })
+        })
     }
 
     fn of(&self, mode: Mode) -> PathBuf {

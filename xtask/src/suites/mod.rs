@@ -9,6 +9,7 @@ mod list;
 mod random;
 
 use crate::error::{Error, Result};
+use crate::modes::Times;
 use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;
 use build::Build;
@@ -52,6 +53,8 @@ struct Row {
     /// Difference of the build from the suite's own.
     adaptation: Option<String>,
     seconds: Option<f64>,
+    /// Detailed over functional time, of a detailed run.
+    ratio: Option<f64>,
     /// Reason why the program is left out or fails.
     reason: Option<String>,
 }
@@ -83,8 +86,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let toolchain = Toolchain::set_up(&workspace)?;
     let bench = Bench { workspace, toolchain, command, checkouts, is_quick: arguments.functional };
     println!(
-        "{:<24} {:<6} {:<11} {:<9} {:>8}  check or reason",
-        "program", "built", "mode", "outcome", "seconds"
+        "{:<24} {:<6} {:<11} {:<9} {:>8} {:>7}  check or reason",
+        "program", "built", "mode", "outcome", "seconds", "ratio"
     );
     let mut rows = Vec::new();
     for suite in &suites {
@@ -134,6 +137,7 @@ impl Bench {
             check: program.check.as_ref().map(list::Check::describe),
             adaptation: adaptation(suite, program),
             seconds: None,
+            ratio: None,
             reason: None,
         };
         let alone = |outcome, reason| vec![Row { outcome, reason: Some(reason), ..start.again() }.printed()];
@@ -171,12 +175,19 @@ impl Bench {
                 (None, Some(before)) => candidate.difference(before, mode)?,
                 (fault, _) => fault,
             };
+            let functional = rows.first().filter(|_| mode == Mode::Detailed).and_then(|row| row.seconds);
+            let times = functional.map(|functional| Times { functional, detailed: run.seconds });
+            let times = times.filter(|_| fault.is_none()).map(|times| candidate.confirmed(times));
+            let times = times.transpose()?;
+            let slower = || "functional mode is slower than detailed mode".to_owned();
+            let fault = fault.or_else(|| times.filter(|times| times.is_slower()).map(|_| slower()));
             let outcome = if fault.is_none() { Outcome::Passed } else { Outcome::Failed };
             let row = Row {
                 built: true,
                 mode: Some(mode),
                 outcome,
-                seconds: Some(run.seconds),
+                seconds: Some(times.map_or(run.seconds, |times| times.detailed)),
+                ratio: times.map(Times::ratio),
                 reason: fault,
                 ..start.again()
             };
@@ -217,7 +228,8 @@ impl Row {
         let seconds = self.seconds.map_or_else(String::new, |seconds| format!("{seconds:.1}"));
         let (built, mode) = (if self.built { "yes" } else { "no" }, self.mode.map_or("", Mode::name));
         let about = self.reason.as_ref().or(self.check.as_ref()).map_or("", String::as_str);
-        println!("{:<24} {built:<6} {mode:<11} {outcome:<9} {seconds:>8}  {about}", self.program);
+        let ratio = self.ratio.map_or_else(String::new, |ratio| format!("{ratio:.1}"));
+        println!("{:<24} {built:<6} {mode:<11} {outcome:<9} {seconds:>8} {ratio:>7}  {about}", self.program);
         self
     }
 }

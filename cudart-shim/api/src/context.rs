@@ -55,8 +55,9 @@ impl Need {
 }
 
 /// Evidence words that the tables' heads explain.
-pub(crate) const SOURCES: [&str; 9] =
-    ["guide", "manual", "events", "streams", "copies", "launches", "handles", "pointers", "assumed"];
+pub(crate) const SOURCES: [&str; 10] = [
+    "guide", "manual", "events", "streams", "copies", "launches", "handles", "pointers", "errors", "assumed",
+];
 
 #[cfg(test)]
 mod tests {

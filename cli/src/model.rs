@@ -5,6 +5,7 @@ use std::path::Path;
 use launch_capture::{Configuration, UntilStable};
 use run_options::values::Mode;
 use run_options::{DECLARATIONS, Declaration, Key, RunOptions};
+use timing::fidelity;
 use timing::gpu::Stability;
 use timing::report::Format;
 use timing::specification::{Document, GpuSpec, gpu};
@@ -33,9 +34,16 @@ pub(crate) fn spec(options: &RunOptions) -> Result<GpuSpec, Failure> {
 fn document(options: &RunOptions) -> Result<Document, Failure> {
     let mut document = gpu_file::document(name(options))?;
     gpu_file::tell_old_layout(&document);
-    let changed = changes(options).try_for_each(|change| gpu::change(&mut document, change));
+    let mut all = of_mode(options).iter().copied().chain(changes(options));
+    let changed = all.try_for_each(|change| gpu::change(&mut document, change));
     changed.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
     Ok(document)
+}
+
+/// Changes of fidelities that the mode makes.
+fn of_mode(options: &RunOptions) -> &'static [&'static str] {
+    let mode = options.mode.and_then(|mode| fidelity::Mode::named(mode.name()));
+    mode.map_or(&[], |mode| mode.changes)
 }
 
 fn changes(options: &RunOptions) -> impl Iterator<Item = &str> {
@@ -44,19 +52,23 @@ fn changes(options: &RunOptions) -> impl Iterator<Item = &str> {
 
 /// The configuration of a plan that the options describe, if they name a GPU or change one.
 pub(crate) fn configuration(options: &RunOptions) -> Result<Option<Configuration>, Failure> {
-    if options.gpu.is_none() && options.set.is_none() {
+    let is_hybrid = !of_mode(options).is_empty();
+    if options.gpu.is_none() && options.set.is_none() && !is_hybrid {
         return Ok(None);
     }
     spec(options)?;
-    let name = std::iter::once(name(options)).chain(changes(options)).collect::<Vec<_>>().join(" ");
-    let set = changes(options).map(str::to_owned).collect();
+    let mode = options.mode.filter(|_| is_hybrid).map(Mode::name);
+    let words = std::iter::once(name(options)).chain(mode).chain(changes(options));
+    let name = words.collect::<Vec<_>>().join(" ");
+    let set = of_mode(options).iter().copied().chain(changes(options)).map(str::to_owned).collect();
     Ok(Some(Configuration { name, gpu: named(self::name(options))?, set }))
 }
 
 /// The options `--gpu` and `--set`, as words of a command line.
 pub(crate) fn words(options: &RunOptions) -> impl Iterator<Item = String> {
     let gpu = options.gpu.iter().map(|name| format!("--gpu={name}"));
-    gpu.chain(changes(options).map(|change| format!("--set={change}")))
+    let mode = options.mode.map(|mode| format!("--mode={}", mode.name()));
+    gpu.chain(mode).chain(changes(options).map(|change| format!("--set={change}")))
 }
 
 /// The name of a GPU, or the absolute path of its file.
@@ -105,12 +117,12 @@ pub(crate) fn settle(options: &mut RunOptions) -> Result<(), Failure> {
             options.gpu = options.gpu.as_deref().map(named).transpose()?;
             Ok(())
         }
-        None | Some(Mode::Detailed) => {
+        None | Some(Mode::Detailed | Mode::HybridAlu | Mode::HybridMemory) => {
             spec(&all)?;
             if let Some(file) = &all.statistics {
                 format(file)?;
             }
-            options.mode = Some(Mode::Detailed);
+            options.mode = all.mode.or(Some(Mode::Detailed));
             options.gpu = Some(named(name(&all))?);
             Ok(())
         }

@@ -63,7 +63,7 @@ const ALLOWED: &[Allowed] = &[
     },
     Allowed {
         krate: "timing",
-        modules: &["crossbar", "dram", "l2", "partition", "policy", "sm", "specification"],
+        modules: &["crossbar", "dram", "fidelity", "l2", "partition", "policy", "sm", "specification"],
         reason: "the specification of a GPU has the sections of its units, which read their keys with it",
     },
 ];

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod correlate;
 pub mod crossbar;
 pub mod dram;
+pub mod fidelity;
 pub mod gpu;
 pub mod hang_report;
 pub mod import;

@@ -52,6 +52,17 @@ impl Requester {
     }
 }
 
+/// Level of the memory that serves a line of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Level {
+    /// L1 data cache.
+    L1,
+    /// L2.
+    L2,
+    /// DRAM.
+    Dram,
+}
+
 /// A request for sectors of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryRequest {
@@ -63,7 +74,7 @@ pub struct MemoryRequest {
     pub bytes: u128,
     /// Kind of the request.
     pub kind: RequestKind,
-    /// Lanes with an atomic operation, a bit each; atomics and reductions only.
+    /// Lanes with an atomic operation, a bit each; for reads, the [level](Self::level).
     pub lanes: u32,
     /// Requester.
     pub requester: Requester,
@@ -80,6 +91,24 @@ impl MemoryRequest {
     pub fn read(sm: u16, line: u64, sectors: u8, requester: Requester) -> MemoryRequest {
         let kind = RequestKind::Read;
         MemoryRequest { line, sectors, bytes: 0, kind, lanes: 0, requester, sm, tag: 0, deferred: None }
+    }
+
+    /// The level that must serve a read, if load rates decide it.
+    pub fn level(&self) -> Option<Level> {
+        match (self.kind, self.lanes) {
+            (RequestKind::Read, 1) => Some(Level::L2),
+            (RequestKind::Read, 2) => Some(Level::Dram),
+            _ => None,
+        }
+    }
+
+    /// The value of `lanes` for a read that a level must serve.
+    pub fn lanes_of(level: Level) -> u32 {
+        match level {
+            Level::L1 => 0,
+            Level::L2 => 1,
+            Level::Dram => 2,
+        }
     }
 
     /// Reply to the request.

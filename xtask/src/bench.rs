@@ -85,6 +85,27 @@ const TIMED_MODES: [(&str, &[&str]); 2] = [
     ("detailed, 2 threads", &["--mode", "detailed", "--threads", "2"]),
 ];
 
+/// Hybrid modes, each a group of rows, with their aim: times the speed of detailed mode.
+const HYBRIDS: [Hybrid; 2] = [
+    Hybrid {
+        group: "hybrid-alu",
+        mode: ("hybrid-alu, 1 thread", &["--mode", "hybrid-alu", "--threads", "1"]),
+        aim: 3.0,
+    },
+    Hybrid {
+        group: "hybrid-memory",
+        mode: ("hybrid-memory, 1 thread", &["--mode", "hybrid-memory", "--threads", "1"]),
+        aim: 10.0,
+    },
+];
+
+/// A hybrid mode of the timing model.
+struct Hybrid {
+    group: &'static str,
+    mode: (&'static str, &'static [&'static str]),
+    aim: f64,
+}
+
 /// One kernel in one mode. `native_ratio` is its time over that of the same loops in C++ on one
 /// core. With the model, warp instructions are machine instructions.
 #[derive(Serialize)]
@@ -217,8 +238,10 @@ const START: &str = "start";
 fn row_names() -> Vec<String> {
     let functional = MEASURED.iter().map(|measured| (FUNCTIONAL, measured.name));
     let timed = TIMED.iter().map(|(measured, _)| (DETAILED, measured.name));
+    let of_hybrid = |hybrid: &'static Hybrid| TIMED.iter().map(|(measured, _)| (hybrid.group, measured.name));
+    let hybrid = HYBRIDS.iter().flat_map(of_hybrid);
     let others = [(DETAILED, IDLE.name), (HOST, SCALING), (HOST, START)];
-    functional.chain(timed).chain(others).map(|(group, name)| row_name(group, name)).collect()
+    functional.chain(timed).chain(hybrid).chain(others).map(|(group, name)| row_name(group, name)).collect()
 }
 
 /// Runs the chosen kernels in every mode and prints a table.
@@ -263,6 +286,9 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf, choice: &Choice) ->
         }
     }
     print_scaling(&rows[before..], TIMED_MODES.len());
+    for hybrid in &HYBRIDS {
+        bench.hybrid(hybrid, choice, &mut rows)?;
+    }
     if choice.has(DETAILED, IDLE.name) {
         let idle = bench.idle(workspace)?;
         idle.print();
@@ -371,7 +397,7 @@ impl Bench {
     fn run(&self, measured: &Measured, options: &[&str], program: &Path) -> Result<KernelSummary> {
         let [summary, statistics] =
             ["summary", "statistics"].map(|what| self.programs.join(format!("bench-{what}.json")));
-        let is_timed = options.contains(&"detailed");
+        let is_timed = options.contains(&"--mode");
         let mut command = Command::new(&self.command);
         command.arg("run").args(options).arg("--summary").arg(&summary);
         if is_timed {
@@ -418,6 +444,29 @@ impl Bench {
         let count = count.ok_or_else(|| self.silent(measured, "callgrind's count"))?;
         let Statistics { total, .. } = read(&statistics)?;
         Ok(Some(count / total.counters.warp_instructions as f64))
+    }
+
+    /// Measures a hybrid mode beside detailed mode, and prints the mean of the speeds' ratios.
+    fn hybrid(&self, hybrid: &Hybrid, choice: &Choice, rows: &mut Vec<Row>) -> Result<()> {
+        let mut ratios = Vec::new();
+        for (measured, _) in TIMED.iter().filter(|(measured, _)| choice.has(hybrid.group, measured.name)) {
+            let modes = [TIMED_MODES[0], hybrid.mode];
+            let runs = self.shortest(measured, modes, TIMED_RUNS)?;
+            if let [detailed, fast] = &runs[..] {
+                ratios.push(detailed.seconds / fast.seconds);
+            }
+            for ((mode, _), run) in modes.into_iter().zip(&runs) {
+                let row = Row::new(measured, mode, run, None);
+                row.print();
+                rows.push(row);
+            }
+        }
+        if !ratios.is_empty() {
+            let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
+            let Hybrid { group, aim, .. } = hybrid;
+            println!("{group}: {:.2} times detailed (geometric mean; aim {aim})\n", mean.exp());
+        }
+        Ok(())
     }
 
     /// Simulation speed with almost no activity.

@@ -17,7 +17,7 @@ use std::process::Command;
 const TABLE: &str = "timing/measurements/gv100-ncu.csv";
 
 /// Options of a run: the measured card with cold caches, as under a profiler.
-const OPTIONS: [&str; 7] = ["run", "--mode", "detailed", "--gpu", "gv100", "--set", "launch.cold=true"];
+const OPTIONS: [&str; 5] = ["run", "--gpu", "gv100", "--set", "launch.cold=true"];
 
 /// Column of Accel-Sim's prediction.
 const ACCEL_SIM: &str = "accelsim_cycles";
@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
     /// pathfinder, 2DConvolution, atax, gemm. They link the shared runtime and hold PTX.
     #[arg(long, value_name = "DIR")]
     programs: PathBuf,
+    /// Mode of the timing model: detailed, hybrid-alu or hybrid-memory.
+    #[arg(long, value_name = "MODE", default_value = "detailed")]
+    mode: String,
     /// Only these programs; all without.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -115,16 +118,20 @@ fn statistics(
     folder: &Path,
 ) -> Result<PathBuf> {
     fs::create_dir_all(folder).map_err(Error::file(folder))?;
-    let file = folder.join("statistics.json");
+    let mode = &arguments.mode;
+    let file = match mode.as_str() {
+        "detailed" => folder.join("statistics.json"),
+        mode => folder.join(format!("statistics-{mode}.json")),
+    };
     if arguments.reuse && file.exists() {
         return Ok(file);
     }
     program.inputs.iter().try_for_each(|input| input.write(folder))?;
-    println!("running {}", program.name);
+    println!("running {} in mode {mode}", program.name);
     let executable = arguments.programs.join(program.name);
     let executable = fs::canonicalize(&executable).map_err(Error::file(&executable))?;
     let mut command = Command::new(workspace.command());
-    command.current_dir(folder).args(OPTIONS).arg("--statistics").arg(&file);
+    command.current_dir(folder).args(OPTIONS).args(["--mode", mode]).arg("--statistics").arg(&file);
     process::quiet(command.arg(executable).args(program.arguments))?;
     Ok(file)
 }

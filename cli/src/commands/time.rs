@@ -37,6 +37,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let options = &args.given.options;
     let gpu = model::name(options);
+    if options.mode.is_some_and(|mode| !mode.is_timed()) {
+        return Err(Failure::new("--mode functional times nothing").remedy("give a mode with time, or none"));
+    }
     let spec = Arc::new(model::spec(options)?);
     let entries = entries(&args.recording)?;
     if let Some(file) = &options.statistics {

@@ -18,6 +18,7 @@ mod environment;
 mod experiment;
 mod extract;
 mod gpu_files;
+mod hybrid;
 mod instrument;
 mod launches;
 mod library_path;

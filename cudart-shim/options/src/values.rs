@@ -165,8 +165,29 @@ impl Value for Seconds {
 pub enum Mode {
     /// Launches are executed without time.
     Functional,
-    /// Launches are timed.
+    /// Launches are timed, every unit in cycles.
     Detailed,
+    /// Launches are timed with an analytical arithmetic pipeline.
+    HybridAlu,
+    /// Launches are timed with an analytical arithmetic pipeline and analytical memory.
+    HybridMemory,
+}
+
+impl Mode {
+    /// True if launches are timed.
+    pub fn is_timed(self) -> bool {
+        self != Mode::Functional
+    }
+
+    /// Name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Functional => "functional",
+            Mode::Detailed => "detailed",
+            Mode::HybridAlu => "hybrid-alu",
+            Mode::HybridMemory => "hybrid-memory",
+        }
+    }
 }
 
 /// The files that `voltsim record` writes.
@@ -202,7 +223,12 @@ macro_rules! words {
     };
 }
 
-words!(Mode: "functional" = Mode::Functional, "detailed" = Mode::Detailed);
+words!(
+    Mode: "functional" = Mode::Functional,
+    "detailed" = Mode::Detailed,
+    "hybrid-alu" = Mode::HybridAlu,
+    "hybrid-memory" = Mode::HybridMemory
+);
 words!(RecordFormat: "recording" = RecordFormat::Recording, "accelsim" = RecordFormat::Accelsim);
 words!(Level: "baseline" = Level::Baseline, "avx2" = Level::Avx2, "avx512" = Level::Avx512);
 
@@ -390,6 +416,9 @@ mod tests {
 
     #[test]
     fn words_of_a_mode_are_named() {
-        assert_eq!(read::<Mode>("detialed").unwrap_err().rule, "must be functional or detailed");
+        assert_eq!(
+            read::<Mode>("detialed").unwrap_err().rule,
+            "must be functional or detailed or hybrid-alu or hybrid-memory"
+        );
     }
 }

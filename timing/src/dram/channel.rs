@@ -2,6 +2,7 @@
 
 mod check;
 mod hang_report;
+mod passing;
 mod scheduling;
 
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,8 @@ pub struct Channel {
     commanded: u64,
     /// End of the cycles counted as busy, or later.
     busy_to: u64,
+    /// Next free cycle of a channel without commands, times its efficiency in per cent.
+    passing: u64,
     counters: DramCounters,
     /// Activity by bank.
     activity: Vec<BankActivity>,
@@ -153,6 +156,7 @@ impl Channel {
             counted: 0,
             commanded: 0,
             busy_to: 0,
+            passing: 0,
             counters: DramCounters::default(),
             activity: vec![BankActivity::default(); spec.banks as usize],
             checker: cfg!(debug_assertions).then(|| Box::new(Checker::new(spec))),
@@ -169,8 +173,7 @@ impl Channel {
         most.saturating_sub(self.queued[queue as usize])
     }
 
-    /// Cycle of the next event; `u64::MAX` for none. Refreshes of an idle channel are caught up at
-    /// its next use.
+    /// Cycle of the next event; `u64::MAX` for none. An idle channel refreshes at its next use.
     pub fn next_event(&self) -> u64 {
         self.next
     }
@@ -444,8 +447,7 @@ impl Channel {
         })
     }
 
-    /// Counts an access that left its queue. Its data counts as being on the bus immediately, so
-    /// that the bus is idle in cycles that are not busy.
+    /// Counts an access that left its queue, with its data on the bus at once: busy cycles cover it.
     fn count_access(&mut self, timing: &Timing, cycle: u64, bank: u8, direction: Direction, row_hit: bool) {
         let (is_idle, is_occupied, end) = (self.is_idle(), self.is_occupied(bank), cycle + timing.burst);
         let BankActivity { counts, busy_since } = &mut self.activity[usize::from(bank)];

@@ -38,6 +38,15 @@ pub enum LaunchError {
         /// CTAs that the GPU can hold.
         room: u64,
     },
+    /// The GPU takes rates of loads from outside, and none were given.
+    #[error(
+        "kernel {} has no rates of loads (fidelity.rates=reuse-distance); set fidelity.rates=functional-cache",
+        signature(.kernel)
+    )]
+    NoRates {
+        /// Name of the kernel.
+        kernel: String,
+    },
     /// A copy or fill exceeds device memory.
     #[error("{0}")]
     Transfer(&'static str),

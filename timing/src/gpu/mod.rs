@@ -41,6 +41,7 @@ pub use self::transfer::Transfer;
 pub use self::warm::{Untimed, Window};
 use crate::clock::Clock;
 use crate::dram::counts;
+use crate::fidelity::LoadRates;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};
 use crate::report::{LaunchRecord, TransferRecord};
@@ -54,6 +55,8 @@ pub use crate::totals::{GpuCounters, Totals};
 pub struct Gpu {
     spec: Arc<GpuSpec>,
     threads: usize,
+    /// Rates of loads, where the fidelity takes them from outside.
+    rates: Option<Arc<dyn LoadRates>>,
     /// Boxed, because each launch and copy moves them; an SM has 17 KB.
     sms: Vec<Box<Sm>>,
     /// Replies not yet taken by the SMs.
@@ -74,6 +77,7 @@ impl Gpu {
         Gpu {
             spec: Arc::clone(spec),
             threads: 1,
+            rates: None,
             sms: sms(spec),
             inboxes: inboxes(spec),
             memory: MemorySide::new(spec),
@@ -88,6 +92,12 @@ impl Gpu {
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Gpu {
         Gpu { threads: threads.max(1), ..self }
+    }
+
+    /// Takes rates of loads from a source, for `fidelity.rates = "reuse-distance"`.
+    #[must_use]
+    pub fn with_load_rates(self, rates: Arc<dyn LoadRates>) -> Gpu {
+        Gpu { rates: Some(rates), ..self }
     }
 
     /// Specification of the GPU.

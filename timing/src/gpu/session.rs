@@ -16,6 +16,7 @@ use super::running::Running;
 use super::slot::{self, Slot};
 use super::{Gpu, GpuState, LaunchError, Totals, conservation};
 use crate::dram::ChannelCounts;
+use crate::fidelity::Rates;
 use crate::report::{LaunchRecord, TransferRecord};
 use crate::sm::{Occupancy, Program};
 use crate::statistics::{Counters, Counts};
@@ -137,7 +138,13 @@ impl<'g, 'a> Session<'g, 'a> {
         let gpu = &*self.epochs.gpu;
         let program = Program::new(&gpu.spec, source.kernel());
         check_room(gpu, &program)?;
-        Ok(program)
+        match (gpu.spec.fidelity.rates, &gpu.rates) {
+            (Rates::FunctionalCache, _) => Ok(program),
+            (Rates::ReuseDistance, Some(rates)) => Ok(program.with_rates(&**rates)),
+            (Rates::ReuseDistance, None) => {
+                Err(LaunchError::NoRates { kernel: source.kernel().name.clone() })
+            }
+        }
     }
 
     /// Continues a launch whose first CTAs ran untimed, with the caches that they left.
@@ -337,11 +344,12 @@ impl<'g, 'a> Session<'g, 'a> {
         }
         let totals = self.totals(end);
         if quiet {
-            conservation::check(&totals)
+            conservation::check(&totals, &self.epochs.gpu.spec.fidelity)
                 .map_err(|imbalance| LaunchError::Unbalanced { kernel: what(), imbalance })?;
         }
         self.epochs.gpu.now = self.epochs.gpu.now.max(end);
-        let counters = totals.since(&self.before);
+        let mut counters = totals.since(&self.before);
+        counters.retain(|(counter, _)| self.epochs.gpu.spec.fidelity.models(counter));
         let channels = totals.channels_since(&self.before);
         self.before = totals;
         self.restart_counts();

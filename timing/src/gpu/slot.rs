@@ -95,6 +95,7 @@ impl<'a> Slot<'a> {
     /// Core cycle of the next event; `u64::MAX` for none.
     pub(super) fn wake(&self) -> u64 {
         let reply = self.inbox.front().map(|reply| reply.cycle);
-        self.sm.next_event().into_iter().chain(reply).min().unwrap_or(u64::MAX)
+        let next = self.sm.next_event().into_iter().chain(reply).min().unwrap_or(u64::MAX);
+        next.min(self.sm.next_departure())
     }
 }

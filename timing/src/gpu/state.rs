@@ -46,8 +46,18 @@ impl GpuState {
         inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
         running: Option<Running>,
     ) -> GpuState {
-        let Gpu { ref spec, threads: _, sms: _, inboxes: _, ref memory, run_to, now, counters, ref earlier } =
-            *gpu;
+        let Gpu {
+            ref spec,
+            threads: _,
+            rates: _,
+            sms: _,
+            inboxes: _,
+            ref memory,
+            run_to,
+            now,
+            counters,
+            ref earlier,
+        } = *gpu;
         let (spec, memory, earlier) = (spec.values(), memory.state(), earlier.clone());
         GpuState { spec, run_to, now, counters, earlier, sms, inboxes, memory, running }
     }
@@ -159,7 +169,7 @@ impl Gpu {
         check_ctas(&launches, &sms).map_err(of_unit("the GPU"))?;
         check_under_way(&memory, &inboxes, &mut expected, running.as_ref()).map_err(of_unit("the GPU"))?;
         let spec = Arc::clone(spec);
-        let gpu = Gpu { spec, threads: 1, sms, inboxes, memory, run_to, now, counters, earlier };
+        let gpu = Gpu { spec, threads: 1, rates: None, sms, inboxes, memory, run_to, now, counters, earlier };
         Ok(Interrupted { gpu, launches, running })
     }
 

@@ -11,7 +11,7 @@ mod tags;
 mod waiting;
 mod write;
 
-pub use slice::{DramAccess, Expected, Outbox, Reply, Slice, Surroundings};
+pub use slice::{DramAccess, Expected, Outbox, Reply, Served, Slice, Surroundings};
 pub use sources::{Lookups, SourceCounters};
 
 use crate::message::LINE_BYTES;

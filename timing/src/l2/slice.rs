@@ -4,6 +4,7 @@
 mod check;
 mod count;
 mod hang_report;
+mod serve;
 mod warm;
 
 use std::collections::VecDeque;
@@ -11,6 +12,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::{Expected, Surroundings};
+pub use self::serve::Served;
 use super::atomic::{Atomic, AtomicUnit};
 use super::tags::{Line, Tags};
 use super::waiting::Waiting;

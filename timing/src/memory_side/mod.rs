@@ -7,6 +7,7 @@
 
 mod hang_report;
 mod partitions;
+mod queues;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -14,6 +15,7 @@ use std::sync::{Arc, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use self::partitions::{Clocks, Partition, PartitionCell, Partitions};
+use self::queues::{Around, Queues};
 use crate::clock::Clock;
 use crate::crossbar::{CrossbarCounters, CrossbarSpec, Network, Wires};
 use crate::dram::{Channel, ChannelCounts, DramCounters, Timing, Violation};
@@ -52,6 +54,8 @@ struct State {
     /// Lower bound of each partition's next event in core cycles; `u64::MAX` for none.
     wakes: Vec<u64>,
     replies: Network<Reply>,
+    /// The units as queues, if they are not simulated in cycles.
+    queues: Queues,
     counters: MemoryCounters,
 }
 
@@ -76,6 +80,7 @@ impl State {
         ensure(self.now <= now && now < LATEST, "the clock differs")?;
         countable(&self.counters)?;
         self.page_walks.check(now)?;
+        self.queues.check(gpu, now)?;
         let (ports, slices) = (ports(gpu), gpu.partition.all_slices());
         let room = gpu.crossbar.output_buffer;
         let cycle = wires(gpu).clock.from_core(self.now);
@@ -150,6 +155,7 @@ impl MemorySide {
             requests: Network::new(ports, slices, room),
             wakes: vec![u64::MAX; channels.len()],
             replies,
+            queues: Queues::default(),
             counters: MemoryCounters::default(),
         };
         let partitions = channels.map(|channel| Partition::new(gpu, &timing, channel)).collect();
@@ -201,13 +207,14 @@ impl MemorySide {
     /// Future replies of work in flight, with the deferred instruction that each request performs
     /// at its slice.
     pub fn under_way(&self) -> Vec<(MemoryReply, Option<u32>)> {
-        let State { page_walks, requests, replies, .. } = &self.state;
+        let State { page_walks, requests, replies, queues, .. } = &self.state;
         let sent = requests.packets().map(|packet| packet.message);
         let sent = sent.chain(page_walks.requests().copied()).map(|request| request.message);
         let sent = sent.map(|request| (request.reply(), request.deferred));
         let mut under_way: Vec<_> = sent.collect();
         self.partitions.each().for_each(|cell| under_way.extend(cell.partition.under_way()));
         under_way.extend(replies.packets().map(|packet| (packet.message.message, None)));
+        under_way.extend(queues.replies().map(|reply| (reply, None)));
         under_way
     }
 
@@ -237,6 +244,9 @@ impl MemorySide {
         credits: &mut [u32],
         step: &dyn Fn(&[u32], u64),
     ) {
+        if self.gpu.fidelity.has_queues() {
+            return self.run_queues(until, requests, replies, performed, credits);
+        }
         for request in requests {
             self.release(request.cycle);
             self.accept(request);
@@ -246,6 +256,50 @@ impl MemorySide {
         self.run_partitions(until, performed, step);
         self.run_replies(until, replies);
         self.state.now = self.state.now.max(until);
+    }
+
+    /// Runs the units as queues up to a core cycle.
+    fn run_queues<'r>(
+        &mut self,
+        until: u64,
+        requests: impl IntoIterator<Item = &'r Timed<MemoryRequest>>,
+        replies: &mut [VecDeque<Timed<MemoryReply>>],
+        performed: &mut Vec<Performed>,
+        credits: &mut [u32],
+    ) {
+        // Nothing crosses the networks, whose clocks go on.
+        self.state.requests.run(&self.wires, until, |_, _, _, _| {});
+        self.state.replies.run(&self.wires, until + self.lead, |_, _, _, _| {});
+        let State { page_walks, queues, counters, now, .. } = &mut self.state;
+        let (gpu, clocks, crossbar) = (&*self.gpu, &self.clocks, self.wires.clock);
+        let before = performed.len();
+        let mut partitions = self.partitions.hold();
+        let mut around = Around { gpu, clocks, crossbar, partitions: &mut partitions, performed };
+        for request in requests {
+            while let Some((cycle, waiting)) = page_walks.take(request.cycle) {
+                queues.serve(&mut around, cycle, &waiting.message);
+            }
+            counters.requests += 1;
+            if let Some(credits) = credits.get_mut(usize::from(request.message.sm))
+                && request.message.requester != Requester::Copy
+            {
+                *credits += 1;
+            }
+            if page_walks.translate(&gpu.tlb, request) {
+                queues.serve(&mut around, request.cycle, &request.message);
+            }
+        }
+        while let Some((cycle, waiting)) = page_walks.take(until) {
+            queues.serve(&mut around, cycle, &waiting.message);
+        }
+        performed[before..].sort_unstable();
+        queues.deliver(gpu, crossbar, until, |sent, reply| {
+            counters.replies.add_one(reply.cycle.saturating_sub(sent));
+            if let Some(queue) = replies.get_mut(usize::from(reply.message.sm)) {
+                queue.push_back(reply);
+            }
+        });
+        *now = (*now).max(until);
     }
 
     #[inline(always)]
@@ -346,17 +400,19 @@ impl MemorySide {
 
     /// Core cycle of the next event; `None` while waiting for requests.
     pub fn next_event(&self) -> Option<u64> {
-        let State { now, page_walks, requests, wakes, replies, .. } = &self.state;
+        let State { now, page_walks, requests, wakes, replies, queues, .. } = &self.state;
         let replies = replies.next_event(self.wires.clock).map(|next| next.saturating_sub(self.lead));
-        let crossbar = [page_walks.next_event(), requests.next_event(self.wires.clock), replies];
+        let queued = queues.next_event(&self.gpu);
+        let crossbar = [page_walks.next_event(), requests.next_event(self.wires.clock), replies, queued];
         let partitions = wakes.iter().copied().filter(|wake| *wake != u64::MAX);
         crossbar.into_iter().flatten().chain(partitions).min().map(|next| next.max(*now))
     }
 
     /// True without work in flight.
     pub fn is_idle(&self) -> bool {
-        let State { page_walks, requests, replies, .. } = &self.state;
+        let State { page_walks, requests, replies, queues, .. } = &self.state;
         let crossbar = page_walks.next_event().is_none() && requests.is_idle() && replies.is_idle();
+        let crossbar = crossbar && queues.is_idle();
         crossbar && self.partitions.each().all(|cell| cell.partition.is_idle())
     }
 
@@ -413,7 +469,7 @@ impl MemorySide {
 
     /// Summed counters of all channels.
     pub fn dram_counters(&self) -> DramCounters {
-        let mut sum = DramCounters::default();
+        let mut sum = self.state.queues.dram;
         for cell in self.partitions.each() {
             cell.partition.channels().for_each(|channel| sum.add(channel.counters()));
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use warp_stream::kernel_name::signature;
 
 use super::sums::Sums;
-use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels};
+use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels, written};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -138,7 +138,10 @@ fn total(total: &Total) -> Value {
 fn counts(counters: &Counts, dram: &[ChannelCounts]) -> Value {
     let named = counters
         .iter()
-        .map(|(counter, value)| (format!("{}.{}", counter.section, counter.name), json!(value)));
+        .map(|&(counter, value)| (counter, json!(value)))
+        // A counter that the run does not model is null, never 0.
+        .chain(written::absent(counters).map(|counter| (counter, Value::Null)))
+        .map(|(counter, value)| (format!("{}.{}", counter.section, counter.name), value));
     let derived =
         DERIVED.iter().map(|ratio| (format!("{}.{}", ratio.section, ratio.name), json!(ratio.of(counters))));
     json!({

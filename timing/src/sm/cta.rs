@@ -9,6 +9,7 @@ use super::memory::SUB_CORES;
 use super::occupancy::Demand;
 use super::warp::Status;
 use super::{FinishedCta, Parameters, Program, Sm, SmFault, Source};
+use crate::fidelity::FrontEnd;
 use crate::slab::Slab;
 
 /// A CTA slot.
@@ -196,7 +197,10 @@ impl Sm {
         warp.has_next = false;
         warp.not_before = first.max(cycle);
         warp.stall_reason = Status::Start;
-        warp.buffer.redirect(0);
+        match self.gpu.fidelity.front_end {
+            FrontEnd::Detailed => warp.buffer.redirect(0),
+            FrontEnd::Ideal => warp.buffer.redirect_ideally(0, program.length()),
+        }
         warp.scoreboard.reset(cycle, program.scoreboard_size());
         warp.accesses = 0;
         warp.next_atomic = 0;
@@ -238,7 +242,10 @@ impl Sm {
             Next::Instruction(position) => {
                 warp.has_next = true;
                 if position != warp.buffer.from {
-                    warp.buffer.redirect(position);
+                    match self.gpu.fidelity.front_end {
+                        FrontEnd::Detailed => warp.buffer.redirect(position),
+                        FrontEnd::Ideal => warp.buffer.redirect_ideally(position, program.length()),
+                    }
                     state.sub_cores[slot % SUB_CORES].fetch.hold((slot / SUB_CORES) as u32);
                     state.counters.front_end.redirections += 1;
                 }

@@ -4,11 +4,12 @@ use std::hint::cold_path;
 
 use warp_stream::{AccessKind, CacheOperator, Execution, MemoryOperation, MemorySpace, OperationClass};
 
-use super::memory::{MemoryIssue, MemoryUnit, SUB_CORES};
+use super::memory::{self, MemoryIssue, MemoryUnit, SUB_CORES};
 use super::program::{Kind, Program};
 use super::sub_core::ISSUE_TO_DISPATCH;
 use super::warp::Status;
 use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
+use crate::fidelity::{Arithmetic, LoadStore};
 use crate::slab::NONE;
 use crate::specification::GpuSpec;
 
@@ -59,7 +60,7 @@ impl Sm {
         self.state.ctas[name.cta as usize].instructions += 1;
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
         let issued = Issued { slot, cycle, position, execution: &self.execution, deferred };
-        self.state.occupy(&self.gpu, program, issued, &mut self.memory);
+        let is_performed = self.state.occupy(&self.gpu, program, issued, &mut self.memory);
         if let Some(deferred) = deferred.filter(|_| !is_access) {
             cold_path();
             self.take_effect(cycle, deferred, sources)?;
@@ -80,6 +81,10 @@ impl Sm {
             Some(_) if !is_access => self.ask(slot, cycle, sources)?,
             _ => self.go_on(slot, cycle, next)?,
         };
+        if let Some(deferred) = deferred.filter(|_| is_performed) {
+            cold_path();
+            self.take_effect(cycle, deferred, sources)?;
+        }
         // A warp that waits at a barrier has not completed it.
         if class == OperationClass::Exit || (class == OperationClass::Barrier && !waits) {
             let resume = cycle + u64::from(self.gpu.latency.barrier);
@@ -93,13 +98,20 @@ impl Sm {
 }
 
 impl State {
-    /// Reserves the resources of an instruction and schedules its results.
+    /// Reserves the resources of an instruction and schedules its results. Returns whether a
+    /// deferred effect takes place at once.
     // Not inlined: the surrounding function is long enough.
     #[inline(never)]
-    fn occupy(&mut self, gpu: &GpuSpec, program: &Program, issued: Issued<'_>, memory: &mut MemoryUnit) {
+    fn occupy(
+        &mut self,
+        gpu: &GpuSpec,
+        program: &Program,
+        issued: Issued<'_>,
+        memory: &mut MemoryUnit,
+    ) -> bool {
         let Issued { slot, cycle, position, execution, deferred } = issued;
         let decoded = &program.instructions()[position as usize];
-        let State { warps, sub_cores, ctas, in_flight, counters, .. } = self;
+        let State { warps, sub_cores, ctas, in_flight, counters, stores: store_slab, .. } = self;
         let warp = &mut warps[slot];
         let cta = usize::from(warp.cta);
         let sub_core = &mut sub_cores[slot % SUB_CORES];
@@ -111,13 +123,30 @@ impl State {
             counters.reused += decoded.reused.total();
             reads = reads.without(decoded.reused);
         }
-        let read = sub_core.ports.read(cycle + 1, reads);
-        counters.reads += reads.total();
-        counters.read_conflicts += read - (cycle + 1);
+        let arithmetic = gpu.fidelity.arithmetic;
+        let mut read = cycle + 1;
+        if arithmetic == Arithmetic::Detailed {
+            read = sub_core.ports.read(read, reads);
+            counters.reads += reads.total();
+            counters.read_conflicts += read - (cycle + 1);
+        }
         let unit = &mut sub_core.units[decoded.unit as usize];
         let mut dispatch = (*unit).max(read + 1);
         let results = program.results(decoded);
+        let mut is_performed = false;
         let collected = match decoded.kind {
+            Kind::Fixed if arithmetic != Arithmetic::Detailed => {
+                let written;
+                (dispatch, written) =
+                    gpu.result_bus.reserve_simply(arithmetic, &mut sub_core.ports, dispatch, decoded.latency);
+                warp.scoreboard.set(results, written + 1);
+                if decoded.lags != [0; 2] {
+                    results
+                        .iter()
+                        .for_each(|&result| warp.scoreboard.lag(result, program.lag(decoded, result)));
+                }
+                dispatch
+            }
             Kind::Fixed => {
                 let ports = &mut sub_core.ports;
                 let after = warp.operands_read + 1;
@@ -149,9 +178,8 @@ impl State {
                 let is_store = decoded.class == OperationClass::Store && deferred.is_none();
                 let stores = is_store.then_some(ctas[cta].stores);
                 let under_way = InFlight { slot: slot as u8, position, access: NONE, deferred, stores };
-                let instruction = in_flight.insert(under_way);
-                in_flight[instruction].access = memory.coalesce(&MemoryIssue {
-                    instruction,
+                let mut issue = MemoryIssue {
+                    instruction: NONE,
                     sub_core: (slot % SUB_CORES) as u8,
                     warp: slot as u8,
                     class: decoded.class,
@@ -164,8 +192,37 @@ impl State {
                     stride: *stride,
                     texels,
                     deferred,
-                });
-                sub_core.queue.push(dispatch, instruction);
+                    rates: program.rates(position).map(|rates| (position, rates)),
+                };
+                if gpu.fidelity.load_store == LoadStore::Analytical {
+                    let memory::Issued { granted, result } = memory.issue_analytically(dispatch, &issue);
+                    match result {
+                        Ok(ready) => {
+                            is_performed = deferred.is_some();
+                            warp.scoreboard.set(results, ready + 1);
+                            warp.accesses -= 1;
+                            ctas[cta].accesses -= 1;
+                        }
+                        Err(access) => {
+                            let instruction = in_flight.insert(under_way);
+                            memory.name(access, instruction);
+                            if let Some(number) = stores {
+                                store_slab.begin(number);
+                                ctas[cta].accesses -= 1;
+                                ctas[cta].stores_leave = dispatch + u64::from(gpu.cta.store);
+                            }
+                        }
+                    }
+                    sub_core.full = memory.is_full();
+                    // As many instructions wait for the data stage as the memory queue holds.
+                    let queue = u64::from(gpu.issue.memory_queue * decoded.interval);
+                    dispatch = dispatch.max(granted.saturating_sub(queue));
+                } else {
+                    let instruction = in_flight.insert(under_way);
+                    issue.instruction = instruction;
+                    in_flight[instruction].access = memory.coalesce(&issue);
+                    sub_core.queue.push(dispatch, instruction);
+                }
                 read + 1
             }
             Kind::Control | Kind::Fence => {
@@ -176,10 +233,15 @@ impl State {
                 read + 1
             }
         };
-        sub_core.collectors.take(collected);
+        if arithmetic == Arithmetic::Detailed {
+            sub_core.collectors.take(collected);
+        }
         debug_assert!(dispatch >= cycle + ISSUE_TO_DISPATCH);
-        *unit = dispatch + u64::from(decoded.interval);
+        if arithmetic.occupies_units(decoded.unit) {
+            *unit = dispatch + u64::from(decoded.interval);
+        }
         warp.operands_read = warp.operands_read.max(read);
+        is_performed
     }
 }
 

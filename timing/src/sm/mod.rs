@@ -318,6 +318,7 @@ impl Sm {
         while let Some(cycle) = self.next_event().filter(|cycle| *cycle < end) {
             self.cycle(cycle.max(self.state.now), sources, replies, outbox, finished)?;
         }
+        self.memory.send_departures(end, outbox);
         self.state.now = self.state.now.max(end);
         self.issued = self.state.counters.issue.issued - before;
         Ok(())
@@ -355,6 +356,11 @@ impl Sm {
         let units = (*memory_next).min(*instructions_next);
         let next = sub_cores.iter().fold(units, |next, sub_core| next.min(sub_core.next));
         (next != u64::MAX).then_some(next)
+    }
+
+    /// Core cycle at which the next request leaves, if it is known ahead.
+    pub fn next_departure(&self) -> u64 {
+        self.memory.next_departure()
     }
 
     /// Tells whether no CTA is resident and nothing is in flight.

@@ -8,6 +8,7 @@ use warp_stream::{
 
 use super::operands::BankCounts;
 use super::scoreboard::{late, own};
+use crate::fidelity::{Arithmetic, LevelRates, LoadRates};
 use crate::specification::GpuSpec;
 
 /// Dependency class of an instruction.
@@ -108,6 +109,8 @@ pub struct Program {
     uses: Vec<u32>,
     /// Register and predicate numbers of all instructions.
     numbers: Vec<u16>,
+    /// Rates of loads by position; empty if they are not given.
+    rates: Vec<Option<LevelRates>>,
     /// First predicate number; lower numbers are registers.
     first_predicate: u16,
     /// Number of registers and predicates.
@@ -132,6 +135,7 @@ impl Program {
             instructions: Vec::with_capacity(code.len()),
             uses: Vec::new(),
             numbers: Vec::new(),
+            rates: Vec::new(),
             first_predicate,
             count: usize::from(first_predicate) + predicates as usize,
         };
@@ -189,7 +193,7 @@ impl Program {
             lags: [gpu.latency.to_memory, gpu.latency.to_guard].map(lag),
             reads,
             reused,
-            reads_long: read.most() > gpu.operands.ports,
+            reads_long: gpu.fidelity.arithmetic == Arithmetic::Detailed && read.most() > gpu.operands.ports,
             writes,
             memory: instruction.memory,
             atomic: matches!(class, OperationClass::Atomic | OperationClass::Reduction)
@@ -208,6 +212,23 @@ impl Program {
 
     pub(super) fn instructions(&self) -> &[Decoded] {
         &self.instructions
+    }
+
+    /// The program with rates of its loads.
+    pub fn with_rates(self: Arc<Program>, source: &dyn LoadRates) -> Arc<Program> {
+        let mut program = Arc::unwrap_or_clone(self);
+        program.rates = (0..program.length()).map(|place| source.rates(&program.kernel, place)).collect();
+        Arc::new(program)
+    }
+
+    /// Rates of the load at a position, if they are given; a load without rates misses all caches.
+    pub(super) fn rates(&self, position: u32) -> Option<LevelRates> {
+        self.rates.get(position as usize).map(|rates| rates.unwrap_or_default())
+    }
+
+    /// Number of instructions.
+    pub(super) fn length(&self) -> u32 {
+        self.instructions.len() as u32
     }
 
     /// Device address of an instruction.

@@ -1,6 +1,7 @@
 //! Result bus of a sub-core: write-back of fixed-latency results.
 
 use super::operands::{BankCounts, Ports};
+use crate::fidelity::Arithmetic;
 use crate::specification::{Document, SpecificationError};
 
 /// Longest delay of a dispatch in cycles; nothing is reserved beyond it.
@@ -58,6 +59,24 @@ impl ResultBusSpec {
             }
         }
         (first + PATIENCE, first + PATIENCE + way)
+    }
+
+    /// As [`reserve`](Self::reserve), for an arithmetic pipeline that is not detailed: with a result
+    /// slot and no write port, or with neither.
+    pub fn reserve_simply(
+        &self,
+        arithmetic: Arithmetic,
+        ports: &mut Ports,
+        dispatch: u64,
+        latency: u32,
+    ) -> (u64, u64) {
+        let way = u64::from(latency).saturating_sub(STAGES);
+        let has_slot = |cycle: u64, ports: &mut Ports| {
+            arithmetic == Arithmetic::Ideal || ports.take_result(cycle + way, self.slots, None)
+        };
+        let taken = (dispatch..dispatch + PATIENCE).find(|cycle| has_slot(*cycle, ports));
+        let taken = taken.unwrap_or(dispatch + PATIENCE);
+        (taken, taken + way)
     }
 }
 

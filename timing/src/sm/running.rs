@@ -11,6 +11,7 @@ use super::scoreboard::UNKNOWN;
 use super::sub_cores;
 use super::warp::Status;
 use super::{FinishedCta, InFlight, Sm, SmFault, Source, State};
+use crate::fidelity::Arithmetic;
 use crate::message::{MemoryReply, MemoryRequest, Requester, Timed};
 use crate::specification::GpuSpec;
 
@@ -60,6 +61,9 @@ impl Sm {
             }
             self.complete(instruction, cycle, sources, finished)?;
         }
+        if self.state.is_full() && !self.memory.is_full() {
+            self.state.open_queues(cycle);
+        }
         for number in self.memory.released() {
             let unit = &mut self.state.sub_cores[usize::from(number)];
             if !unit.queue.is_empty() {
@@ -108,10 +112,16 @@ impl Sm {
         let decoded = &program.instructions()[position as usize];
         let sub_core = &mut state.sub_cores[slot % SUB_CORES];
         let start = cycle.max(warp.operands_read + 1);
-        let written = sub_core.ports.write(start, decoded.writes);
+        let written = match self.gpu.fidelity.arithmetic {
+            Arithmetic::Detailed => {
+                let written = sub_core.ports.write(start, decoded.writes);
+                state.counters.operands.writes += decoded.writes.total();
+                state.counters.operands.write_conflicts += written - cycle;
+                written
+            }
+            Arithmetic::Analytical | Arithmetic::Ideal => start,
+        };
         sub_core.latch_free = written + 1;
-        state.counters.operands.writes += decoded.writes.total();
-        state.counters.operands.write_conflicts += written - cycle;
         warp.scoreboard.set(program.results(decoded), written + 1);
         warp.accesses -= 1;
         state.ctas[cta].accesses -= u32::from(stores.is_none());
@@ -326,6 +336,20 @@ impl State {
             }
             other
         });
+    }
+
+    /// Tells whether an analytical memory unit accepts no instruction of a sub-core.
+    fn is_full(&self) -> bool {
+        self.sub_cores.iter().any(|sub_core| sub_core.full)
+    }
+
+    /// Lets sub-cores issue memory instructions again.
+    #[cold]
+    fn open_queues(&mut self, cycle: u64) {
+        for sub_core in &mut self.sub_cores {
+            sub_core.full = false;
+            sub_core.look_at(cycle);
+        }
     }
 
     /// Mask of sub-cores with work at a cycle.

@@ -45,6 +45,8 @@ pub struct SubCore {
     pub queue: TimedQueue<u32>,
     /// Core cycle at which the write-back latch accepts a result from memory.
     pub latch_free: u64,
+    /// Set while an analytical memory unit accepts no instruction.
+    pub full: bool,
     /// Warp and position of the last issued instruction.
     pub last_issued: Option<(u32, u32)>,
     /// Next core cycle with work; `u64::MAX` for never.
@@ -71,6 +73,7 @@ impl SubCore {
             wakes: Wakes::default(),
             queue: TimedQueue::default(),
             latch_free: 0,
+            full: false,
             last_issued: None,
             next: u64::MAX,
             counted: u64::MAX,
@@ -218,7 +221,8 @@ impl SubCore {
 
     /// Tells whether a full memory queue blocks ready warps.
     fn is_throttled(&self, gpu: &GpuSpec) -> bool {
-        self.ready_units & MEMORY_UNITS != 0 && self.queue.len() >= gpu.issue.memory_queue as usize
+        let full = self.full || self.queue.len() >= gpu.issue.memory_queue as usize;
+        self.ready_units & MEMORY_UNITS != 0 && full
     }
 
     /// Ends a cycle: determines the outcome of the following slots and the next cycle with work,

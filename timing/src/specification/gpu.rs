@@ -9,6 +9,7 @@ pub use super::files::{
 use super::{CopySpec, Document, Key, LaunchSpec, SpecificationError, TransferSpec, device, quantity};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::{DramSpec, RefreshMode};
+use crate::fidelity::FidelitySpec;
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
 use crate::sm::divergence::SmSpec;
@@ -115,6 +116,8 @@ gpu! {
     l2: L2Spec,
     /// DRAM channels.
     dram: DramSpec,
+    /// Fidelity of each unit.
+    fidelity: FidelitySpec,
 }
 
 impl GpuSpec {

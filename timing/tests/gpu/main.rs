@@ -9,6 +9,7 @@ mod determinism;
 mod dispatch;
 mod errors;
 mod held;
+mod hybrid;
 mod latency;
 mod memory;
 mod overlap;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
 use timing::RestoreError;
+use timing::fidelity::Mode;
 use timing::gpu::{Copy, Direction, Ended, Gpu, GpuState, LaunchError, Observer, Progress, Rows, Transfer};
 use timing::report::{LaunchRecord, Report};
 use timing::specification::GpuSpec;
@@ -130,6 +131,16 @@ fn accesses_of_every_kind_go_on() {
 fn every_gpu_of_the_program_is_stopped_within_a_launch() {
     for name in timing::specification::gpu::timed() {
         assert_stops_do_not_matter(&spec(name, &["chip.sms=4"]), &|| script(1), &[1500]);
+    }
+}
+
+#[test]
+fn hybrid_launch_that_is_stopped_comes_to_the_same() {
+    for mode in ["hybrid-alu", "hybrid-memory"] {
+        let changes = [Mode::named(mode).unwrap().changes, &["chip.sms=4"]].concat();
+        let spec = spec("titan-v", &changes);
+        assert_stops_do_not_matter(&spec, &|| script(1), &[1000, 1777]);
+        assert_stops_do_not_matter(&spec, &all_kinds, &[777]);
     }
 }
 

@@ -182,6 +182,7 @@ impl Bench {
             stride: None,
             texels: &instruction.texels,
             deferred: instruction.deferred,
+            rates: None,
         });
         self.unit.accept(self.cycle, access);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::process::Command;
+use std::time::Instant;
 
 use clap::ValueEnum;
 use run_options::values::{Changes, Mode};
@@ -30,7 +31,7 @@ pub(super) struct Launch {
     /// Core cycles.
     pub(super) cycles: u64,
     /// By `section.name`.
-    counters: BTreeMap<String, u64>,
+    counters: BTreeMap<String, Option<u64>>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +46,7 @@ impl Launch {
     /// The model has no such counter.
     pub(super) fn count(&self, names: &[&str]) -> Result<u64, Failure> {
         names.iter().try_fold(0, |sum, name| {
-            let count = self.counters.get(*name);
+            let count = self.counters.get(*name).copied().flatten();
             count
                 .map(|count| sum + count)
                 .ok_or_else(|| Failure::new(format_args!("the model counts no {name}")))
@@ -66,6 +67,22 @@ impl Configuration {
 
     /// The workload's launches on this GPU, with arrays of so many elements, in their order.
     pub(super) fn measure(&self, workload: Workload, elements: u32) -> Result<Vec<Launch>, Failure> {
+        self.measure_with(workload, elements, None)
+    }
+
+    /// As [`measure`](Self::measure), on one thread, with the seconds that the process took.
+    pub(super) fn clock(&self, workload: Workload, elements: u32) -> Result<(Vec<Launch>, f64), Failure> {
+        let start = Instant::now();
+        let launches = self.measure_with(workload, elements, Some(1))?;
+        Ok((launches, start.elapsed().as_secs_f64()))
+    }
+
+    fn measure_with(
+        &self,
+        workload: Workload,
+        elements: u32,
+        threads: Option<u32>,
+    ) -> Result<Vec<Launch>, Failure> {
         let scratch = tempfile::tempdir().map_err(|error| Failure::in_file(&env::temp_dir(), error))?;
         let file = scratch.path().join("statistics.json");
         let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
@@ -78,6 +95,7 @@ impl Configuration {
             gpu: Some(self.gpu.to_owned()),
             set: Some(Changes(self.changes.iter().map(|change| (*change).to_owned()).collect())),
             statistics: Some(file.clone()),
+            threads,
             ..RunOptions::default()
         };
         hand_over(&options, &mut command);

@@ -9,6 +9,7 @@
 mod coalescer;
 mod frfcfs;
 mod frontend;
+mod hybrid;
 mod l1_contention;
 mod l2_write_policy;
 mod measure;
@@ -46,7 +47,8 @@ fn elements(text: &str) -> Result<u32, String> {
     right.then_some(number).ok_or_else(|| format!("a power of two from {few} to {} is needed", 1 << 28))
 }
 
-/// The papers are Khairy et al., "Exploring Modern GPU Memory System Design Challenges through
+/// The papers are Xu et al., "Swift-Sim: A Modular and Hybrid GPU Architecture Simulation
+/// Framework", Khairy et al., "Exploring Modern GPU Memory System Design Challenges through
 /// Accurate Modeling", and Huerta et al., "Analyzing and Improving Hardware Modeling of Accel-Sim".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Experiment {
@@ -64,6 +66,9 @@ enum Experiment {
     /// Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim (Huerta
     /// et al., Figs. 6 and 7)
     Frontend,
+    /// Speed and error of each simplification of the hybrid modes, alone and together (Xu et al.,
+    /// Figs. 4 and 5)
+    Hybrid,
 }
 
 /// Runs the experiment, or one configuration's kernels for it.
@@ -80,6 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         Experiment::L1Contention => l1_contention::run(elements, out)?,
         Experiment::Stream => stream::run(elements, out)?,
         Experiment::Frontend => frontend::run(elements, out)?,
+        Experiment::Hybrid => hybrid::run(elements, out)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use timing::dram::{BankCounts, ChannelCounts};
+use timing::fidelity::{MODES, Mode};
 use timing::gpu::Totals;
 use timing::specification::{Document, GpuSpec, Key, gpu};
 use timing::statistics::{Counter, Counters, DERIVED};
@@ -75,6 +76,16 @@ fn counts() -> Vec<Count> {
 fn unknown(subject: &str) -> Failure {
     Failure::new(format_args!("`{subject}` is no section, key or counter"))
         .remedy("`voltsim explain` lists the sections")
+}
+
+/// Tells whether a counter or derived statistic has a value in a mode.
+fn has_value(mode: &Mode, counter: &Counter) -> bool {
+    let derived = DERIVED.iter().find(|ratio| (ratio.section, ratio.name) == (counter.section, counter.name));
+    let sums = derived.map_or(&[][..], |ratio| ratio.numerator);
+    let of_ratio = sums.iter().chain(derived.map_or(&[][..], |ratio| ratio.denominator));
+    let parts = of_ratio.flat_map(|names| names.iter()).filter_map(|name| name.split_once('.'));
+    let models = |(section, name)| mode.models(&Counter::sum(section, name, "", ""));
+    mode.models(counter) && parts.into_iter().all(models)
 }
 
 fn sections(out: &mut dyn Write) -> Result<(), Failure> {
@@ -147,10 +158,13 @@ fn one(section: &str, name: &str, document: &Document, out: &mut dyn Write) -> R
         }
     }
     if let Some(count) = count {
+        let counter = Counter::sum(count.section, count.name, count.unit, count.meaning);
         writeln!(out, "{section}.{name}: {} Counted in {}.", count.meaning, count.unit)?;
         if !count.metric.is_empty() {
             writeln!(out, "  profiler's metric: {}", count.metric)?;
         }
+        let modes = MODES.iter().filter(|mode| has_value(mode, &counter)).map(|mode| mode.name);
+        writeln!(out, "  modes with a value: {}", modes.collect::<Vec<_>>().join(", "))?;
     }
     Ok(())
 }

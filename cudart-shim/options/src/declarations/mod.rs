@@ -166,14 +166,17 @@ options! {
         value: "FILE",
     }
 
-    /// Execute launches only (functional), or time them too (detailed).
+    /// Execute launches only (functional), or time them too (detailed, hybrid-alu, hybrid-memory).
     ///
     /// The default is functional, or detailed where another option of the timing model is given.
+    /// Hybrid modes are faster and less exact: `hybrid-alu` has an ideal front end and analytical
+    /// arithmetic, `hybrid-memory` analytical memory too. `voltsim explain fidelity` lists the
+    /// choice of each unit.
     mode: Mode = "VOLTSIM_MODE" {
         section: Section::Timing,
         option: Some("mode"),
         value: "MODE",
-        takers: TIMERS,
+        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep],
         on_mistake: OnMistake::Refuse,
     }
 

@@ -1,7 +1,7 @@
 //! Timing model of a device: launch selection, simulated time and statistics.
 //!
 //! Settings:
-//! - `VOLTSIM_MODE=detailed` enables the model.
+//! - `VOLTSIM_MODE` enables the model: `detailed`, or a hybrid mode, which chooses fidelities.
 //! - `VOLTSIM_GPU` selects the GPU by name or file, and `VOLTSIM_SET` overrides keys, one per line.
 //! - `VOLTSIM_ONLY` selects the timed launches (`kernel=GLOB,launch=A..B` and others).
 //! - `VOLTSIM_WARM_UP` sets the number of preceding launches that warm the caches.
@@ -37,7 +37,6 @@ use launch_capture::{Marks, Selection, UntilStable, WarmUp};
 pub(crate) use nested::child_fault;
 use parking_lot::Mutex;
 use progress::Display;
-use run_options::values::Mode;
 use saved_run::ModelState;
 use std::num::NonZero;
 use std::path::Path;
@@ -46,6 +45,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
+use timing::fidelity;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability, Transfer};
 use timing::report::{Format, Report, Run, SameBytes, UnknownEnding};
 use timing::saved;
@@ -81,12 +81,12 @@ fn settings() -> Result<Option<&'static Settings>, ModelError> {
 
 fn read() -> Result<Option<Settings>, ModelError> {
     let options = options();
-    if options.mode != Some(Mode::Detailed) {
-        return Ok(None);
-    }
+    let Some(mode) = options.mode.filter(|mode| mode.is_timed()) else { return Ok(None) };
     let gpu = options.gpu.clone().unwrap_or_else(|| gpu::DEFAULT.to_owned());
     let gpu = gpu::spelt(&gpu).map_or(gpu, str::to_owned);
+    let own = fidelity::Mode::named(mode.name()).map_or(&[][..], |mode| mode.changes);
     let changes = options.set.iter().flat_map(|changes| &changes.0).map(String::as_str);
+    let changes = own.iter().copied().chain(changes);
     let spec = GpuSpec::changed(&gpu, changes).map_err(|error| ModelError::Gpu(error.to_string()))?;
     statistics_file().map(Format::of_file).transpose()?;
     let only = options.only.as_ref().map(|only| only.value.clone()).unwrap_or_default();

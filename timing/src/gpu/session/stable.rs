@@ -25,7 +25,7 @@ use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::report::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
 use crate::specification::GpuSpec;
-use crate::statistics::{Counts, Kind, value};
+use crate::statistics::{Counter, Counts, Kind, value};
 
 /// Core cycles between checks for the end of the first wave.
 const GLANCE: u64 = 256;
@@ -327,10 +327,18 @@ impl Stretch {
         let more = |count: u64| (count as f64 * times).round() as u64;
         let repeated = self.channels();
         let channels = counts::combined(&record.channels, &repeated, |value, count| value + more(count));
-        let counters = record.counters.iter().zip(&counts);
-        let counters = counters.map(|((counter, value), (_, count))| match counter.kind {
+        // The record lacks the counters that the GPU does not model.
+        let mut repeats = counts.iter();
+        let mut repeat = |counter: &Counter| {
+            let same = |(other, _): &&(&Counter, u64)| {
+                (other.section, other.name) == (counter.section, counter.name)
+            };
+            repeats.find(same).map_or(0, |(_, count)| *count)
+        };
+        let counters = record.counters.iter().map(|(counter, value)| (counter, value, repeat(counter)));
+        let counters = counters.map(|(counter, value, count)| match counter.kind {
             Kind::Most => (*counter, *value),
-            Kind::Sum | Kind::Part => (*counter, value + more(*count)),
+            Kind::Sum | Kind::Part => (*counter, value + more(count)),
         });
         let extrapolated = more(value(&counts, "gpu.cycles").unwrap_or(0));
         let unsure = (CONFIDENCE * self.standard_error() * extrapolated as f64).round() as u64;

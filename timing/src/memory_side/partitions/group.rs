@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Clocks;
 use crate::dram::{Cell, Channel, Completed, Incoming};
+use crate::fidelity::Dram;
 use crate::l2::{DramAccess, Outbox, Slice};
 use crate::specification::GpuSpec;
 
@@ -217,6 +218,14 @@ where
         };
         let DramAccess { write, source, slot, sectors, .. } = access;
         let incoming = Incoming { cell, write, slice: (*number + slice) as u8, source, slot, sectors };
+        if gpu.fidelity.dram != Dram::Detailed {
+            let is_analytical = gpu.fidelity.dram == Dram::Analytical;
+            let efficiency = is_analytical.then_some(gpu.fidelity.dram_efficiency);
+            if let Some(read) = channel.pass(&gpu.dram, efficiency, cycle, &incoming) {
+                unit.fill(gpu, clocks, &read);
+            }
+            return;
+        }
         if let Some(read) = channel.accept(&gpu.dram, &clocks.timing, cycle, incoming) {
             unit.fill(gpu, clocks, &read);
         }

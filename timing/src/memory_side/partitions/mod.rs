@@ -4,5 +4,5 @@ mod cells;
 mod group;
 mod unit;
 
-pub use cells::{PartitionCell, Partitions};
+pub use cells::{Held, PartitionCell, Partitions};
 pub use unit::{Clocks, Partition};

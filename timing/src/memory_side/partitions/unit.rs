@@ -6,7 +6,7 @@ use super::group::{self, ChannelUnit, SliceChannelGroup, SliceUnit, channel_of};
 use crate::clock::Clock;
 use crate::dram::{Channel, Timing};
 use crate::hang_report::{ChannelName, Located, SectorRead};
-use crate::l2::{Outbox, Slice, Surroundings};
+use crate::l2::{Outbox, Served, Slice, Surroundings};
 use crate::message::{MemoryReply, MemoryRequest, Timed};
 use crate::restore::{RestoreError, Validity, ensure, of_unit};
 use crate::specification::GpuSpec;
@@ -151,6 +151,28 @@ impl Partition {
     /// Executes an untimed request in a slice of an idle partition.
     pub fn warm(&mut self, gpu: &GpuSpec, slice: u32, line: u64, request: &MemoryRequest) {
         self.slices[slice as usize].slice.warm(&gpu.l2, line, request);
+    }
+
+    /// Serves a request in a slice without queues; `cycle` is the L2 cycle of its last lookup.
+    pub fn serve(
+        &mut self,
+        gpu: &GpuSpec,
+        slice: u32,
+        cycle: u64,
+        line: u64,
+        request: &MemoryRequest,
+    ) -> Served {
+        self.slices[slice as usize].slice.serve(&gpu.l2, cycle, line, request)
+    }
+
+    /// Serves a read whose level load rates give; the tags stay as they are.
+    pub fn serve_at(&mut self, slice: u32, in_dram: bool, request: &MemoryRequest) -> Served {
+        self.slices[slice as usize].slice.serve_at(in_dram, request)
+    }
+
+    /// Counts the latency of a request that a slice served without queues.
+    pub fn count_served(&mut self, slice: u32, waited: bool, latency: u64) {
+        self.slices[slice as usize].slice.count_served(waited, latency);
     }
 
     /// Invalidates the slices for a cold launch. Dirty data is dropped.

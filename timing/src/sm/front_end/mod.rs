@@ -152,6 +152,11 @@ impl Buffer {
         *self = Buffer { from: position, to: position, asked: position, turn: self.turn.wrapping_add(1) };
     }
 
+    /// Sets another next instruction, with all of a program of `length` instructions in the buffer.
+    pub fn redirect_ideally(&mut self, position: u32, length: u32) {
+        *self = Buffer { from: position, to: length, asked: length, turn: self.turn.wrapping_add(1) };
+    }
+
     /// Handles arriving instructions. Returns whether they are still wanted.
     pub fn arrive(&mut self, arrival: &Arrival) -> bool {
         let wanted = arrival.turn == self.turn;

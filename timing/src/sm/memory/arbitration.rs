@@ -7,6 +7,7 @@ use super::access::{Access, Line, Structure};
 use super::l1::{Load, Lookup, Stall};
 use super::pipeline::Organisation;
 use super::{FILL, MemoryUnit, SUB_CORES, State};
+use crate::fidelity::{self, FrontEnd};
 use crate::message::{MemoryRequest, RequestKind};
 use crate::restore::near;
 use crate::slab::NONE;
@@ -142,7 +143,8 @@ impl MemoryUnit {
         let line = lines.remove(access.first);
         access.first = line.next;
         access.taken += 1;
-        if constants.look_up(line.address, number) {
+        let is_ideal = self.gpu.fidelity.front_end == FrontEnd::Ideal;
+        if is_ideal || constants.look_up(line.address, number) {
             access.ready = access.ready.max(cycle + u64::from(self.gpu.constant.latency));
         } else {
             access.unanswered += 1;
@@ -276,6 +278,12 @@ impl MemoryUnit {
             return if queue_has_room { self.pass_line(number, first, cycle) } else { Err(Stall::Queue) };
         }
         let line = &lines[first];
+        if self.gpu.fidelity.l1 == fidelity::L1::Ideal {
+            let texture = access.operation.space == MemorySpace::Texture;
+            let latency = if texture { self.gpu.texture.latency } else { spec.latency };
+            access.ready = access.ready.max(cycle + u64::from(latency));
+            return Ok(());
+        }
         let load = Load {
             line: line.address,
             sectors: line.sectors,

@@ -4,6 +4,7 @@ use super::access::{Access, NOT_ACCEPTED, STRUCTURES, Structure};
 use super::l1::Expected;
 use super::pipeline::Queued;
 use super::{FILL, MemoryUnit, NONE, SUB_CORES, State};
+use crate::fidelity::LoadStore;
 use crate::message::{MemoryReply, RequestKind, Requester};
 use crate::restore::{Once, Validity, countable, ensure, near, near_or_never};
 use crate::specification::GpuSpec;
@@ -97,7 +98,8 @@ impl State {
             })?;
         }
         let mut awaited = Awaited { l1, answers };
-        self.outgoing.iter().chain(self.tlb.waiting()).try_for_each(|request| {
+        let departing = self.analytical.departures.iter().map(|request| &request.message);
+        self.outgoing.iter().chain(self.tlb.waiting()).chain(departing).try_for_each(|request| {
             request.check(gpu.chip.sms)?;
             ensure(
                 request.sm == sm && request.requester != Requester::Copy,
@@ -180,6 +182,7 @@ impl State {
         ensure(ends, "an access is in no queue")?;
         let rate = u64::from(gpu.memory_pipeline.rate());
         let computed = now.saturating_sub(start).saturating_mul(rate) >= u64::from(taken);
+        let computed = computed || gpu.fidelity.load_store == LoadStore::Analytical;
         let starts = near(start, now) || start == NOT_ACCEPTED;
         ensure(computed && starts && near(ready, now), "an access takes too long")?;
         let (mut line, mut left) = (access.first, 0);

@@ -8,6 +8,7 @@
 //! the constant cache go to the SM's instruction cache. Outgoing requests pass the TLB ([`tlb`]).
 
 mod access;
+mod analytical;
 mod arbitration;
 pub mod atomic;
 mod banks;
@@ -32,6 +33,8 @@ use warp_stream::host_cache::read_all;
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, NOT_ACCEPTED, STRUCTURES, Structure};
+use self::analytical::Analytical;
+pub use self::analytical::Issued;
 use self::arbitration::{Arbiter, pipelines};
 pub(crate) use self::check::{Awaited, Unaccepted};
 use self::coalescer::{Coalesced, Pattern};
@@ -43,6 +46,7 @@ use self::pipeline::{Organisation, Pipeline, Queued};
 use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use super::sub_cores;
+use crate::fidelity::LevelRates;
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::policy::warp_scheduler::L1Event;
 use crate::slab::{NONE, Slab};
@@ -79,6 +83,8 @@ pub struct MemoryIssue<'a> {
     pub texels: &'a [u64],
     /// Number of the deferred effect at the source.
     pub deferred: Option<u32>,
+    /// Position in the kernel's code, and the load's rates, if they are given from outside.
+    pub rates: Option<(u32, LevelRates)>,
 }
 
 /// Mutable state.
@@ -120,6 +126,7 @@ pub(crate) struct State {
     next_step: u64,
     /// Core cycle of the last write-back, with one pipeline for all.
     last_write_back: Option<u64>,
+    analytical: Analytical,
     counters: MemoryCounters,
 }
 
@@ -176,6 +183,7 @@ impl MemoryUnit {
             fill_free: 0,
             next_step: u64::MAX,
             last_write_back: None,
+            analytical: Analytical::default(),
             counters: MemoryCounters::default(),
         };
         MemoryUnit {
@@ -420,6 +428,7 @@ impl MemoryUnit {
     fn reply(&mut self, cycle: u64, reply: MemoryReply) {
         self.state.counters.pipeline.replies += 1;
         self.state.changed = true;
+        self.state.analytical.outstanding = self.state.analytical.outstanding.saturating_sub(1);
         let spec = &self.gpu.l1;
         if reply.kind == RequestKind::Read {
             let bytes = reply.sectors.count_ones() * SECTOR_BYTES as u32;
@@ -574,6 +583,7 @@ impl MemoryUnit {
     /// Invalidates the caches at the start of a kernel.
     pub fn invalidate(&mut self) {
         self.state.l1.invalidate();
+        self.state.analytical.drawn.clear();
         self.state.constants.invalidate();
     }
 
@@ -600,6 +610,7 @@ impl MemoryUnit {
 
     /// Tells whether nothing is in flight, apart from results to be taken.
     pub fn is_idle(&self) -> bool {
-        self.state.accesses.is_empty() && self.state.completions.iter().all(TimedQueue::is_empty)
+        let is_gone = self.state.analytical.departures.is_empty();
+        is_gone && self.state.accesses.is_empty() && self.state.completions.iter().all(TimedQueue::is_empty)
     }
 }

@@ -78,7 +78,7 @@ impl SourceCounters {
 
     /// Counts a load's sectors by lookup result.
     #[inline]
-    pub(super) fn count_load(&mut self, requester: Requester, [hit, merged, missed]: [u8; 3]) {
+    pub(in crate::sm::memory) fn count_load(&mut self, requester: Requester, [hit, merged, missed]: [u8; 3]) {
         let sectors = self.of(requester);
         sectors.load_hits += u64::from(hit.count_ones());
         sectors.load_merged += u64::from(merged.count_ones());

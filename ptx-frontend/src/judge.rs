@@ -1,9 +1,11 @@
 //! Judgement of a whole module, as by the vendor's assembler: all functions are checked, not only launched
 //! ones.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use crate::ir::Space;
+use crate::ir::{External, Function, Space};
 use crate::isa::{Requirement, ScalarType, Target};
 use crate::module::{Error, Module};
 use crate::parse::comment::blank_comments;
@@ -80,6 +82,27 @@ impl Module {
         if self.architecture().has(MANY_PARAMETERS) { PARAMETER_BYTES.1 } else { PARAMETER_BYTES.0 }
     }
 
+    /// Bytes of the static shared variables that a kernel and the functions it calls use.
+    fn shared_bytes(&self, kernel: &Arc<Function>) -> u64 {
+        let (mut seen, mut rest) = (HashSet::new(), vec![kernel.clone()]);
+        let mut bytes = 0_u64;
+        while let Some(function) = rest.pop() {
+            let own = function.variables.iter().filter(|variable| variable.space == Space::Shared);
+            bytes = own.fold(bytes, |bytes, variable| bytes.saturating_add(variable.size));
+            for External { name } in &function.externals {
+                if !seen.insert(name.clone()) {
+                    continue;
+                }
+                match self.variables().iter().find(|variable| variable.name == *name) {
+                    Some(used) if used.space == Space::Shared => bytes = bytes.saturating_add(used.size),
+                    Some(_) => {}
+                    None => rest.extend(self.checked(name).ok()),
+                }
+            }
+        }
+        bytes
+    }
+
     /// Judges the whole text.
     pub fn judge(&self) -> Judgement {
         let mut judgement = Judgement::default();
@@ -107,9 +130,8 @@ impl Module {
             let line = self.source().place(item.header.start).line;
             match self.checked(name) {
                 Ok(function) => {
-                    let shared = function.variables.iter().filter(|variable| variable.space == Space::Shared);
-                    let bytes = shared.fold(0_u64, |bytes, variable| bytes.saturating_add(variable.size));
-                    if function.is_kernel && bytes > SHARED_BYTES {
+                    let bytes = if function.is_kernel { self.shared_bytes(&function) } else { 0 };
+                    if bytes > SHARED_BYTES {
                         let limits = format!("({bytes:#x} bytes, {SHARED_BYTES:#x} max)");
                         let message = format!("Entry function '{name}' uses too much shared data {limits}");
                         judgement.add_at(line, message);

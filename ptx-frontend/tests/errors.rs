@@ -314,6 +314,23 @@ fn unknown_forms_in_nested_scopes_cause_no_other_errors() {
 }
 
 #[test]
+fn shared_variables_of_called_functions_count_for_kernels() {
+    let judged = |body: &str| {
+        let text = format!(
+            ".version 7.0 .target sm_70 .address_size 64 .shared .b8 one[30000]; .shared .b8 two[30000]; \
+             .func f() {{ st.shared.u32 [two], 1; ret; }} .visible .entry k() {{ {body} ret; }}"
+        );
+        Module::parse(text, "m.ptx").unwrap().judge().errors
+    };
+    assert_eq!(judged("st.shared.u32 [one], 1;"), []);
+    assert_eq!(judged("call f; call f;"), []);
+    let errors = judged("st.shared.u32 [one], 1; call f;");
+    assert_eq!(errors.len(), 1);
+    let message = "Entry function 'k' uses too much shared data (0xea60 bytes, 0xc000 max)";
+    assert_eq!(errors[0].message, message);
+}
+
+#[test]
 fn valid_functions_beside_an_invalid_one_are_usable() {
     let text = ".version 7.0 .target sm_70 .entry bad() { frob; } .entry good() { ret; }";
     let module = Module::parse(text, "two.ptx").unwrap();
@@ -338,7 +355,8 @@ fn errors_in_non_modules_have_positions() {
         (".version 7.0\n/* comment", "m:2:1: a comment is not closed"),
         (".entry k() { } }", "m:1:16: expected a directive (`.version`, `.entry`, `.global` …), found `}`"),
         (".version x", "m:1:10: `.version` requires a number such as 7.0"),
-        (".entry (.param .b32 x) { }", "m:1:1: the function has no name"),
+        (".func (.param .b32 x) { }", "m:1:1: the function has no name"),
+        (".entry (.param .b32 x) { }", "m:1:8: a kernel (`.entry`) has no results"),
     ] {
         let error = Module::parse(text, "m").unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");

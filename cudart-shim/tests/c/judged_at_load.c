@@ -18,6 +18,10 @@ static const struct { const char *text, *said; int error; } bad[] = {
     {HEAD KERNEL("add.u32 %r1, %r2, nowhere;"), "nowhere", cudaErrorInvalidPtx},
     {HEAD KERNEL("bra nowhere;"), "nowhere", cudaErrorInvalidPtx},
     {HEAD KERNEL(".shared .b8 much[60000];"), "too much shared data (0xea60 bytes, 0xc000 max)", cudaErrorInvalidPtx},
+    {HEAD ".shared .b8 much[60000];\n" KERNEL("st.shared.u32 [much], 1;"), "too much shared data (0xea60 bytes, 0xc000 max)", cudaErrorInvalidPtx},
+    {HEAD ".shared .b8 one[30000];\n.shared .b8 two[30000];\n.func f() { st.shared.u32 [two], 1; ret; }\n"
+     KERNEL("st.shared.u32 [one], 1; call f;"), "too much shared data (0xea60 bytes, 0xc000 max)", cudaErrorInvalidPtx},
+    {HEAD ".visible .entry (.param .b32 r) k() { ret; }\n", "fatal   : ", cudaErrorInvalidPtx},
     {HEAD ".const .b8 much[65537];\n" KERNEL(""), "too much global constant data", cudaErrorInvalidPtx},
     {HEAD KERNEL("") KERNEL(""), "twice", cudaErrorInvalidPtx},
     {HEAD ".frobnicate 3;\n" KERNEL(""), "line 4; error   : ", cudaErrorInvalidPtx},

@@ -77,6 +77,12 @@ pub enum OutlineError {
         /// Position of the header.
         at: u32,
     },
+    /// Kernel with results.
+    #[error("a kernel (`.entry`) has no results, and its name stands before its parameters")]
+    KernelResults {
+        /// Position of the results.
+        at: u32,
+    },
     /// `.version` without a number.
     #[error("`.version` requires a number such as 7.0")]
     BadVersion {
@@ -92,6 +98,7 @@ impl OutlineError {
             OutlineError::NotClosed { at, .. }
             | OutlineError::NotADirective { at, .. }
             | OutlineError::NoName { at }
+            | OutlineError::KernelResults { at }
             | OutlineError::BadVersion { at } => *at,
         }
     }
@@ -454,6 +461,9 @@ impl Scanner<'_> {
                 None => break,
                 Some(b';') => break,
                 Some(b'{') => break,
+                Some(b'(') if name.is_none() && kind == FunctionKind::Kernel => {
+                    return Err(OutlineError::KernelResults { at: Span::new(self.at, self.at).start });
+                }
                 Some(b'(') => self.skip_parentheses()?,
                 Some(b'"') => self.skip_string()?,
                 Some(b'@') if name.is_some() => break,

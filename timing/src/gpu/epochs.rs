@@ -357,6 +357,11 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
         match self.turns.epochs - self.turns.watch.since {
             0..PATIENCE => Ok(()),
+            // The clock wakes a warp that sleeps.
+            _ if slots.iter().any(|slot| lock(slot).sm.has_sleeping_warp()) => {
+                self.turns.watch.since = self.turns.epochs;
+                Ok(())
+            }
             _ => Err(LaunchError::Stuck(self.stuck(slots))),
         }
     }

@@ -420,6 +420,11 @@ impl Sm {
         self.waiting_warps()
     }
 
+    /// True if a warp sleeps.
+    pub fn has_sleeping_warp(&self) -> bool {
+        self.state.sub_cores.iter().any(|sub_core| sub_core.waiting_for(Status::Sleep) > 0)
+    }
+
     /// Simulated time at a cycle.
     fn moment(&mut self, cycle: u64) -> Moment {
         if self.moment.cycle != cycle {

@@ -30,6 +30,8 @@ struct Step {
     address: Option<Address>,
     /// Jump target and number of repetitions.
     back: Option<(u32, u64)>,
+    /// Nanoseconds that the warp sleeps.
+    sleep: u32,
 }
 
 /// A scripted kernel.
@@ -185,7 +187,18 @@ impl Script {
     /// Adds a barrier that waits for an absent warp.
     pub fn hang(mut self) -> Script {
         self.kernel.name = "hangs".to_owned();
-        self.push(OperationClass::Barrier, None, &[], None, Step { back: Some((u32::MAX, 0)), address: None })
+        self.push(
+            OperationClass::Barrier,
+            None,
+            &[],
+            None,
+            Step { back: Some((u32::MAX, 0)), ..Step::default() },
+        )
+    }
+
+    /// Adds an instruction that puts its warp to sleep.
+    pub fn sleep(self, nanoseconds: u32) -> Script {
+        self.push(OperationClass::Integer, None, &[], None, Step { sleep: nanoseconds, ..Step::default() })
     }
 
     /// Adds a backward jump, taken `times` times.
@@ -195,7 +208,7 @@ impl Script {
             None,
             &[],
             None,
-            Step { back: Some((position, times)), address: None },
+            Step { back: Some((position, times)), ..Step::default() },
         )
     }
 
@@ -337,6 +350,7 @@ impl WarpSource for Warps<'_> {
             execution.deferred = Some(self.deferred);
             self.deferred += 1;
         }
+        execution.sleep = step.sleep;
         warp.finished = instruction.class == OperationClass::Exit;
         warp.at_barrier = instruction.class == OperationClass::Barrier;
         warp.position += 1;

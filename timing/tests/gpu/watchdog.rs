@@ -70,6 +70,14 @@ fn warps_at_a_barrier_are_reported_as_waiting() {
 }
 
 #[test]
+fn long_sleep_of_all_warps_is_no_deadlock() {
+    let script = Script::new(1, 32).sleep(3_000_000).exit();
+    let record = try_launch(&mut titan_v(&[]), &script).unwrap();
+    // 3 ms at 1.2 GHz.
+    assert!(record.cycles >= 3_600_000, "{}", record.cycles);
+}
+
+#[test]
 fn waiting_warp_is_linked_to_its_load_and_l1_entry() {
     let stuck = stuck(&[], &load_and_use());
     let warp = only_warp(&stuck);

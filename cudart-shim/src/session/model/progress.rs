@@ -1,4 +1,4 @@
-//! Progress line on a terminal.
+//! Progress of a launch: one line on a terminal, or a line now and then in a log.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::ops::ControlFlow;
@@ -11,8 +11,10 @@ use warp_stream::kernel_name::base_name;
 
 use super::inside::StopAt;
 
-/// Update interval.
+/// Update interval on a terminal.
 const PERIOD: Duration = Duration::from_millis(500);
+/// Interval of lines where standard error is no terminal.
+const PERIOD_OF_LINES: Duration = Duration::from_secs(30);
 
 /// Displays the progress of a launch and stops a cancelled launch.
 pub(super) struct Display {
@@ -46,7 +48,7 @@ impl Display {
 
     /// Clears the line after the launch.
     pub(super) fn end(&mut self) {
-        if self.told.is_some() {
+        if self.terminal && self.told.is_some() {
             let _ = write!(stderr(), "\r\x1b[K");
         }
     }
@@ -58,10 +60,13 @@ impl Observer for Display {
             return ControlFlow::Break(());
         }
         let before = *self.before.get_or_insert(progress.instructions);
-        if self.terminal && self.told.unwrap_or(self.started).elapsed() >= PERIOD {
+        if is_due(self.terminal, self.told.unwrap_or(self.started).elapsed()) {
             self.told = Some(Instant::now());
             let line = line(progress, progress.instructions.saturating_sub(before), self.started.elapsed());
-            let _ = write!(stderr(), "\r\x1b[K{line}");
+            let _ = match self.terminal {
+                true => write!(stderr(), "\r\x1b[K{line}"),
+                false => writeln!(stderr(), "voltsim: {line}"),
+            };
         }
         ControlFlow::Continue(())
     }
@@ -85,6 +90,11 @@ impl Observer for Display {
     }
 }
 
+/// True if a line is due after this time without one.
+fn is_due(terminal: bool, quiet: Duration) -> bool {
+    quiet >= if terminal { PERIOD } else { PERIOD_OF_LINES }
+}
+
 fn line(progress: &Progress<'_>, instructions: u64, elapsed: Duration) -> String {
     let Progress { kernel, ctas_done, cycles, .. } = progress;
     let seconds = elapsed.as_secs_f64();
@@ -105,6 +115,12 @@ fn line(progress: &Progress<'_>, instructions: u64, elapsed: Duration) -> String
 mod tests {
     use super::*;
     use warp_stream::Kernel;
+
+    #[test]
+    fn log_gets_a_line_every_30_seconds() {
+        let due = |terminal, seconds| is_due(terminal, Duration::from_secs(seconds));
+        assert_eq!([due(false, 29), due(false, 30), due(true, 1)], [false, true, true]);
+    }
 
     #[test]
     fn progress_line_has_kernel_name_and_remaining_time() {

@@ -20,6 +20,7 @@ pub mod policy;
 pub mod report;
 mod restore;
 pub mod saved;
+pub mod series;
 pub mod slab;
 pub mod sm;
 pub mod specification;

@@ -6,6 +6,7 @@ use super::Totals;
 use crate::dram::{BankCounts, ChannelCounts};
 use crate::fidelity::{Dram, FidelitySpec, Interconnect, L2};
 use crate::message::{RequestKind, Requester};
+use crate::statistics::Counter;
 
 /// A violated rule: two counts that should be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,13 @@ pub struct Imbalance {
     pub right: &'static str,
     /// Value of the right expression.
     pub right_value: u64,
+}
+
+impl Imbalance {
+    /// The points of a series do not add up to the counter.
+    pub(super) fn of_series(counter: &'static Counter, count: u64, sum: u64) -> Imbalance {
+        Imbalance { left: counter.name, left_value: count, right: "the sum of its series", right_value: sum }
+    }
 }
 
 impl fmt::Display for Imbalance {

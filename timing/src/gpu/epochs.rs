@@ -14,6 +14,7 @@ use super::slot::{Held, Slot};
 use super::transfer::RunningTransfer;
 use super::{Gpu, LaunchError};
 use crate::message::{MemoryReply, Performed, RequestKind, Requester, Timed};
+use crate::series::{Sample, Sampler};
 use crate::sm::SmFault;
 
 /// Epochs between reports to the observer.
@@ -43,6 +44,8 @@ pub(super) struct Epochs<'g, 'a> {
     /// Core cycle of each SM's next event; `u64::MAX` for none.
     wake: Vec<u64>,
     pub(super) turns: Turns,
+    /// Series under way, if launches have them.
+    pub(super) sampler: Option<Box<Sampler>>,
     // Buffers reused by every epoch.
     active: Vec<u32>,
     requests: Requests,
@@ -55,8 +58,10 @@ pub(super) struct Epochs<'g, 'a> {
 impl<'g, 'a> Epochs<'g, 'a> {
     pub(super) fn new(gpu: &'g mut Gpu, slots: &[Mutex<Slot<'a>>]) -> Epochs<'g, 'a> {
         let count = slots.len();
+        let sampler = gpu.series.map(|interval| Box::new(Sampler::new(interval, gpu.spec.chip.sms)));
         Epochs {
             gpu,
+            sampler,
             launches: Vec::new(),
             copies: Vec::new(),
             transfers: Vec::new(),
@@ -179,7 +184,26 @@ impl<'g, 'a> Epochs<'g, 'a> {
         self.run_memory(slots, steps, end)?;
         self.gpu.run_to = end;
         self.turns.epochs += 1;
+        if let Some(sampler) = &mut self.sampler
+            && sampler.is_due(end, self.active.len())
+        {
+            self.take_point(slots);
+        }
         Ok(())
+    }
+
+    /// Adds a point to the series under way.
+    #[cold]
+    #[inline(never)]
+    fn take_point(&mut self, slots: &[Mutex<Slot<'a>>]) {
+        let slots: Vec<_> = slots.iter().map(lock).collect();
+        let cycle = self.gpu.run_to;
+        let mut totals = self.gpu.totals_beside_sms(cycle);
+        slots.iter().for_each(|slot| slot.sm.add_counters_until(&mut totals.sm, cycle));
+        let sms = slots.iter().map(|slot| slot.sm.warp_instructions()).collect();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.take(&Sample { cycle, totals: &totals, sms });
+        }
     }
 
     /// Starts CTAs up to `end`: each cycle one on each SM with room, in turn. Room returned in the

@@ -45,6 +45,7 @@ use crate::fidelity::LoadRates;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};
 use crate::report::{LaunchRecord, TransferRecord};
+use crate::series::Interval;
 use crate::sm::{Occupancy, Program, Sm};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
@@ -69,6 +70,8 @@ pub struct Gpu {
     counters: GpuCounters,
     /// Counts of units since replaced.
     earlier: Totals,
+    /// Interval of series, if launches have them.
+    series: Option<Interval>,
 }
 
 impl Gpu {
@@ -85,6 +88,7 @@ impl Gpu {
             now: 0,
             counters: GpuCounters::default(),
             earlier: Totals::default(),
+            series: None,
         }
     }
 
@@ -98,6 +102,12 @@ impl Gpu {
     #[must_use]
     pub fn with_load_rates(self, rates: Arc<dyn LoadRates>) -> Gpu {
         Gpu { rates: Some(rates), ..self }
+    }
+
+    /// Takes series of launches. Results do not change.
+    #[must_use]
+    pub fn with_series(self, series: Option<Interval>) -> Gpu {
+        Gpu { series, ..self }
     }
 
     /// Specification of the GPU.
@@ -178,6 +188,13 @@ impl Gpu {
 
     /// Counts of all units since the start or the last error, with clocks as of a core cycle.
     fn totals<'s>(&self, cycle: u64, sms: impl Iterator<Item = &'s Sm>) -> Totals {
+        let mut totals = self.totals_beside_sms(cycle);
+        sms.for_each(|one| one.add_counters(&mut totals.sm));
+        totals
+    }
+
+    /// Counts of all units but SMs.
+    fn totals_beside_sms(&self, cycle: u64) -> Totals {
         let GpuSpec { chip, clocks, cta, partition, dram, .. } = &*self.spec;
         let in_clock = |own: u32| Clock::new(own, clocks.core).from_core(cycle);
         let gpu = GpuCounters {
@@ -191,7 +208,6 @@ impl Gpu {
         };
         let mut totals = self.earlier.clone();
         totals.gpu = gpu;
-        sms.for_each(|one| one.add_counters(&mut totals.sm));
         totals.memory.add(&self.memory.counters());
         totals.crossbar.add(&self.memory.crossbar_counters());
         totals.l2.add(&self.memory.l2_counters());

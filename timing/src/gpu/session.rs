@@ -14,10 +14,11 @@ use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
 use super::running::Running;
 use super::slot::{self, Slot};
-use super::{Gpu, GpuState, LaunchError, Totals, conservation};
+use super::{Gpu, GpuState, Imbalance, LaunchError, Totals, conservation};
 use crate::dram::ChannelCounts;
 use crate::fidelity::Rates;
 use crate::report::{LaunchRecord, TransferRecord};
+use crate::series::{Sample, Series};
 use crate::sm::{Occupancy, Program};
 use crate::statistics::{Counters, Counts};
 pub use stable::Stability;
@@ -217,7 +218,22 @@ impl<'g, 'a> Session<'g, 'a> {
         if self.epochs.launches.is_empty() && self.epochs.transfers.is_empty() {
             self.restart_counts();
             self.before = self.totals(start);
+            self.begin_series(start);
         }
+    }
+
+    /// Begins a series with the counts of `before`, at a core cycle.
+    fn begin_series(&mut self, cycle: u64) {
+        let Session { slots, epochs, before, .. } = self;
+        if let Some(sampler) = &mut epochs.sampler {
+            sampler.begin(&sample(slots, before, cycle));
+        }
+    }
+
+    /// Ends the series under way, with the counts at a core cycle.
+    fn end_series(&mut self, totals: &Totals, cycle: u64) -> Option<Series> {
+        let Session { slots, epochs, .. } = self;
+        epochs.sampler.as_mut()?.end(&sample(slots, totals, cycle))
     }
 
     /// Restarts counters that hold a maximum.
@@ -329,7 +345,7 @@ impl<'g, 'a> Session<'g, 'a> {
         &mut self,
         end: u64,
         what: impl Fn() -> String,
-    ) -> Result<(Counts, Vec<ChannelCounts>), LaunchError> {
+    ) -> Result<(Counts, Vec<ChannelCounts>, Option<Series>), LaunchError> {
         let quiet = self.epochs.is_empty();
         if quiet {
             let slots = &self.slots[..];
@@ -351,16 +367,22 @@ impl<'g, 'a> Session<'g, 'a> {
         let mut counters = totals.since(&self.before);
         counters.retain(|(counter, _)| self.epochs.gpu.spec.fidelity.models(counter));
         let channels = totals.channels_since(&self.before);
+        let series = self.end_series(&totals, end);
+        if let Some((counter, count, sum)) = series.as_ref().and_then(|series| series.imbalance(&counters)) {
+            let imbalance = Imbalance::of_series(counter, count, sum);
+            return Err(LaunchError::Unbalanced { kernel: what(), imbalance });
+        }
         self.before = totals;
         self.restart_counts();
-        Ok((counters, channels))
+        self.begin_series(end);
+        Ok((counters, channels, series))
     }
 
     /// Record of a completed launch, checked if nothing else is in flight.
     fn record(&mut self, launch: &Launch<'a>) -> Result<LaunchRecord, LaunchError> {
         let end = launch.end(&self.epochs.gpu.spec.launch).ok_or(LaunchError::Nothing)?;
         let kernel = &launch.program.kernel;
-        let (counters, channels) = self.counted(end, || format!("kernel {}", kernel.name))?;
+        let (counters, channels, series) = self.counted(end, || format!("kernel {}", kernel.name))?;
         for slot in &self.slots {
             lock(slot).sources[launch.id as usize] = None;
         }
@@ -380,8 +402,14 @@ impl<'g, 'a> Session<'g, 'a> {
             simulated: None,
             counters,
             channels,
+            series,
         })
     }
+}
+
+/// Counts of all units at a core cycle, as a series takes them.
+fn sample<'t>(slots: &[Mutex<Slot<'_>>], totals: &'t Totals, cycle: u64) -> Sample<'t> {
+    Sample { cycle, totals, sms: slots.iter().map(|slot| lock(slot).sm.warp_instructions()).collect() }
 }
 
 /// Runs a session's only launch to its end.

@@ -57,6 +57,7 @@ impl GpuState {
             now,
             counters,
             ref earlier,
+            series: _,
         } = *gpu;
         let (spec, memory, earlier) = (spec.values(), memory.state(), earlier.clone());
         GpuState { spec, run_to, now, counters, earlier, sms, inboxes, memory, running }
@@ -169,7 +170,8 @@ impl Gpu {
         check_ctas(&launches, &sms).map_err(of_unit("the GPU"))?;
         check_under_way(&memory, &inboxes, &mut expected, running.as_ref()).map_err(of_unit("the GPU"))?;
         let spec = Arc::clone(spec);
-        let gpu = Gpu { spec, threads: 1, rates: None, sms, inboxes, memory, run_to, now, counters, earlier };
+        let (threads, rates, series) = (1, None, None);
+        let gpu = Gpu { spec, threads, rates, sms, inboxes, memory, run_to, now, counters, earlier, series };
         Ok(Interrupted { gpu, launches, running })
     }
 

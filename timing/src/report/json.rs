@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use warp_stream::kernel_name::signature;
 
 use super::sums::Sums;
-use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels, written};
+use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels, series, written};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -55,7 +55,14 @@ impl Serialize for Document<'_> {
 }
 
 fn launches(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
-    run.launches().map(|record| record.map(|record| launch(&record)))
+    run.launches_with_series().map(|record| {
+        let (record, of_record) = record?;
+        let launch = launch(&record);
+        Ok(match of_record {
+            Some(of_record) => with(launch, json!({ "series": series::json(&of_record) })),
+            None => launch,
+        })
+    })
 }
 
 fn transfers(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {

@@ -6,6 +6,7 @@ mod gpgpu_sim;
 mod json;
 mod profiler;
 mod records;
+mod series;
 mod summary;
 mod sums;
 mod text;
@@ -20,9 +21,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::dram::ChannelCounts;
+use crate::series::Series;
 use crate::sm::Occupancy;
 use crate::statistics::Counts;
 use records::Records;
+use series::AllSeries;
 use sums::Sums;
 pub use sums::Total;
 pub use transfer::{TransferRecord, Transfers};
@@ -110,6 +113,9 @@ pub struct LaunchRecord {
     pub counters: Counts,
     /// Counts of each DRAM channel, by pseudo-channel; empty if DRAM was idle.
     pub channels: Vec<ChannelCounts>,
+    /// Counts over time of the simulated part. A report keeps them apart; a checkpoint has none.
+    #[serde(skip)]
+    pub series: Option<Series>,
 }
 
 /// Simulated part of an extrapolated launch.
@@ -166,6 +172,9 @@ pub struct Report {
     gpu: String,
     launches: Records<LaunchRecord>,
     transfers: Records<TransferRecord>,
+    /// Series of launches, by the places of their records.
+    #[serde(skip)]
+    series: AllSeries,
     #[serde(skip)]
     sums: Sums,
     /// Records are dropped once summed.
@@ -188,7 +197,7 @@ impl From<Saved> for Report {
         // Records just decoded are readable.
         launches.iter().flatten().for_each(|launch| sums.add(&launch));
         transfers.iter().flatten().for_each(|transfer| sums.add_transfer(&transfer));
-        Self { gpu, launches, transfers, sums, has_sums_alone: false }
+        Self { gpu, launches, transfers, series: AllSeries::default(), sums, has_sums_alone: false }
     }
 }
 
@@ -201,7 +210,15 @@ impl Report {
     /// A report that moves excess records into an unnamed file in a folder.
     pub fn in_folder(gpu: &str, folder: &Path) -> Report {
         let (launches, transfers) = (Records::new(folder.to_owned()), Records::new(folder.to_owned()));
-        Report { gpu: gpu.to_owned(), launches, transfers, sums: Sums::default(), has_sums_alone: false }
+        let series = AllSeries::new(folder.to_owned());
+        Report {
+            gpu: gpu.to_owned(),
+            launches,
+            transfers,
+            series,
+            sums: Sums::default(),
+            has_sums_alone: false,
+        }
     }
 
     /// A report of sums only, for a summary.
@@ -211,10 +228,21 @@ impl Report {
 
     /// Adds a launch.
     pub fn add(&mut self, launch: LaunchRecord) {
+        let launch = self.with_series_kept(launch);
         self.sums.add(&launch);
         if !self.has_sums_alone {
             self.launches.add(launch);
         }
+    }
+
+    /// Keeps the series of the next launch.
+    fn with_series_kept(&mut self, mut launch: LaunchRecord) -> LaunchRecord {
+        if let Some(series) = launch.series.take()
+            && !self.has_sums_alone
+        {
+            self.series.add(self.launches.len(), &series);
+        }
+        launch
     }
 
     /// The launches.
@@ -263,6 +291,9 @@ impl Report {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 }
+
+/// A launch, perhaps with its series.
+type WithSeries<'a> = (Cow<'a, LaunchRecord>, Option<Series>);
 
 /// Reports of a run's devices, for output.
 pub struct Run<'a> {
@@ -324,6 +355,11 @@ impl<'a> Run<'a> {
 
     fn launches(&self) -> impl Iterator<Item = io::Result<Cow<'_, LaunchRecord>>> {
         self.reports.iter().flat_map(|report| report.launches.iter())
+    }
+
+    /// Launches with their series.
+    fn launches_with_series(&self) -> impl Iterator<Item = io::Result<WithSeries<'_>>> {
+        self.reports.iter().flat_map(|report| report.series.beside(report.launches.iter()))
     }
 
     fn transfers(&self) -> impl Iterator<Item = io::Result<Cow<'_, TransferRecord>>> {
@@ -395,6 +431,7 @@ mod tests {
             simulated: None,
             counters: vec![(&CYCLES, 100), (&INSTRUCTIONS, 50 * number)],
             channels: Vec::new(),
+            series: None,
         }
     }
 

@@ -399,7 +399,18 @@ impl Sm {
 
     /// Adds all counters to `counters`.
     pub fn add_counters(&self, counters: &mut SmCounters) {
-        let State { sub_cores, counters: own, now, .. } = &self.state;
+        self.add_counted(counters, self.state.now);
+    }
+
+    /// Adds all counters to `counters`, with everything that is pending up to a cycle.
+    pub(crate) fn add_counters_until(&self, counters: &mut SmCounters, cycle: u64) {
+        let cycle = self.state.now.max(cycle);
+        self.add_counted(counters, cycle);
+        self.memory.add_pending_misses(&mut counters.memory, cycle);
+    }
+
+    fn add_counted(&self, counters: &mut SmCounters, now: u64) {
+        let State { sub_cores, counters: own, .. } = &self.state;
         counters.add(own);
         counters.memory.add(&self.memory.counters());
         counters.activity.warp_instructions += self.warp_instructions();
@@ -410,7 +421,7 @@ impl Sm {
             counters.activity.warp_cycles +=
                 u64::from(self.state.space.warps()) * cycles(self.state.warps_since);
             for sub_core in sub_cores {
-                sub_core.count_pending(&mut counters.issue, self.gpu.issue.width, *now);
+                sub_core.count_pending(&mut counters.issue, self.gpu.issue.width, now);
             }
         }
     }

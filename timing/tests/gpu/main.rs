@@ -16,6 +16,7 @@ mod overlap;
 mod policies;
 mod recall;
 mod script;
+mod series;
 mod stable;
 mod state;
 mod statistics;

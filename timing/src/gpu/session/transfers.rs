@@ -31,7 +31,7 @@ impl Session<'_, '_> {
     pub(super) fn transfer_record(&mut self, ended: &RunningTransfer) -> Result<TransferRecord, LaunchError> {
         let RunningTransfer { stream, transfer, start, shared, .. } = *ended;
         let end = ended.end(&self.epochs.gpu.spec).ok_or(LaunchError::Nothing)?;
-        let (counters, channels) = self.counted(end, || format!("a {}", transfer.name()))?;
+        let (counters, channels, _) = self.counted(end, || format!("a {}", transfer.name()))?;
         Ok(TransferRecord {
             is_fill: transfer.from.is_none(),
             stream,

@@ -608,6 +608,11 @@ impl MemoryUnit {
         MemoryCounters { l1: l1.counts(), constant: constants.counters, tlb: tlb.counters, ..*counters }
     }
 
+    /// Adds outstanding lines of L1 that are not counted yet, up to a core cycle.
+    pub(super) fn add_pending_misses(&self, counters: &mut MemoryCounters, cycle: u64) {
+        self.state.l1.add_pending_misses(&mut counters.l1, cycle);
+    }
+
     /// Tells whether nothing is in flight, apart from results to be taken.
     pub fn is_idle(&self) -> bool {
         let is_gone = self.state.analytical.departures.is_empty();

@@ -155,6 +155,13 @@ impl L1 {
         self.counted = cycle;
     }
 
+    /// Adds outstanding lines that are not counted yet, up to a core cycle.
+    pub(in crate::sm) fn add_pending_misses(&self, counters: &mut L1Counters, cycle: u64) {
+        let cycles = if self.misses > 0 { cycle.saturating_sub(self.counted) } else { 0 };
+        counters.miss_occupancy += u64::from(self.misses) * cycles;
+        counters.miss_cycles += cycles;
+    }
+
     /// Restarts per-launch maxima.
     pub fn restart_counts(&mut self) {
         self.counters.restart();

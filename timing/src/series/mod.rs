@@ -1,0 +1,83 @@
+//! Counts of a launch over time.
+//!
+//! A [`Sampler`] takes the counters of all units at ends of epochs and keeps the differences. The
+//! points of a series therefore add up to the launch's counters. A series that grows beyond its
+//! most points has pairs of points merged, and its interval doubles. Series of single SMs, channels
+//! and banks have fewer points.
+
+mod points;
+mod sampler;
+
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{Counter, Counters as _, Counts, Kind};
+use crate::totals::Totals;
+pub use points::Points;
+pub(crate) use sampler::{Sample, Sampler};
+
+/// Length of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interval {
+    /// Core cycles, rounded up to whole epochs.
+    Cycles(NonZero<u64>),
+    /// As many core cycles as give at most [`MOST_POINTS`] points.
+    Auto,
+}
+
+/// Most points of a series with an automatic interval.
+pub const MOST_POINTS: usize = 2_000;
+
+/// Counts of a launch over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// All counters that add up, in the order of [`Series::counters`].
+    counters: Points,
+    /// Units of kinds.
+    pub units: Units,
+}
+
+/// Counts of single units over time. A point's first value is its length in core cycles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Units {
+    /// Warp instructions of each SM.
+    pub sms: Points,
+    /// DRAM cycles of each channel with data on the bus.
+    pub channels: Points,
+    /// DRAM cycles of each bank with queued accesses or with data on the bus, channel by channel.
+    pub banks: Points,
+}
+
+impl Series {
+    /// The counters of a series.
+    pub fn counters() -> Vec<&'static Counter> {
+        let mut counters = Vec::new();
+        Totals::default().each(&mut |counter, _| {
+            if counter.kind != Kind::Most {
+                counters.push(counter);
+            }
+        });
+        counters
+    }
+
+    /// Each counter that is not 0 everywhere, with its values.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static Counter, Vec<u64>)> {
+        let columns = Series::counters().into_iter().enumerate();
+        let columns = columns.map(|(place, counter)| (counter, self.counters.column(place)));
+        columns.filter(|(_, values)| values.iter().any(|value| *value != 0))
+    }
+
+    /// Number of points.
+    pub fn points(&self) -> usize {
+        self.counters.len()
+    }
+
+    /// The first counter whose points do not add up to the launch's count, with both.
+    pub fn imbalance(&self, counts: &Counts) -> Option<(&'static Counter, u64, u64)> {
+        let sums = self.counters.sums();
+        let expected = counts.iter().filter(|(counter, _)| counter.kind != Kind::Most);
+        let mut pairs = expected.zip(sums).map(|((counter, count), sum)| (*counter, *count, sum));
+        pairs.find(|(_, count, sum)| count != sum)
+    }
+}

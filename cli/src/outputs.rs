@@ -102,8 +102,9 @@ impl Told {
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
         options.output_status = Some(folder.path().to_owned());
-        let RunOptions { checksums, coverage, image, statistics, summary, .. } = &*options;
-        let at_exit = [checksums, coverage, image, statistics, summary].into_iter().flatten().cloned();
+        let RunOptions { checksums, coverage, image, statistics, report, summary, .. } = &*options;
+        let at_exit =
+            [checksums, coverage, image, statistics, report, summary].into_iter().flatten().cloned();
         Ok(Told { folder, at_exit: at_exit.collect() })
     }
 

@@ -90,13 +90,14 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
     if let Some(LogTarget::File(file)) = &options.log {
         options.log = Some(LogTarget::File(outputs::settled(Key::log, file)?));
     }
-    let RunOptions { summary, check_report, checksums, image, statistics, coverage, .. } = options;
+    let RunOptions { summary, check_report, checksums, image, statistics, report, coverage, .. } = options;
     let outputs = [
         (Key::summary, summary),
         (Key::check_report, check_report),
         (Key::checksums, checksums),
         (Key::image, image),
         (Key::statistics, statistics),
+        (Key::report, report),
         (Key::coverage, coverage),
     ];
     for (key, file) in outputs {
@@ -104,9 +105,9 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
             *file = outputs::settled(key, file)?;
         }
     }
-    if let Some(report) = &options.check_report {
+    if let Some(findings) = &options.check_report {
         // The report grows line by line, and has the findings of this run alone.
-        outputs::empty(report)?;
+        outputs::empty(findings)?;
     }
     Ok(())
 }

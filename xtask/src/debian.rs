@@ -12,7 +12,7 @@ struct Package {
     tests: &'static str,
 }
 
-const PACKAGES: [Package; 10] = [
+const PACKAGES: [Package; 11] = [
     Package { name: "g++", file: "/usr/bin/g++", tests: "all CUDA programs" },
     Package { name: "python3-venv", file: "/usr/bin/python3", tests: "all CUDA programs" },
     Package {
@@ -45,6 +45,7 @@ const PACKAGES: [Package; 10] = [
         file: "/usr/lib/x86_64-linux-gnu/libmpfr.so.6",
         tests: "exact values of the approximate functions",
     },
+    Package { name: "chromium", file: "/usr/bin/chromium", tests: "pages of reports in a browser" },
     Package { name: "m4", file: "/usr/bin/m4", tests: "generated sources" },
     Package { name: "make", file: "/usr/bin/make", tests: "programs with a makefile" },
 ];

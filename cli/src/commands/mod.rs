@@ -23,6 +23,7 @@ mod man;
 mod plan;
 mod record;
 mod replay;
+mod report;
 mod resume;
 mod run;
 mod setup;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Plan(plan::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Report(report::Args),
     Resume(resume::Args),
     Run(run::Args),
     Setup(setup::Args),
@@ -90,6 +92,7 @@ impl Command {
             Self::Plan(args) => plan::run(args, out),
             Self::Record(args) => record::run(args),
             Self::Replay(args) => replay::run(args, out),
+            Self::Report(args) => report::run(args),
             Self::Resume(args) => resume::run(args),
             Self::Run(args) => run::run(args),
             Self::Setup(args) => setup::run(args, out),

@@ -27,6 +27,7 @@ mod model;
 mod names;
 mod outputs;
 mod refused;
+mod report;
 mod stream;
 mod trace;
 mod until_stable;

@@ -102,6 +102,34 @@ impl Value for NonZero<u64> {
     }
 }
 
+/// Length of a point of a time series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesInterval {
+    /// By the length of the launch.
+    Auto,
+    /// Core cycles.
+    Cycles(NonZero<u64>),
+}
+
+impl Value for SeriesInterval {
+    fn read(text: &OsStr) -> Result<SeriesInterval, Wrong> {
+        match utf8(text)?.trim() {
+            "auto" => Ok(SeriesInterval::Auto),
+            cycles => match cycles.parse() {
+                Ok(cycles) => Ok(SeriesInterval::Cycles(cycles)),
+                Err(_) => Err(Wrong::new("must be auto, or a whole number of core cycles, 1 or more")),
+            },
+        }
+    }
+
+    fn written(&self) -> OsString {
+        match self {
+            SeriesInterval::Auto => "auto".into(),
+            SeriesInterval::Cycles(cycles) => cycles.to_string().into(),
+        }
+    }
+}
+
 /// The most devices that a program finds.
 pub const MAX_DEVICES: u32 = 16;
 

@@ -59,7 +59,7 @@ fn launches(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
         let (record, of_record) = record?;
         let launch = launch(&record);
         Ok(match of_record {
-            Some(of_record) => with(launch, json!({ "series": series::json(&of_record) })),
+            Some(of_record) => with(launch, json!({ "series": series::json(&of_record, &record.counters) })),
             None => launch,
         })
     })

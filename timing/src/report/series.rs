@@ -1,5 +1,6 @@
 //! Series of launches, compressed, and their form in JSON.
 
+use std::collections::HashSet;
 use std::env;
 use std::fmt;
 use std::io;
@@ -10,6 +11,7 @@ use voltsim_checkpoint::codec;
 use voltsim_checkpoint::journal::JournalWriter;
 
 use crate::series::{Points, Series};
+use crate::statistics::Counts;
 
 /// Most bytes of a series.
 const LIMIT: usize = 1 << 28;
@@ -66,9 +68,11 @@ impl fmt::Debug for AllSeries {
     }
 }
 
-/// A series: an array for each counter that is not 0 everywhere, and arrays of single units.
-pub(super) fn json(series: &Series) -> Value {
-    let columns = series.columns();
+/// A series: an array for each counter that the record has and that is not 0 everywhere, and arrays
+/// of single units.
+pub(super) fn json(series: &Series, counts: &Counts) -> Value {
+    let known: HashSet<_> = counts.iter().map(|(counter, _)| (counter.section, counter.name)).collect();
+    let columns = series.columns().filter(|(own, _)| known.contains(&(own.section, own.name)));
     let counters =
         columns.map(|(counter, values)| (format!("{}.{}", counter.section, counter.name), json!(values)));
     let mut object = json!({ "points": series.points(), "counters": counters.collect::<Map<_, _>>() });

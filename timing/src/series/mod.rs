@@ -73,11 +73,19 @@ impl Series {
         self.counters.len()
     }
 
-    /// The first counter whose points do not add up to the launch's count, with both.
+    /// The first counter whose points do not add up to the launch's count, with both. Counts may
+    /// leave counters out.
     pub fn imbalance(&self, counts: &Counts) -> Option<(&'static Counter, u64, u64)> {
-        let sums = self.counters.sums();
-        let expected = counts.iter().filter(|(counter, _)| counter.kind != Kind::Most);
-        let mut pairs = expected.zip(sums).map(|((counter, count), sum)| (*counter, *count, sum));
-        pairs.find(|(_, count, sum)| count != sum)
+        let mut sums = Series::counters().into_iter().zip(self.counters.sums());
+        let counts = counts.iter().filter(|(counter, _)| counter.kind != Kind::Most);
+        counts.map(|(counter, count)| (*counter, *count)).find_map(|(counter, count)| {
+            let (_, sum) = sums.find(|(own, _)| is_same(own, counter))?;
+            (sum != count).then_some((counter, count, sum))
+        })
     }
+}
+
+/// True for descriptions of one counter.
+fn is_same(one: &Counter, other: &Counter) -> bool {
+    (one.section, one.name) == (other.section, other.name)
 }

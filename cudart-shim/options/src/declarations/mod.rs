@@ -14,7 +14,7 @@ use saved_run::Point;
 
 use crate::values::{
     CacheFolder, Changes, LaunchNumbers, LogTarget, MAX_DEVICES, Mode, RecordFormat, Seconds, SelectionText,
-    Value, WarmUpText, WholeLaunchesText, Within,
+    SeriesInterval, Value, WarmUpText, WholeLaunchesText, Within,
 };
 use declaration::{SAVERS, STARTERS, TIMERS, options};
 
@@ -261,6 +261,34 @@ options! {
         option: Some("statistics"),
         value: "FILE",
         takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time],
+        implies_timing: true,
+        on_mistake: OnMistake::Refuse,
+    }
+
+    /// Count over time too: a point every N core cycles, or auto.
+    ///
+    /// `auto` gives a launch at most 2,000 points. The points of a counter add up to the counter of
+    /// the launch. Files ending in .json and reports have them.
+    series: SeriesInterval = "VOLTSIM_SERIES" {
+        section: Section::Timing,
+        option: Some("series"),
+        value: "N|auto",
+        takers: SAVERS,
+        implies_timing: true,
+        needs_one_of: &[Key::statistics, Key::report],
+        on_mistake: OnMistake::Refuse,
+    }
+
+    /// Write a report to a file when the program ends: one HTML page with pictures.
+    ///
+    /// The page has kernels by time, their limits, the traffic between units and a timeline, and
+    /// needs no network. Without `--series` the page has automatic time series. `voltsim report`
+    /// makes the same page of a file of `--statistics`.
+    report: PathBuf = "VOLTSIM_REPORT" {
+        section: Section::Timing,
+        option: Some("report"),
+        value: "FILE",
+        takers: SAVERS,
         implies_timing: true,
         on_mistake: OnMistake::Refuse,
     }

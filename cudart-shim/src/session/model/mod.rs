@@ -8,6 +8,8 @@
 //! - `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`).
 //! - `VOLTSIM_STATISTICS` names the statistics file written at exit; without it, a summary goes to
 //!   standard error.
+//! - `VOLTSIM_SERIES` sets the interval of time series in the statistics file.
+//! - `VOLTSIM_REPORT` names the HTML page written at exit.
 //!
 //! Events of a modelled device use simulated time.
 
@@ -16,17 +18,13 @@ mod inside;
 mod nested;
 mod partial;
 mod progress;
+mod written;
 
 use crate::abi::error::Error;
 use crate::host::environment::options;
-use crate::host::output_files;
 use crate::objects::fault::DeviceFault;
-use crate::session::checkpoint;
-use crate::session::ending::{self, End};
 use crate::session::launch::Way;
-use crate::session::nvtx;
-use crate::session::process::process;
-use crate::session::simulator::{self, Simulator};
+use crate::session::simulator::Simulator;
 use crate::session::trace;
 use crate::session::unmatched_selections;
 use concurrent::{Met, Waiting};
@@ -37,9 +35,9 @@ use launch_capture::{Marks, Selection, UntilStable, WarmUp};
 pub(crate) use nested::child_fault;
 use parking_lot::Mutex;
 use progress::Display;
+use run_options::values::SeriesInterval;
 use saved_run::ModelState;
 use std::num::NonZero;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -47,12 +45,13 @@ use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
 use timing::fidelity;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability, Transfer};
-use timing::report::{Format, Report, Run, SameBytes, UnknownEnding};
+use timing::report::{Format, Report, UnknownEnding};
 use timing::saved;
+use timing::series::Interval;
 use timing::specification::{GpuSpec, gpu};
-use voltsim_checkpoint::atomic_file::folder_of;
 use voltsim_checkpoint::codec::CodecError;
 use warp_stream::{Executed, Past};
+pub(crate) use written::write_statistics;
 
 /// Settings from the environment.
 struct Settings {
@@ -88,12 +87,21 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let changes = options.set.iter().flat_map(|changes| &changes.0).map(String::as_str);
     let changes = own.iter().copied().chain(changes);
     let spec = GpuSpec::changed(&gpu, changes).map_err(|error| ModelError::Gpu(error.to_string()))?;
-    statistics_file().map(Format::of_file).transpose()?;
+    written::statistics_file().map(Format::of_file).transpose()?;
     let only = options.only.as_ref().map(|only| only.value.clone()).unwrap_or_default();
     let warm_up = options.warm_up.as_ref().map(|warm_up| warm_up.value).unwrap_or_default();
     let until_stable =
         options.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation });
     Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable }))
+}
+
+/// The interval of time series, if an output shows them.
+fn series() -> Option<Interval> {
+    match options().series {
+        Some(SeriesInterval::Auto) => Some(Interval::Auto),
+        Some(SeriesInterval::Cycles(cycles)) => Some(Interval::Cycles(cycles)),
+        None => options().report.as_ref().map(|_| Interval::Auto),
+    }
 }
 
 /// Execution mode of a launch with these markers; `None` if the model has no say.
@@ -176,10 +184,10 @@ impl Model {
         Ok(Some(Model {
             settings,
             threads,
-            gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
+            gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads).with_series(series())),
             interrupted: Mutex::new(None),
             clock: Arc::default(),
-            report: Mutex::new(new_report(&settings.gpu)),
+            report: Mutex::new(written::new_report(&settings.gpu)),
             executed: Mutex::default(),
             is_last: AtomicBool::new(false),
             waiting: Mutex::default(),
@@ -244,7 +252,7 @@ impl Model {
         }
         let gpu = if cold { Gpu::restore_cold(spec, gpu) } else { Gpu::restore(spec, gpu) }?;
         self.set_now(gpu.now().nanoseconds);
-        *self.gpu.lock() = gpu.with_threads(self.threads);
+        *self.gpu.lock() = gpu.with_threads(self.threads).with_series(series());
         *self.report.lock() = report;
         Ok(())
     }
@@ -329,57 +337,4 @@ fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault 
         LaunchError::Stuck(_) | LaunchError::Cancelled => Error::LaunchTimeout,
         _ => Error::Unknown,
     })
-}
-
-/// Determinism of untimed launches, which several threads execute.
-fn same_bytes(settings: &Settings) -> SameBytes {
-    match settings.only == Selection::default() || simulator::is_deterministic() {
-        true => SameBytes::AllPrograms,
-        false => SameBytes::ProgramsWithoutRaces,
-    }
-}
-
-/// Writes the statistics of all devices to their file, or a summary to standard error. A process
-/// without launches writes no file: a child must not replace its parent's.
-pub(crate) fn write_statistics(end: End) {
-    if process().forked.load(Ordering::Relaxed) {
-        return;
-    }
-    let Ok(Some(settings)) = settings() else { return };
-    let models = simulator::started().filter_map(|simulator| simulator.model.as_ref());
-    let reports: Vec<_> = models.filter_map(|model| ending::of(&model.report)).collect();
-    let reports: Vec<&Report> = reports.iter().map(|report| &**report).collect();
-    let run = Run::new(&settings.gpu, &reports).with_same_bytes(same_bytes(settings)).ended_by(end.cause());
-    if !reports.is_empty() && run.has_no_launch() && needs_ranges() && !nvtx::is_followed() {
-        eprintln!(
-            "voltsim: VOLTSIM_ONLY: no launch was chosen, as the program has not told of NVTX ranges: it has to use NVTX 3, with \
-             NVTX_INJECTION64_PATH naming libvoltsim_core.so, as `voltsim run` sets it"
-        );
-    }
-    let Some(file) = statistics_file() else {
-        if !run.is_empty() {
-            eprint!("voltsim: {}", run.summary());
-        }
-        return;
-    };
-    if run.is_empty() && output_files::is_written(file) {
-        return;
-    }
-    // An invalid extension was already an error at device start.
-    let format = Format::of_file(file).unwrap_or(Format::Text);
-    output_files::write("VOLTSIM_STATISTICS", file, |output| run.write(format, output));
-}
-
-/// The statistics file, if set.
-fn statistics_file() -> Option<&'static Path> {
-    options().statistics.as_deref()
-}
-
-/// A new report of a device. It keeps single launches only if an output needs them.
-fn new_report(gpu: &str) -> Report {
-    match statistics_file() {
-        Some(file) => Report::in_folder(gpu, folder_of(file)),
-        None if checkpoint::is_wanted() => Report::new(gpu),
-        None => Report::of_sums(gpu),
-    }
 }

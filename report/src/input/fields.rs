@@ -1,0 +1,94 @@
+//! Fields of JSON with their places, for errors.
+
+use serde_json::Value;
+
+use crate::ReportError;
+
+/// A JSON value with its file and path.
+pub(super) struct Fields<'a> {
+    file: &'a str,
+    path: String,
+    value: &'a Value,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(file: &'a str, value: &'a Value) -> Fields<'a> {
+        Fields { file, path: String::new(), value }
+    }
+
+    fn wrong(&self, what: &'static str) -> ReportError {
+        let place = if self.path.is_empty() { "the file".to_owned() } else { self.path.clone() };
+        ReportError::Field { file: self.file.to_owned(), place, what }
+    }
+
+    /// A field; `null` if it is missing.
+    pub(super) fn get(&self, name: &str) -> Fields<'a> {
+        const NOTHING: &Value = &Value::Null;
+        let dot = if self.path.is_empty() { "" } else { "." };
+        let path = format!("{}{dot}{name}", self.path);
+        Fields { file: self.file, path, value: self.value.get(name).unwrap_or(NOTHING) }
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        self.value.is_null()
+    }
+
+    /// Elements of a list; none if the list is missing.
+    pub(super) fn list(&self) -> Result<Vec<Fields<'a>>, ReportError> {
+        match self.value {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(values) => Ok(values
+                .iter()
+                .enumerate()
+                .map(|(place, value)| Fields {
+                    file: self.file,
+                    path: format!("{}[{place}]", self.path),
+                    value,
+                })
+                .collect()),
+            _ => Err(self.wrong("must be a list")),
+        }
+    }
+
+    /// Fields of an object, by name; none if the object is missing.
+    pub(super) fn entries(&self) -> Result<Vec<(&'a str, Fields<'a>)>, ReportError> {
+        match self.value {
+            Value::Null => Ok(Vec::new()),
+            Value::Object(values) => {
+                Ok(values.iter().map(|(name, _)| (name.as_str(), self.get(name))).collect())
+            }
+            _ => Err(self.wrong("must be an object")),
+        }
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str, ReportError> {
+        self.value.as_str().ok_or_else(|| self.wrong("must be text"))
+    }
+
+    /// A number of at least 0.
+    pub(super) fn number(&self) -> Result<f64, ReportError> {
+        let value = self.value.as_f64().filter(|value| value.is_finite() && *value >= 0.0);
+        value.ok_or_else(|| self.wrong("must be a number of at least 0"))
+    }
+
+    /// A number; 0 if it is missing.
+    pub(super) fn number_or_zero(&self) -> Result<f64, ReportError> {
+        if self.is_missing() { Ok(0.0) } else { self.number() }
+    }
+
+    pub(super) fn is_true(&self) -> bool {
+        self.value.as_bool().unwrap_or(false)
+    }
+
+    /// Numbers of a list; none if the list is missing.
+    pub(super) fn numbers(&self) -> Result<Vec<f64>, ReportError> {
+        self.list()?.iter().map(Fields::number).collect()
+    }
+
+    /// Three sizes.
+    pub(super) fn sizes(&self) -> Result<[u64; 3], ReportError> {
+        let numbers = self.numbers()?;
+        let sizes = numbers.iter().map(|size| *size as u64).collect::<Vec<u64>>();
+        sizes.try_into().map_err(|_| self.wrong("must be a list of three sizes"))
+    }
+}

@@ -221,6 +221,7 @@ fn remove(function: &mut Function, is_gone: &[bool], gone: &Gone) {
             _ => {}
         }
     }
+    function.rolled.iter_mut().for_each(moved);
     let mut position = 0;
     function.instructions.retain(|_| {
         position += 1;

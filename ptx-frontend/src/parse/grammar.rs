@@ -186,7 +186,8 @@ impl Reader {
             Rule::call_targets => {
                 Statement::CallTargets(pair.into_inner().map(|name| self.word(&name)).collect())
             }
-            // `.file`, `.pragma`, `.section`, and the end produce no code.
+            Rule::pragma if pair.as_str().contains("\"nounroll\"") => Statement::Rolled,
+            // `.file`, other pragmas, `.section`, and the end produce no code.
             _ => return Ok(None),
         }))
     }

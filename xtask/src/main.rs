@@ -15,6 +15,7 @@ mod error;
 mod extending;
 mod files;
 mod guided;
+mod machine_words;
 mod micro;
 mod miri;
 mod modes;

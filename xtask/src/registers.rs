@@ -1,12 +1,14 @@
-//! `cargo xtask registers`: registers of lowered kernels beside those of the vendor's assembler.
+//! `cargo xtask registers`: registers and instructions of lowered kernels beside those of the vendor's
+//! assembler.
 //!
 //! A folder of PTX files is outside of the repository. Both sides judge each kernel for `sm_70`.
 
 use crate::error::{Error, Result};
+use crate::machine_words::{self, Counts};
 use crate::process;
 use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,24 +34,45 @@ struct Kernel {
     suite: String,
     file: String,
     name: String,
-    /// Registers of a thread by `ptxas`, and by lowering.
-    assembler: u32,
-    lowered: u32,
+    /// By `ptxas`, and by lowering.
+    assembler: Code,
+    lowered: Code,
+}
+
+/// Code of a kernel on one side.
+#[derive(Debug, Clone, Default)]
+struct Code {
+    registers: u32,
+    /// Machine instructions by class.
+    counts: Counts,
+}
+
+impl Code {
+    fn instructions(&self) -> u32 {
+        self.counts.values().sum()
+    }
 }
 
 impl Kernel {
     /// Within four registers or a tenth of the assembler's count.
     fn is_near(&self) -> bool {
-        let apart = self.assembler.abs_diff(self.lowered);
-        apart <= 4 || apart * 10 <= self.assembler
+        let apart = self.assembler.registers.abs_diff(self.lowered.registers);
+        apart <= 4 || apart * 10 <= self.assembler.registers
     }
 
     fn is_twice(&self) -> bool {
-        self.lowered > 2 * self.assembler || self.assembler > 2 * self.lowered
+        let (assembler, lowered) = (self.assembler.registers, self.lowered.registers);
+        lowered > 2 * assembler || assembler > 2 * lowered
     }
 
     fn has_same_occupancy(&self) -> bool {
-        warps(self.assembler) == warps(self.lowered)
+        warps(self.assembler.registers) == warps(self.lowered.registers)
+    }
+
+    /// Difference of the numbers of instructions, as a part of the assembler's.
+    fn instructions_apart(&self) -> f64 {
+        let [assembler, lowered] = [&self.assembler, &self.lowered].map(|of| f64::from(of.instructions()));
+        (lowered - assembler).abs() / assembler.max(1.0)
     }
 }
 
@@ -69,13 +92,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Err(Error::Steps("building the example `lower`".to_owned()));
     }
     let lower = workspace.target.join("release/examples/lower");
+    let cubin = workspace.target.join("registers.cubin");
     let mut kernels = Vec::new();
     let mut refused = 0;
     for file in ptx_files(&arguments.folder)? {
-        match (by_assembler(&ptxas, &file), by_lowering(&lower, &file)) {
-            (Ok(assembler), Ok(lowered)) => {
+        match (by_assembler(&ptxas, &cubin, &file), by_lowering(&lower, &file)) {
+            (Ok(mut assembler), Ok(lowered)) => {
                 let both =
-                    lowered.into_iter().filter_map(|(name, of)| Some((*assembler.get(&name)?, of, name)));
+                    lowered.into_iter().filter_map(|(name, of)| Some((assembler.remove(&name)?, of, name)));
                 kernels.extend(both.take(arguments.per_file).map(|(assembler, lowered, name)| Kernel {
                     suite: suite(&arguments.folder, &file),
                     file: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -92,7 +116,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn print(kernels: &[Kernel], refused: usize, arguments: &Arguments) {
-    println!("{:24} {:>8} {:>8} {:>8} {:>10}", "suite", "kernels", "near", "twice", "occupancy");
+    println!(
+        "{:24} {:>8} {:>8} {:>8} {:>10} {:>13} {:>10}",
+        "suite", "kernels", "near", "twice", "occupancy", "instructions", "within 10%"
+    );
     let mut suites: BTreeMap<&str, Vec<&Kernel>> = BTreeMap::new();
     kernels.iter().for_each(|kernel| suites.entry(&kernel.suite).or_default().push(kernel));
     for (suite, of) in suites.into_iter().chain([("all", kernels.iter().collect())]) {
@@ -101,21 +128,61 @@ fn print(kernels: &[Kernel], refused: usize, arguments: &Arguments) {
         };
         let twice = of.iter().filter(|kernel| kernel.is_twice()).count();
         let (near, occupancy) = (percent(Kernel::is_near), percent(Kernel::has_same_occupancy));
-        println!("{suite:24} {:>8} {near:>7.1}% {twice:>8} {occupancy:>9.1}%", of.len());
+        let within = percent(|of| of.instructions_apart() <= 0.1);
+        let apart = of.iter().map(|of| of.instructions_apart()).sum::<f64>() / of.len().max(1) as f64;
+        println!(
+            "{suite:24} {:>8} {near:>7.1}% {twice:>8} {occupancy:>9.1}% {:>12.1}% {within:>9.1}%",
+            of.len(),
+            100.0 * apart
+        );
     }
     println!(
-        "near: within 4 registers or 10 % of ptxas {}; {refused} files refused by a side",
+        "near: within 4 registers or 10 % of ptxas {}; instructions: mean difference of a kernel; \
+         {refused} files refused by a side",
         arguments.ptxas
     );
+    print_classes(kernels);
     if arguments.list {
         let mut apart: Vec<&Kernel> = kernels.iter().filter(|kernel| !kernel.is_near()).collect();
         apart.sort_by_key(|of| {
-            std::cmp::Reverse(1000 * of.assembler.abs_diff(of.lowered) / of.assembler.max(1))
+            let (assembler, lowered) = (of.assembler.registers, of.lowered.registers);
+            std::cmp::Reverse(1000 * assembler.abs_diff(lowered) / assembler.max(1))
         });
         for of in apart {
-            println!("{:>4} ptxas {:>4} lowered  {} {}", of.assembler, of.lowered, of.file, of.name);
+            println!(
+                "{:>4} ptxas {:>4} lowered  {:>6} {:>6} instructions  {} {}",
+                of.assembler.registers,
+                of.lowered.registers,
+                of.assembler.instructions(),
+                of.lowered.instructions(),
+                of.file,
+                of.name
+            );
         }
     }
+}
+
+/// Prints the instructions of all kernels by class.
+fn print_classes(kernels: &[Kernel]) {
+    let sum = |side: fn(&Kernel) -> &Code| {
+        let mut sum = Counts::new();
+        for (class, count) in kernels.iter().flat_map(|kernel| &side(kernel).counts) {
+            *sum.entry(class).or_default() += count;
+        }
+        sum
+    };
+    let (assembler, lowered) = (sum(|of| &of.assembler), sum(|of| &of.lowered));
+    println!("\n{:24} {:>10} {:>10} {:>8}", "class", "ptxas", "lowered", "apart");
+    let row = |class: &str, assembler: u32, lowered: u32| {
+        let apart = 100.0 * (f64::from(lowered) - f64::from(assembler)) / f64::from(assembler.max(1));
+        println!("{class:24} {assembler:>10} {lowered:>10} {apart:>+7.1}%");
+    };
+    let of = |counts: &Counts, class: &str| counts.get(class).copied().unwrap_or(0);
+    let classes: BTreeSet<&str> = assembler.keys().chain(lowered.keys()).copied().collect();
+    for class in classes {
+        row(class, of(&assembler, class), of(&lowered, class));
+    }
+    row("all", assembler.values().sum(), lowered.values().sum());
 }
 
 /// PTX files below a folder, in the order of their names.
@@ -142,32 +209,40 @@ fn suite(folder: &Path, file: &Path) -> String {
     below.parent().map_or_else(String::new, |parent| parent.display().to_string())
 }
 
-/// Registers by kernel, as `ptxas -v` prints them.
-fn by_assembler(ptxas: &Path, file: &Path) -> Result<BTreeMap<String, u32>> {
+/// Code by kernel: registers as `ptxas -v` prints them, and instructions of the cubin.
+fn by_assembler(ptxas: &Path, cubin: &Path, file: &Path) -> Result<BTreeMap<String, Code>> {
     let mut command = Command::new(ptxas);
-    command.args(["-v", "-arch=sm_70", "-o", "/dev/null"]).arg(file);
+    command.args(["-v", "-arch=sm_70", "-o"]).args([cubin, file]);
     let printed = process::errors(&mut command)?;
-    let mut registers = BTreeMap::new();
+    let bytes = fs::read(cubin).map_err(Error::file(cubin))?;
+    let mut counts = machine_words::of_cubin(&bytes).unwrap_or_default();
+    let mut codes = BTreeMap::new();
     let mut kernel = None;
     for line in printed.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             kernel = rest.split('\'').next().map(str::to_owned);
         } else if let Some((_, rest)) = line.split_once("Used ")
-            && let Some(count) = rest.split(' ').next().and_then(|count| count.parse().ok())
+            && let Some(registers) = rest.split(' ').next().and_then(|count| count.parse().ok())
             && let Some(kernel) = kernel.take()
         {
-            registers.insert(kernel, count);
+            let counts = counts.remove(&kernel).unwrap_or_default();
+            codes.insert(kernel, Code { registers, counts });
         }
     }
-    Ok(registers)
+    Ok(codes)
 }
 
-/// Kernels in the order of the file with their registers, as the example `lower` prints them.
-fn by_lowering(lower: &Path, file: &Path) -> Result<Vec<(String, u32)>> {
+/// Kernels in the order of the file with their code, as the example `lower` prints them.
+fn by_lowering(lower: &Path, file: &Path) -> Result<Vec<(String, Code)>> {
     let printed = process::quiet(Command::new(lower).arg(file))?;
     let kernel = |line: &str| {
-        let mut fields = line.split('\t');
-        Some((fields.next()?.to_owned(), fields.next_back()?.parse().ok()?))
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, _, _, registers, classes] = fields[..] else { return None };
+        let mut counts = Counts::new();
+        for (class, count) in classes.split(' ').filter_map(|class| class.split_once('=')) {
+            *counts.entry(machine_words::of_lowered(class)).or_default() += count.parse().unwrap_or(0);
+        }
+        Some((name.to_owned(), Code { registers: registers.parse().ok()?, counts }))
     };
     Ok(printed.lines().filter_map(kernel).collect())
 }

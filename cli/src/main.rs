@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod commands;
+mod demo_program;
 mod device;
 mod difference;
 mod environment;

@@ -43,6 +43,10 @@ pub(crate) enum Error {
     NoCudaProgram(String),
     #[error("{path}: {reason}")]
     Ratchet { path: PathBuf, reason: String },
+    #[error("cargo metadata: {0}")]
+    Metadata(String),
+    #[error("{artefact}: {reason}")]
+    Artefact { artefact: PathBuf, reason: String },
     #[error("broken links:\n{0}")]
     Links(String),
     #[error("{0} failed")]

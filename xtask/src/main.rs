@@ -11,6 +11,7 @@ mod book;
 mod clients;
 mod correlate;
 mod debian;
+mod dist;
 mod error;
 mod extending;
 mod files;
@@ -22,6 +23,7 @@ mod modes;
 mod process;
 mod programs;
 mod python;
+mod python_package;
 mod registers;
 mod slurm;
 mod stamp;
@@ -80,6 +82,8 @@ enum Task {
     Registers(registers::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
     Micro(micro::Arguments),
+    /// Make the artefacts that users install: wheel, archive, Debian package, OCI image.
+    Dist(dist::Arguments),
     /// Interpret tests of crates with `unsafe` or threads by Miri; needs `rustup toolchain install
     /// nightly` with the components miri and rust-src.
     Miri,
@@ -122,6 +126,7 @@ fn main() -> ExitCode {
         Task::Bench { subject, rows, guided, json } => {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())
         }
+        Task::Dist(arguments) => dist::run(&arguments),
         Task::Miri => miri::run(),
         Task::Docs(arguments) => book::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),

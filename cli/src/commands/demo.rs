@@ -1,23 +1,20 @@
-//! `voltsim demo`: builds and runs the program in `examples/demo`, which needs no CUDA at all.
+//! `voltsim demo`: runs the program in `examples/demo`, which needs no CUDA at all.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 use run_options::RunOptions;
 use saved_run::Point;
-use serde::Deserialize;
 
+use crate::demo_program::{self, Summary};
 use crate::failure::Failure;
-use crate::given::hand_over;
-use crate::libraries;
 use crate::paths::absolute;
 
-/// Build and run a small CUDA program, and show the executed instructions of its kernels
+/// Run a small CUDA program, and show the executed instructions of its kernels
 ///
-/// The program is C, compiled by cc. The program hands PTX, made from CUDA C++, to the CUDA
-/// runtime, as code of nvcc does.
+/// The program is C. The program hands PTX, made from CUDA C++, to the CUDA runtime, as code of
+/// nvcc does. A checkout compiles the program by cc; an installation has the program ready.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Save the run to a file after its first kernel
@@ -25,72 +22,23 @@ pub(crate) struct Args {
     checkpoint: Option<PathBuf>,
 }
 
-/// Shown parts of the summary that the core writes.
-#[derive(Deserialize)]
-struct Summary {
-    device: Option<String>,
-    api_calls: u64,
-    kernels: Vec<Kernel>,
-}
-
-#[derive(Deserialize)]
-struct Kernel {
-    name: String,
-    launches: u64,
-    warp_instructions: u64,
-    lane_instructions: u64,
-    seconds: f64,
-}
-
-/// Compiles, runs, reports. The exit status is the program's.
+/// Runs and reports. The exit status is the program's.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let sources = libraries::checkout().join("examples/demo");
-    let folder = libraries::folder()?;
-    let program = compile(&sources, &folder)?;
-    let summary_file = program.with_extension("summary.json");
-    let _ = fs::remove_file(&summary_file);
-    out.flush()?;
-    let mut command = Command::new(&program);
-    libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
     let options = RunOptions {
-        summary: Some(summary_file.clone()),
         checkpoint: args.checkpoint.as_ref().map(|_| Point { kernel: 2, inside: None }),
         checkpoint_file: args.checkpoint.as_deref().map(absolute).transpose()?,
         ..RunOptions::default()
     };
-    hand_over(&options, &mut command);
-    let status = command.status().map_err(|error| Failure::in_file(&program, error))?;
-    let text = fs::read(&summary_file).map_err(|error| Failure::in_file(&summary_file, error))?;
-    let summary = serde_json::from_slice(&text).map_err(|error| Failure::in_file(&summary_file, error))?;
-    report(&summary, out)?;
+    out.flush()?;
+    let execution = demo_program::execute(options, true)?;
+    report(&execution.summary, out)?;
+    let program = execution.program;
     if let Some(file) = &args.checkpoint {
         writeln!(out, "\nResume from {0}: voltsim resume {0} -- {1}", file.display(), program.display())?;
     }
-    match status.code().and_then(|code| u8::try_from(code).ok()) {
+    match execution.status.code().and_then(|code| u8::try_from(code).ok()) {
         Some(code) => Ok(ExitCode::from(code)),
-        None => Err(Failure::in_file(&program, status)),
-    }
-}
-
-/// Compiles the demo into the library folder's neighbourhood; gives the program's path.
-fn compile(sources: &Path, folder: &Path) -> Result<PathBuf, Failure> {
-    let source = sources.join("demo.c");
-    let program = folder.with_file_name("voltsim-demo");
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let output = Command::new(&compiler)
-        .args(["-O2", "-o"])
-        .arg(&program)
-        .arg(format!("-DPTX_FILE=\"{}\"", sources.join("kernels.ptx").display()))
-        .arg(&source)
-        .arg(folder.join(api_table::Library::Cudart13.soname()))
-        .output()
-        .map_err(|error| {
-            Failure::in_file(Path::new(&compiler), error).remedy("Install a C compiler, or name one in CC")
-        })?;
-    if output.status.success() {
-        Ok(program)
-    } else {
-        Err(Failure::in_file(&source, String::from_utf8_lossy(&output.stderr).trim_end()))
+        None => Err(Failure::in_file(&program, execution.status)),
     }
 }
 

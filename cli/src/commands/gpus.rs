@@ -9,15 +9,23 @@ use crate::failure::Failure;
 use crate::gpu_file;
 use crate::table;
 
-/// List the GPUs: for --device all, for --gpu those with timing
+/// List the GPUs, or show the file of one: for --device all, for --gpu those with timing
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// GPU whose file is shown, with the source of each value
+    name: Option<String>,
+}
 
 const HEADING: [&str; 9] =
     ["GPU", "SMs", "core MHz", "L2 KiB", "DRAM GB/s", "memory MiB", "capability", "timing", "what it is"];
 
-/// Writes the list.
-pub(crate) fn run(_: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+/// Writes the list or the file.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    if let Some(name) = &args.name {
+        let (_, text) = gpu::text(name).map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
+        out.write_all(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let rows: Result<Vec<[String; 9]>, Failure> = gpu::names().map(row).collect();
     table::write(out, HEADING, &rows?)?;
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@
 
 mod capture;
 mod checkpoint;
+mod clean;
 mod compare;
 mod completions;
 mod config;
@@ -26,11 +27,13 @@ mod replay;
 mod report;
 mod resume;
 mod run;
+mod self_check;
 mod setup;
 mod status;
 mod sweep;
 mod time;
 mod trace;
+mod version;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -44,6 +47,7 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     Capture(capture::Args),
     Checkpoint(checkpoint::Args),
+    Clean(clean::Args),
     Compare(compare::Args),
     Completions(completions::Args),
     Config(config::Args),
@@ -63,11 +67,13 @@ pub(crate) enum Command {
     Report(report::Args),
     Resume(resume::Args),
     Run(run::Args),
+    SelfCheck(self_check::Args),
     Setup(setup::Args),
     Status(status::Args),
     Sweep(sweep::Args),
     Time(time::Args),
     Trace(trace::Args),
+    Version(version::Args),
 }
 
 impl Command {
@@ -76,6 +82,7 @@ impl Command {
         match self {
             Self::Capture(args) => capture::run(args),
             Self::Checkpoint(args) => checkpoint::run(args, out),
+            Self::Clean(args) => clean::run(args, out),
             Self::Compare(args) => compare::run(args, out),
             Self::Completions(args) => completions::run(args, out),
             Self::Config(args) => config::run(args, out),
@@ -95,11 +102,13 @@ impl Command {
             Self::Report(args) => report::run(args),
             Self::Resume(args) => resume::run(args),
             Self::Run(args) => run::run(args),
+            Self::SelfCheck(args) => self_check::run(args, out),
             Self::Setup(args) => setup::run(args, out),
             Self::Status(args) => status::run(args, out),
             Self::Sweep(args) => sweep::run(args, out),
             Self::Time(args) => time::run(args, out),
             Self::Trace(args) => trace::run(args),
+            Self::Version(args) => version::run(args, out),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `voltsim setup`: makes an environment with a framework that uses CUDA.
+//! `voltsim setup`: makes an environment with a framework that uses CUDA, or with a compiler.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::environment::usual_folder;
 use crate::failure::Failure;
 use crate::setup::{self, Outcome, RECIPES};
 
-/// Make an environment with a framework that uses CUDA, from its unmodified packages
+/// Make an environment with a framework that uses CUDA or with nvcc, from unmodified packages
 ///
 /// Without a name, the command lists the environments. Downloads are kept, and an interrupted
 /// set-up continues where it stopped. `voltsim run` knows an environment by its folder: `voltsim
@@ -45,6 +45,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         Outcome::WasThere => "was there already",
     };
     writeln!(out, "{} ({}) {state}: {}", recipe.name, recipe.contents, folder.display())?;
+    if recipe.is_compiler {
+        writeln!(out, "export PATH={}/bin:$PATH", folder.display())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if is_usual {
         writeln!(out, "voltsim run --profile {name} -- python program.py")?;
     }

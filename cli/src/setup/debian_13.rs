@@ -25,6 +25,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     version: 1,
     contents: "PyTorch 2.6.0 of Debian 13, cuBLAS 12.4, Python 3.13",
     bytes: 4_400 << 20,
+    is_compiler: false,
     downloads,
     make,
 };

@@ -5,6 +5,7 @@
 
 mod debian_13;
 pub(crate) mod download;
+mod nvcc;
 mod python;
 mod pytorch_1_5;
 
@@ -27,6 +28,8 @@ pub(crate) struct Recipe {
     pub(crate) contents: &'static str,
     /// Bytes that its folder takes.
     pub(crate) bytes: u64,
+    /// The environment is a compiler, and no program runs in it.
+    pub(crate) is_compiler: bool,
     /// All that it fetches.
     pub(crate) downloads: fn() -> Result<Vec<Download>, Failure>,
     /// Fills the folder. Called again after an interruption, in the folder as it was left.
@@ -34,7 +37,7 @@ pub(crate) struct Recipe {
 }
 
 /// All recipes.
-pub(crate) const RECIPES: [&Recipe; 2] = [&pytorch_1_5::RECIPE, &debian_13::RECIPE];
+pub(crate) const RECIPES: [&Recipe; 3] = [&nvcc::RECIPE, &pytorch_1_5::RECIPE, &debian_13::RECIPE];
 
 /// Resources of a recipe.
 pub(crate) struct Site<'a> {
@@ -175,6 +178,7 @@ mod tests {
         version: 1,
         contents: "nothing",
         bytes: 0,
+        is_compiler: false,
         downloads: || Ok(Vec::new()),
         make: |site| {
             fs::write(site.folder.join("device.toml"), "base = \"titan-v\"\n").map_err(Failure::new)?;

@@ -23,6 +23,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     version: 1,
     contents: "PyTorch 1.5.1, cuBLAS 10.2, cuDNN 7.6.5, Python 3.8",
     bytes: 2_300 << 20,
+    is_compiler: false,
     downloads,
     make,
 };

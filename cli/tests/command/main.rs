@@ -19,6 +19,7 @@ mod experiment;
 mod extract;
 mod gpu_files;
 mod hybrid;
+mod installation;
 mod instrument;
 mod launches;
 mod library_path;

@@ -53,12 +53,20 @@ pub fn named(name: &str) -> Result<Document, SpecificationError> {
 /// # Errors
 /// There is no GPU of that name.
 pub fn built_in(name: &str) -> Result<Document, SpecificationError> {
+    let (name, text) = text(name)?;
+    Document::with_bases(&format!("{name}.toml"), &text, &find)
+}
+
+/// The name, and the file as it is written, of a GPU that is part of the program.
+///
+/// # Errors
+/// There is no GPU of that name.
+pub fn text(name: &str) -> Result<(&'static str, String), SpecificationError> {
     let found = spelt(name).and_then(|name| Some((name, find(name)?)));
-    let (name, text) = found.ok_or_else(|| SpecificationError::NoGpu {
+    found.ok_or_else(|| SpecificationError::NoGpu {
         name: name.to_owned(),
         known: names().collect::<Vec<_>>().join(", "),
-    })?;
-    Document::with_bases(&format!("{name}.toml"), &text, &find)
+    })
 }
 
 /// The document of a GPU's file, which may start from a GPU that is part of the program, or from a

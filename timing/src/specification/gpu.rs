@@ -4,7 +4,7 @@ use warp_stream::Moment;
 
 use super::document::closest;
 pub use super::files::{
-    BUILT_IN, DEFAULT, about, built_in, capability, document, is_file, named, names, spelt, timed,
+    BUILT_IN, DEFAULT, about, built_in, capability, document, is_file, named, names, spelt, text, timed,
 };
 use super::{CopySpec, Document, Key, LaunchSpec, SpecificationError, TransferSpec, device, quantity};
 use crate::crossbar::CrossbarSpec;

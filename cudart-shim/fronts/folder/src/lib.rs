@@ -2,7 +2,8 @@
 //! core, and commands that replace the vendor's.
 //!
 //! A checkout has the folder beside cargo's output (`target/<profile>/voltsim-lib`), filled with
-//! links that stay valid over builds. An installed folder holds the files themselves.
+//! links that stay valid over builds. An installation has the folder at [`INSTALLED`], with the files
+//! themselves.
 
 use api_table::Library;
 use std::io;
@@ -11,6 +12,9 @@ use std::process::{Command, Stdio};
 
 /// Name of the folder beside the executable.
 pub const NAME: &str = "voltsim-lib";
+
+/// Folder of an installation, relative to the folder of the executable (`PREFIX/bin`).
+pub const INSTALLED: &str = "../lib/voltsim";
 
 /// Library with the simulator, under cargo's name, for which the fronts look.
 pub const CORE: &str = "libvoltsim_core.so";
@@ -58,7 +62,7 @@ const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"
 pub const PTXAS: &str = "ptxas";
 
 /// Name in the folder, and in cargo's output, of each library; some clients open `libcuda.so`.
-fn names() -> impl Iterator<Item = (&'static str, String)> {
+pub fn names() -> impl Iterator<Item = (&'static str, String)> {
     let built = |library: Library| format!("lib{}.so", library.crate_name());
     let fronts = Library::ALL.into_iter().map(move |library| (library.soname(), built(library)));
     let nvrtc = NVRTC.into_iter().map(|name| (name, "libvoltsim_nvrtc.so".to_owned()));
@@ -90,12 +94,18 @@ fn packages() -> impl Iterator<Item = &'static str> {
     .into_iter()
 }
 
-/// Completes the folder inside `output`, cargo's output or the installed executable's folder.
-/// Missing libraries are built if `checkout` holds the sources.
+/// The folder of the installation that `output` belongs to, else the folder inside `output`, which
+/// is completed. `output` is cargo's output or the folder of the installed executable. Missing
+/// libraries are built if `checkout` holds the sources.
 pub fn prepare(output: &Path, checkout: &Path) -> Result<PathBuf, Error> {
+    let is_complete = |folder: &Path| names().all(|(name, _)| folder.join(name).exists());
+    let installed = output.join(INSTALLED);
+    if is_complete(&installed) {
+        // Programs show the folder in their own messages, so `bin/..` is resolved.
+        return Ok(installed.canonicalize().unwrap_or(installed));
+    }
     let folder = output.join(NAME);
-    let complete = || names().all(|(name, _)| folder.join(name).exists());
-    if complete() {
+    if is_complete(&folder) {
         return Ok(folder);
     }
     if let Some((_, built)) = names().find(|(_, built)| !output.join(built).exists()) {

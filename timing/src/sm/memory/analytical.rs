@@ -142,7 +142,9 @@ impl MemoryUnit {
             requester: access.requester(),
             warp: access.warp,
         };
-        match self.state.l1.load(spec, granted, load, true) {
+        // The occupancy of misses is not modelled, so its clock stays.
+        let counted = self.state.l1.counted();
+        match self.state.l1.load(spec, counted, load, true) {
             Ok(Lookup::Hit) => access.ready = access.ready.max(hit),
             Ok(Lookup::Wait { fetch, entry }) => {
                 (access.unanswered, access.missed) = (access.unanswered + 1, true);

@@ -23,6 +23,11 @@ impl L1 {
         fetched
     }
 
+    /// Core cycle up to which outstanding lines were counted.
+    pub fn counted(&self) -> u64 {
+        self.counted
+    }
+
     /// Stores to sectors of a line. Counts nothing.
     pub fn warm_store(&mut self, spec: &L1Spec, line: u64, sectors: u8) {
         let counters = self.counters;

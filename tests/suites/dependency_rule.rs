@@ -7,13 +7,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// Allowed dependencies of the crates in each top-level folder, by folder; `None` means all.
-const RULE: [(&str, Option<&[&str]>); 11] = [
+const RULE: [(&str, Option<&[&str]>); 12] = [
     ("checkpoint", Some(&[])),
     ("warp-stream", Some(&[])),
     ("ptx-frontend", Some(&["warp-stream", "checkpoint"])),
     ("functional", Some(&["ptx-frontend", "warp-stream", "checkpoint"])),
     ("timing", Some(&["warp-stream", "checkpoint"])),
     ("report", Some(&["timing", "warp-stream"])),
+    ("cache-model", Some(&["timing", "warp-stream", "checkpoint"])),
     ("cudart-shim", None),
     ("driver", Some(&["cudart-shim", "timing", "warp-stream", "checkpoint"])),
     ("cli", None),

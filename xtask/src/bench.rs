@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Instant;
 use voltsim_tests::catalogue::{self, Mode};
 
+mod cache_model;
 mod peers;
 mod rows;
 
@@ -241,7 +242,14 @@ fn row_names() -> Vec<String> {
     let of_hybrid = |hybrid: &'static Hybrid| TIMED.iter().map(|(measured, _)| (hybrid.group, measured.name));
     let hybrid = HYBRIDS.iter().flat_map(of_hybrid);
     let others = [(DETAILED, IDLE.name), (HOST, SCALING), (HOST, START)];
-    functional.chain(timed).chain(hybrid).chain(others).map(|(group, name)| row_name(group, name)).collect()
+    let cache_model = cache_model::PROGRAMS.iter().map(|(name, _)| (cache_model::GROUP, *name));
+    functional
+        .chain(timed)
+        .chain(hybrid)
+        .chain(cache_model)
+        .chain(others)
+        .map(|(group, name)| row_name(group, name))
+        .collect()
 }
 
 /// Runs the chosen kernels in every mode and prints a table.
@@ -293,6 +301,12 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf, choice: &Choice) ->
         let idle = bench.idle(workspace)?;
         idle.print();
         rows.push(idle);
+    }
+    for (name, size) in cache_model::PROGRAMS {
+        if choice.has(cache_model::GROUP, name) {
+            let folder = workspace.target.join("bench-cache-model");
+            cache_model::print(&bench.command, &bench.program(name), size, &folder)?;
+        }
     }
     if choice.has(HOST, SCALING) {
         print_host_scaling();

@@ -5,6 +5,7 @@
 //! Write) -> Result<ExitCode, Failure>`. Then one variant in [`Command`] and one arm in
 //! [`Command::run`].
 
+mod cache_model;
 mod capture;
 mod checkpoint;
 mod clean;
@@ -45,6 +46,7 @@ use crate::failure::Failure;
 /// One variant per file of this folder.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    CacheModel(cache_model::Args),
     Capture(capture::Args),
     Checkpoint(checkpoint::Args),
     Clean(clean::Args),
@@ -80,6 +82,7 @@ impl Command {
     /// Runs the command; its report is written to `out`.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         match self {
+            Self::CacheModel(args) => cache_model::run(args, out),
             Self::Capture(args) => capture::run(args),
             Self::Checkpoint(args) => checkpoint::run(args, out),
             Self::Clean(args) => clean::run(args, out),

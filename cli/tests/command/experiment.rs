@@ -215,3 +215,12 @@ fn arrays_that_are_too_small_are_refused() {
     assert_eq!(outcome.status, 2, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("a power of two from 65536"), "{}", outcome.stderr);
 }
+
+#[test]
+fn cache_model_experiment_has_six_points_and_errors() {
+    let outcome = Workplace::new().voltsim(&["experiment", "cache-model"]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    for name in ["32 ", "1024 ", "mean error", "largest error", "without MSHRs"] {
+        assert!(outcome.stdout.contains(name), "{}", outcome.stdout);
+    }
+}

@@ -4,6 +4,7 @@
 #[path = "../../../ptx-frontend/tests/container/builder.rs"]
 #[allow(dead_code, reason = "these tests use a part of the builder")]
 mod builder;
+mod cache_model;
 mod capture;
 mod check;
 mod checkpoint;

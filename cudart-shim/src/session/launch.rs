@@ -11,7 +11,7 @@ use crate::session::device_runtime::DeviceRuntime;
 use crate::session::model::{self, Begun, Model, StopAt};
 use crate::session::process::process;
 use crate::session::simulator::Simulator;
-use crate::session::{annotations, capture, recording, summary};
+use crate::session::{accesses, annotations, capture, recording, summary};
 use crate::work::kernel_launch::{Arguments, KernelLaunch};
 use crate::work::operation::Operation;
 use functional::engine::program::Program;
@@ -202,6 +202,9 @@ impl Simulator {
             (Way::Warming, Some(model)) => model.warm(self, program, config, number, context)?,
             (Way::Recorded, _) if !recording::has_given_up() => {
                 recording::launch(self, program, config, number, context)?
+            }
+            (Way::Untimed, _) if accesses::covers(program, &config) => {
+                accesses::launch(self, program, config, number, context)?
             }
             _ => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
         };

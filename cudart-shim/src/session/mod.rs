@@ -1,6 +1,7 @@
 //! Launch pipeline: operations in stream order, and the observers that count, capture, record, save
 //! and time them.
 
+pub(crate) mod accesses;
 pub(crate) mod annotations;
 pub(crate) mod batch;
 pub(crate) mod capture;

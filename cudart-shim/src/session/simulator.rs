@@ -14,6 +14,7 @@ use crate::objects::peer;
 use crate::objects::shared::shared;
 use crate::objects::virtual_memory;
 use crate::profile::{Attribute, Profile};
+use crate::session::accesses;
 use crate::session::checkpoint;
 use crate::session::checksums;
 use crate::session::context;
@@ -141,7 +142,10 @@ fn settings() -> Settings {
             .filter(|seconds| seconds.0 > 0)
             .map(|seconds| Duration::from_secs(seconds.0.into())),
         fmad: options.fmad != Some(false),
-        timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
+        timed: model::gpu_name().is_some()
+            || recording::is_wanted()
+            || accesses::is_wanted()
+            || checkpoint::is_inside_launch(),
         // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,

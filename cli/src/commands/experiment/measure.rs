@@ -6,6 +6,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
+use cache_model::accesses::{LaunchAccesses, Reader};
 use clap::ValueEnum;
 use run_options::values::{Changes, Mode};
 use run_options::{Key, RunOptions};
@@ -85,11 +86,6 @@ impl Configuration {
     ) -> Result<Vec<Launch>, Failure> {
         let scratch = tempfile::tempdir().map_err(|error| Failure::in_file(&env::temp_dir(), error))?;
         let file = scratch.path().join("statistics.json");
-        let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
-        let name = workload.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut command = Command::new(own);
-        // The experiment's name is there for the command line's sake; the workload decides.
-        command.args(["experiment", "coalescer", "--here", &name, "--elements", &elements.to_string()]);
         let options = RunOptions {
             mode: Some(Mode::Detailed),
             gpu: Some(self.gpu.to_owned()),
@@ -98,18 +94,45 @@ impl Configuration {
             threads,
             ..RunOptions::default()
         };
-        hand_over(&options, &mut command);
-        command.env_remove(Key::only.declaration().variable);
-        let output = command
-            .output()
-            .map_err(|error| Failure::new(format_args!("cannot start a process of its own: {error}")))?;
-        if !output.status.success() {
-            let message = String::from_utf8_lossy(&output.stderr);
-            return Err(Failure::new(format_args!("{} {name}: {}", self.gpu, message.trim_end())));
-        }
+        start(workload, elements, &options)
+            .map_err(|message| Failure::new(format_args!("{}: {message}", self.gpu)))?;
         let text = fs::read(&file).map_err(|error| Failure::in_file(&file, error))?;
         let statistics: Statistics =
             serde_json::from_slice(&text).map_err(|error| Failure::in_file(&file, error))?;
         Ok(statistics.launches)
     }
+}
+
+/// The accesses of the workload's launches, with arrays of so many elements.
+pub(super) fn accesses(workload: Workload, elements: u32) -> Result<Vec<LaunchAccesses>, Failure> {
+    let scratch = tempfile::tempdir().map_err(|error| Failure::in_file(&env::temp_dir(), error))?;
+    let file = scratch.path().join("accesses");
+    let options =
+        RunOptions { mode: Some(Mode::Functional), accesses: Some(file.clone()), ..RunOptions::default() };
+    start(workload, elements, &options)?;
+    let mut reader = Reader::open(&file).map_err(Failure::new)?;
+    let mut launches = Vec::new();
+    while let Some(launch) = reader.next_launch().map_err(Failure::new)? {
+        launches.push(launch);
+    }
+    Ok(launches)
+}
+
+/// Launches the workload in a process of its own.
+fn start(workload: Workload, elements: u32, options: &RunOptions) -> Result<(), Failure> {
+    let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
+    let name = workload.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let mut command = Command::new(own);
+    // The experiment's name is there for the command line's sake; the workload decides.
+    command.args(["experiment", "coalescer", "--here", &name, "--elements", &elements.to_string()]);
+    hand_over(options, &mut command);
+    command.env_remove(Key::only.declaration().variable);
+    let output = command
+        .output()
+        .map_err(|error| Failure::new(format_args!("cannot start a process of its own: {error}")))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::new(format_args!("{name}: {}", message.trim_end())));
+    }
+    Ok(())
 }

@@ -6,6 +6,8 @@
 //! model's settings in the environment, and reads the statistics that the run leaves behind
 //! (`measure.rs`).
 
+mod cache_model;
+mod cache_parameters;
 mod coalescer;
 mod frfcfs;
 mod frontend;
@@ -49,7 +51,8 @@ fn elements(text: &str) -> Result<u32, String> {
 
 /// The papers are Xu et al., "Swift-Sim: A Modular and Hybrid GPU Architecture Simulation
 /// Framework", Khairy et al., "Exploring Modern GPU Memory System Design Challenges through
-/// Accurate Modeling", and Huerta et al., "Analyzing and Improving Hardware Modeling of Accel-Sim".
+/// Accurate Modeling", Huerta et al., "Analyzing and Improving Hardware Modeling of Accel-Sim", and
+/// Nugteren et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Experiment {
     /// Sectors of a warp's accesses against the stride of its lanes (Khairy et al., Fig. 4)
@@ -69,6 +72,10 @@ enum Experiment {
     /// Speed and error of each simplification of the hybrid modes, alone and together (Xu et al.,
     /// Figs. 4 and 5)
     Hybrid,
+    /// L1 misses of a column copy, with parts of the cache model left out (Nugteren et al., Fig. 3)
+    CacheModel,
+    /// L1 misses against associativity, size, line size and MSHRs (Nugteren et al., Fig. 12)
+    CacheParameters,
 }
 
 /// Runs the experiment, or one configuration's kernels for it.
@@ -86,6 +93,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         Experiment::Stream => stream::run(elements, out)?,
         Experiment::Frontend => frontend::run(elements, out)?,
         Experiment::Hybrid => hybrid::run(elements, out)?,
+        Experiment::CacheModel => cache_model::run(out)?,
+        Experiment::CacheParameters => cache_parameters::run(elements, out)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -26,11 +26,21 @@ pub enum Taker {
     Time,
     /// `voltsim sweep`
     Sweep,
+    /// `voltsim cache-model`
+    CacheModel,
 }
 
 /// The commands that start a program.
-pub(crate) const STARTERS: &[Taker] =
-    &[Taker::Run, Taker::Resume, Taker::Record, Taker::Capture, Taker::Coverage, Taker::Trace, Taker::Plan];
+pub(crate) const STARTERS: &[Taker] = &[
+    Taker::Run,
+    Taker::Resume,
+    Taker::Record,
+    Taker::Capture,
+    Taker::Coverage,
+    Taker::Trace,
+    Taker::Plan,
+    Taker::CacheModel,
+];
 
 /// The commands that start a program and may time its launches.
 pub(crate) const TIMERS: &[Taker] = &[Taker::Run, Taker::Resume, Taker::Trace];

@@ -49,7 +49,7 @@ options! {
         option: Some("threads"),
         value: "COUNT",
         takers: &[Taker::Run, Taker::Resume, Taker::Record, Taker::Capture, Taker::Coverage, Taker::Trace,
-            Taker::Plan, Taker::Time],
+            Taker::Plan, Taker::Time, Taker::CacheModel],
     }
 
     /// Execute untimed CTAs in a fixed order on one thread, so that every run gives the same bytes.
@@ -447,6 +447,11 @@ options! {
         value: "FORMAT",
         takers: &[Taker::Record],
         on_mistake: OnMistake::Without(Key::record),
+    }
+
+    /// File to which the library adds the coalesced accesses of each launch.
+    accesses: PathBuf = "VOLTSIM_ACCESSES" {
+        section: Section::Internal,
     }
 
     /// File for the instruction forms that the program executes.

@@ -10,6 +10,7 @@ use crate::session::checkpoint;
 use crate::session::ending;
 use crate::session::process::process;
 use crate::session::simulator::started;
+use crate::session::state::session;
 use parking_lot::Mutex;
 use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sums, Unreadable};
 use saved_run::outputs::Outcome;
@@ -43,13 +44,26 @@ enum ChecksumsError {
     Memory(#[from] Unreadable),
 }
 
+/// State of checksums.
+pub(crate) struct Checksums {
+    wanted: LazyLock<Option<Wanted>>,
+}
+
+impl Checksums {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { wanted: LazyLock::new(read) }
+    }
+}
+
 fn wanted() -> Option<&'static Wanted> {
-    static WANTED: LazyLock<Option<Wanted>> = LazyLock::new(|| {
-        let file = options().checksums.clone()?;
-        let every = options().checksums_every.map_or(1, NonZero::get);
-        Some(Wanted { file, every, progress: Mutex::default() })
-    });
-    WANTED.as_ref()
+    session().checksums.wanted.as_ref()
+}
+
+fn read() -> Option<Wanted> {
+    let file = options().checksums.clone()?;
+    let every = options().checksums_every.map_or(1, NonZero::get);
+    Some(Wanted { file, every, progress: Mutex::default() })
 }
 
 /// Tells whether checksums are written.

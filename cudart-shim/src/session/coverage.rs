@@ -4,6 +4,7 @@
 use crate::host::environment::options;
 use crate::host::output_files;
 use crate::session::ending::End;
+use crate::session::state::session;
 use functional::coverage::Coverage;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,10 +14,21 @@ use std::sync::{Arc, OnceLock};
 /// First line of the file.
 const HEAD: &str = "# voltsim coverage 1: line of the op table, opcode, warps that executed it";
 
+/// State of coverage.
+pub(crate) struct CoverageState {
+    executed: OnceLock<Option<Arc<Coverage>>>,
+}
+
+impl CoverageState {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { executed: OnceLock::new() }
+    }
+}
+
 /// The process's coverage, if requested.
 pub(crate) fn coverage() -> Option<Arc<Coverage>> {
-    static COVERAGE: OnceLock<Option<Arc<Coverage>>> = OnceLock::new();
-    COVERAGE.get_or_init(|| file().map(|_| Arc::default())).clone()
+    session().coverage.executed.get_or_init(|| file().map(|_| Arc::default())).clone()
 }
 
 fn file() -> Option<&'static Path> {

@@ -6,6 +6,7 @@ use crate::session::kernel_stream;
 use crate::session::model;
 use crate::session::sanitizer_report;
 use crate::session::signals;
+use crate::session::state::session;
 use crate::session::summary;
 use crate::session::unmatched_selections;
 use parking_lot::{Mutex, MutexGuard};
@@ -45,14 +46,26 @@ pub(crate) fn is_wanted() -> bool {
         || checksums::is_wanted()
 }
 
+/// State of the end of the process.
+pub(crate) struct Ending {
+    /// Held while outputs are written.
+    writing: Mutex<()>,
+}
+
+impl Ending {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { writing: Mutex::new(()) }
+    }
+}
+
 /// Writes all outputs once. During an exit by signal, a thread that calls `exit` stops here. Python
 /// calls it right after it has sent itself the signal.
 pub(crate) fn write_outputs(end: End) {
-    static WRITING: Mutex<()> = Mutex::new(());
     while end == End::Exit && signals::is_ending() {
         thread::park();
     }
-    let writing = WRITING.lock();
+    let writing = session().ending.writing.lock();
     summary::write(end);
     model::write_statistics(end);
     coverage::write(end);

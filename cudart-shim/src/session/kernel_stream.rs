@@ -11,7 +11,7 @@ use crate::host::output_files;
 use crate::profile::Profile;
 use crate::session::ending;
 use crate::session::process::process;
-use crate::session::unmatched_selections;
+use crate::session::state::session;
 use functional::workload_profile::{self, WorkloadProfile};
 use launch_capture::{
     About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
@@ -57,9 +57,20 @@ struct Planned {
     running: Option<HeldLaunch>,
 }
 
+/// State of the kernel stream.
+pub(crate) struct KernelStream {
+    stream: LazyLock<Option<Stream>>,
+}
+
+impl KernelStream {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { stream: LazyLock::new(read) }
+    }
+}
+
 fn stream() -> Option<&'static Stream> {
-    static STREAM: LazyLock<Option<Stream>> = LazyLock::new(read);
-    STREAM.as_ref()
+    session().kernel_stream.stream.as_ref()
 }
 
 fn read() -> Option<Stream> {
@@ -91,7 +102,7 @@ pub(crate) fn counter() -> Option<Arc<WorkloadProfile>> {
 /// Tells whether number, name and markers select this launch for the stream.
 pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
     stream().is_some_and(|stream| {
-        let chosen = unmatched_selections::WRITTEN.note(stream.selection.contains(kernel, number, marks));
+        let chosen = session().selections.written.note(stream.selection.contains(kernel, number, marks));
         chosen && !stream.progress.lock().has_failed
     })
 }

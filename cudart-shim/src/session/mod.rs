@@ -26,6 +26,7 @@ pub(crate) mod sanitizer_report;
 pub(crate) mod shared_event;
 pub(crate) mod signals;
 pub(crate) mod simulator;
+pub(crate) mod state;
 pub(crate) mod stream_attribute;
 pub(crate) mod stream_memory;
 pub(crate) mod streams;

@@ -4,6 +4,7 @@
 //! the program's function tables. That is this library if a run is traced or ranges select
 //! launches.
 
+use crate::session::state::session;
 use crate::session::{annotations, trace};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -48,13 +49,29 @@ const MESSAGE_ASCII: i32 = 1;
 const MESSAGE_UNICODE: i32 = 2;
 const MESSAGE_REGISTERED: i32 = 3;
 
-/// Registered strings by handle.
-static STRINGS: Mutex<Option<FxHashMap<usize, String>>> = Mutex::new(None);
-/// Ranges that may end on another thread: name and start.
-static RANGES: Mutex<Option<FxHashMap<u64, (String, f64)>>> = Mutex::new(None);
-static MADE: AtomicU64 = AtomicU64::new(0);
-/// Set if the program's tables contain these functions.
-static FOLLOWED: AtomicBool = AtomicBool::new(false);
+/// Strings and ranges of the program.
+pub(crate) struct Nvtx {
+    /// Registered strings by handle.
+    strings: Mutex<Option<FxHashMap<usize, String>>>,
+    /// Ranges that may end on another thread: name and start.
+    ranges: Mutex<Option<FxHashMap<u64, (String, f64)>>>,
+    /// Handles handed out so far.
+    made: AtomicU64,
+    /// Set if the program's tables contain these functions.
+    is_followed: AtomicBool,
+}
+
+impl Nvtx {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self {
+            strings: Mutex::new(None),
+            ranges: Mutex::new(None),
+            made: AtomicU64::new(0),
+            is_followed: AtomicBool::new(false),
+        }
+    }
+}
 
 thread_local! {
     /// Names of the thread's open ranges.
@@ -62,7 +79,7 @@ thread_local! {
 }
 
 fn next() -> u64 {
-    MADE.fetch_add(1, Ordering::Relaxed) + 1
+    session().nvtx.made.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// # Safety
@@ -106,7 +123,7 @@ unsafe fn message(attributes: *const Attributes) -> String {
         // SAFETY: as above.
         MESSAGE_UNICODE => unsafe { wide_text(message as *const u32) },
         MESSAGE_REGISTERED => {
-            STRINGS.lock().get_or_insert_default().get(&message).cloned().unwrap_or_default()
+            session().nvtx.strings.lock().get_or_insert_default().get(&message).cloned().unwrap_or_default()
         }
         _ => String::new(),
     }
@@ -114,12 +131,12 @@ unsafe fn message(attributes: *const Attributes) -> String {
 
 fn start(name: String) -> u64 {
     let range = next();
-    RANGES.lock().get_or_insert_default().insert(range, (name, trace::now()));
+    session().nvtx.ranges.lock().get_or_insert_default().insert(range, (name, trace::now()));
     range
 }
 
 fn end(range: u64) {
-    let ended = RANGES.lock().get_or_insert_default().remove(&range);
+    let ended = session().nvtx.ranges.lock().get_or_insert_default().remove(&range);
     if let Some((name, start)) = ended {
         trace::free_range(&name, start);
     }
@@ -148,13 +165,13 @@ fn pop() -> c_int {
 
 /// Tells whether NVTX ranges are available.
 pub(crate) fn is_followed() -> bool {
-    FOLLOWED.load(Ordering::Relaxed)
+    session().nvtx.is_followed.load(Ordering::Relaxed)
 }
 
 /// Names of this thread's open ranges, and of open ranges that may end on any thread.
 pub(crate) fn open_ranges() -> Vec<String> {
     let mut open = OPEN.with_borrow(Vec::clone);
-    if let Some(ranges) = &*RANGES.lock() {
+    if let Some(ranges) = &*session().nvtx.ranges.lock() {
         open.extend(ranges.values().map(|(name, _)| name.clone()));
     }
     open
@@ -163,7 +180,7 @@ pub(crate) fn open_ranges() -> Vec<String> {
 fn register(text: String) -> usize {
     // Handles look like addresses but are never dereferenced.
     let handle = (next() as usize) << 4;
-    STRINGS.lock().get_or_insert_default().insert(handle, text);
+    session().nvtx.strings.lock().get_or_insert_default().insert(handle, text);
     handle
 }
 
@@ -230,7 +247,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(
     if callbacks.is_null() || unsafe { (*callbacks).size } < size_of::<Callbacks>() {
         return 0;
     }
-    FOLLOWED.store(true, Ordering::Relaxed);
+    session().nvtx.is_followed.store(true, Ordering::Relaxed);
     for (module, number, function) in functions::all() {
         let (mut table, mut size) = (std::ptr::null_mut(), 0);
         // SAFETY: the size of the table covers this function.

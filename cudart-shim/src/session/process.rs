@@ -11,6 +11,7 @@ use crate::objects::shared::{Shared, shared};
 use crate::session::checkpoint::{self, Checkpoints};
 use crate::session::context::Contexts;
 use crate::session::simulator::Simulator;
+use crate::session::state::session;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
@@ -70,13 +71,11 @@ impl Deref for Process {
     }
 }
 
-static PROCESS: OnceLock<Process> = OnceLock::new();
-
 pub(crate) fn process() -> &'static Process {
-    PROCESS.get_or_init(Process::new)
+    session().process.get_or_init(Process::new)
 }
 
 /// The process state, if it exists.
 pub(crate) fn started() -> Option<&'static Process> {
-    PROCESS.get()
+    session().process.get()
 }

@@ -12,7 +12,7 @@ use crate::host::environment::options;
 use crate::host::output_files;
 use crate::objects::fault::DeviceFault;
 use crate::session::simulator::Simulator;
-use crate::session::unmatched_selections;
+use crate::session::state::session;
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::timed::turns::{self, Order, TurnsError};
@@ -42,12 +42,28 @@ struct Settings {
     accelsim: bool,
 }
 
-/// Set after a failure, because later writes would fail too.
-static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+/// State of recordings.
+pub(crate) struct Recordings {
+    settings: LazyLock<Option<Settings>>,
+    /// List of the traces in the folder.
+    list: LazyLock<io::Result<File>>,
+    /// Set after a failure, because later writes would fail too.
+    given_up: AtomicBool,
+}
+
+impl Recordings {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self {
+            settings: LazyLock::new(read),
+            list: LazyLock::new(create_list),
+            given_up: AtomicBool::new(false),
+        }
+    }
+}
 
 fn settings() -> Option<&'static Settings> {
-    static SETTINGS: LazyLock<Option<Settings>> = LazyLock::new(read);
-    SETTINGS.as_ref()
+    session().recordings.settings.as_ref()
 }
 
 fn read() -> Option<Settings> {
@@ -72,13 +88,13 @@ pub(crate) fn needs_ranges() -> bool {
 /// Tells whether a launch is selected for recording.
 pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
     settings().is_some_and(|settings| {
-        unmatched_selections::RECORDED.note(settings.only.contains(kernel, number, marks))
+        session().selections.recorded.note(settings.only.contains(kernel, number, marks))
     })
 }
 
 /// Tells whether recording has failed.
 pub(crate) fn has_given_up() -> bool {
-    GIVEN_UP.load(Ordering::Relaxed)
+    session().recordings.given_up.load(Ordering::Relaxed)
 }
 
 /// Executes and records a launch.
@@ -148,15 +164,20 @@ fn list(entry: &Entry) -> io::Result<()> {
 }
 
 fn list_file() -> io::Result<&'static File> {
-    static FILE: LazyLock<io::Result<File>> = LazyLock::new(|| {
-        let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
-        File::create_new(folder.join(LIST))
-    });
-    FILE.as_ref().map_err(|error| io::Error::new(error.kind(), format!("{LIST}: {error}")))
+    session()
+        .recordings
+        .list
+        .as_ref()
+        .map_err(|error| io::Error::new(error.kind(), format!("{LIST}: {error}")))
+}
+
+fn create_list() -> io::Result<File> {
+    let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+    File::create_new(folder.join(LIST))
 }
 
 fn give_up(error: &io::Error) {
-    if !GIVEN_UP.swap(true, Ordering::Relaxed) {
+    if !session().recordings.given_up.swap(true, Ordering::Relaxed) {
         let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
         output_files::note(Outcome::Failed, folder);
         eprintln!("voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; recording stops", folder.display());

@@ -6,6 +6,7 @@
 
 use crate::host::environment::options;
 use crate::host::output_files::Lines;
+use crate::session::state::session;
 use functional::fault::Spot;
 use functional::sanitizer::{Checker, Finding, Severity};
 use serde_json::{Value, json};
@@ -15,23 +16,35 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use warp_stream::kernel_name::signature;
 
-static CHECKER: OnceLock<Option<Arc<Checker>>> = OnceLock::new();
+/// State of the checkers.
+pub(crate) struct Sanitizer {
+    checker: OnceLock<Option<Arc<Checker>>>,
+    /// File that receives findings.
+    report: OnceLock<Option<Lines>>,
+}
+
+impl Sanitizer {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { checker: OnceLock::new(), report: OnceLock::new() }
+    }
+}
 
 /// The process's checker, if enabled.
 pub(crate) fn checker() -> Option<Arc<Checker>> {
-    CHECKER.get_or_init(start).clone()
+    session().sanitizer.checker.get_or_init(start).clone()
 }
 
 /// Records a host write to device memory.
 pub(crate) fn note_written(address: usize, bytes: usize) {
-    if let Some(Some(checker)) = CHECKER.get() {
+    if let Some(Some(checker)) = session().sanitizer.checker.get() {
         checker.written(address as u64, bytes as u64);
     }
 }
 
 /// Records a copy within device memory.
 pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
-    if let Some(Some(checker)) = CHECKER.get() {
+    if let Some(Some(checker)) = session().sanitizer.checker.get() {
         checker.copied(to as u64, from as u64, bytes as u64);
     }
 }
@@ -53,7 +66,7 @@ fn report(finding: &Finding) {
 
 /// Reports the count of each error at exit.
 pub(crate) fn summarise() {
-    let Some(Some(checker)) = CHECKER.get() else { return };
+    let Some(Some(checker)) = session().sanitizer.checker.get() else { return };
     if let Some(summary) = checker.summary() {
         let counts = || {
             let counted = checker.findings();
@@ -72,8 +85,8 @@ fn tell(text: &str, json: impl FnOnce() -> Value) {
     };
     let lines = path.extension().is_some_and(|extension| extension == "jsonl");
     let text = if lines { json().to_string() } else { text.to_owned() };
-    static REPORT: OnceLock<Option<Lines>> = OnceLock::new();
-    if let Some(report) = REPORT.get_or_init(|| Lines::open("VOLTSIM_CHECK_REPORT", path)) {
+    if let Some(report) = session().sanitizer.report.get_or_init(|| Lines::open("VOLTSIM_CHECK_REPORT", path))
+    {
         report.add(&format!("{text}\n"));
     }
 }

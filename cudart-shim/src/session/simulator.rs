@@ -27,6 +27,7 @@ use crate::session::process::process;
 use crate::session::recording;
 use crate::session::sanitizer_report;
 use crate::session::signals;
+use crate::session::state::session;
 use crate::session::stream_attribute::Values;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::Allocation;
@@ -34,8 +35,8 @@ use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Once};
 use std::time::Duration;
 use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
 
@@ -237,9 +238,8 @@ impl Simulator {
         device.memory.find_replicas_by(Box::new(move |address, bytes| {
             virtual_memory::replicas(ordinal, address, bytes)
         }));
-        static FORK_HANDLER: Once = Once::new();
         // SAFETY: the handler only stores flags.
-        FORK_HANDLER.call_once(|| unsafe {
+        session().fork_handler.call_once(|| unsafe {
             libc::pthread_atfork(None, None, Some(after_fork_in_child));
         });
         let engine = Engine::new(

@@ -7,6 +7,7 @@ use crate::host::present_call;
 use crate::session::ending::{self, End};
 use crate::session::process::process;
 use crate::session::simulator::{self, Simulator};
+use crate::session::state::session;
 use functional::launch::LaunchStatistics;
 use parking_lot::Mutex;
 use saved_run::KernelCounts;
@@ -33,8 +34,18 @@ struct Launches {
     unfinished: u64,
 }
 
-/// Launch counts by kernel.
-static KERNELS: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
+/// State of the summary.
+pub(crate) struct LaunchCounts {
+    /// Launch counts by kernel.
+    kernels: Mutex<BTreeMap<String, Launches>>,
+}
+
+impl LaunchCounts {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { kernels: Mutex::new(BTreeMap::new()) }
+    }
+}
 
 /// Guard of a running launch.
 pub(crate) struct RunningLaunch<'k> {
@@ -54,7 +65,7 @@ impl Drop for RunningLaunch<'_> {
 }
 
 fn with_launches(kernel: &str, change: impl FnOnce(&mut Launches)) {
-    let mut kernels = KERNELS.lock();
+    let mut kernels = session().launch_counts.kernels.lock();
     match kernels.get_mut(kernel) {
         Some(launches) => change(launches),
         None => change(kernels.entry(kernel.to_owned()).or_default()),
@@ -104,7 +115,7 @@ pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
 
 /// Execution counts so far by kernel, without host time, which differs between runs.
 pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
-    let kernels = KERNELS.lock();
+    let kernels = session().launch_counts.kernels.lock();
     let finished = kernels.iter().filter(|(_, launches)| launches.finished.count > 0);
     let without_time = |counts: &KernelCounts| KernelCounts { seconds: 0.0, ..*counts };
     finished.map(|(name, launches)| (name.clone(), without_time(&launches.finished))).collect()
@@ -112,13 +123,16 @@ pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
 
 /// PTX names of the kernels with completed launches.
 pub(crate) fn kernels_launched() -> Vec<String> {
-    ending::of(&KERNELS).map(|kernels| kernels.keys().cloned().collect()).unwrap_or_default()
+    ending::of(&session().launch_counts.kernels)
+        .map(|kernels| kernels.keys().cloned().collect())
+        .unwrap_or_default()
 }
 
 /// Restores execution counts.
 pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
     let launches = |finished| Launches { finished, ..Launches::default() };
-    *KERNELS.lock() = counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
+    *session().launch_counts.kernels.lock() =
+        counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
 }
 
 /// Writes all outputs. Libraries are finalised last, so this runs after the program's exit handlers
@@ -156,7 +170,7 @@ fn end_work() {
 }
 
 fn report_unfinished(simulator: &Simulator) {
-    let mut kernels = KERNELS.lock();
+    let mut kernels = session().launch_counts.kernels.lock();
     kernels.values_mut().for_each(|launches| launches.unfinished = launches.running);
     let running = kernels.iter().filter(|(_, launches)| launches.unfinished > 0);
     let names: Vec<_> = running.map(|(name, _)| signature(name)).collect();
@@ -187,7 +201,7 @@ pub(crate) fn write(end: End) {
     if present_call::calls() == 0 && output_files::is_written(path) {
         return;
     }
-    let Some(kernels) = ending::of(&KERNELS) else { return };
+    let Some(kernels) = ending::of(&session().launch_counts.kernels) else { return };
     let kernels = kernels
         .iter()
         .map(|(name, Launches { finished, running, unfinished })| KernelSummary {

@@ -3,6 +3,7 @@
 
 use crate::host::environment::options;
 use crate::session::process::process;
+use crate::session::state::session;
 use crate::session::{capture, kernel_stream, model, recording, summary};
 use run_options::Key;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +23,25 @@ pub(crate) struct Chosen {
     any: AtomicBool,
 }
 
-pub(crate) static TIMED: Chosen = Chosen::new(Key::only, || model::gpu_name().is_some(), "timed");
-pub(crate) static RECORDED: Chosen = Chosen::new(Key::only, recording::is_wanted, "recorded");
-pub(crate) static CAPTURED: Chosen = Chosen::new(Key::capture_only, capture::is_wanted, "captured");
-pub(crate) static WRITTEN: Chosen =
-    Chosen::new(Key::image_only, kernel_stream::is_wanted, "written to the kernel stream");
+/// All selections.
+pub(crate) struct Selections {
+    pub(crate) timed: Chosen,
+    pub(crate) recorded: Chosen,
+    pub(crate) captured: Chosen,
+    pub(crate) written: Chosen,
+}
+
+impl Selections {
+    /// Selections of which none has matched.
+    pub(crate) const fn new() -> Self {
+        Self {
+            timed: Chosen::new(Key::only, || model::gpu_name().is_some(), "timed"),
+            recorded: Chosen::new(Key::only, recording::is_wanted, "recorded"),
+            captured: Chosen::new(Key::capture_only, capture::is_wanted, "captured"),
+            written: Chosen::new(Key::image_only, kernel_stream::is_wanted, "written to the kernel stream"),
+        }
+    }
+}
 
 impl Chosen {
     const fn new(key: Key, is_wanted: fn() -> bool, done: &'static str) -> Chosen {
@@ -72,5 +87,6 @@ pub(crate) fn tell() {
         more => format!(" and {more} others"),
     };
     let kernels = names.join(", ") + &more;
-    [&TIMED, &RECORDED, &CAPTURED, &WRITTEN].into_iter().for_each(|chosen| chosen.tell(launches, &kernels));
+    let Selections { timed, recorded, captured, written } = &session().selections;
+    [timed, recorded, captured, written].into_iter().for_each(|chosen| chosen.tell(launches, &kernels));
 }

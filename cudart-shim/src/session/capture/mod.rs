@@ -14,8 +14,9 @@ use crate::host::{log, output_files, present_call};
 use crate::objects::fault::DeviceFault;
 use crate::objects::module::LoadedModule;
 use crate::profile::Profile;
+use crate::session::kernel_stream;
 use crate::session::simulator::Simulator;
-use crate::session::{kernel_stream, unmatched_selections};
+use crate::session::state::session;
 use functional::device::USUAL_HEAP;
 use functional::engine::program::Program;
 use functional::launch::LaunchConfig;
@@ -41,25 +42,35 @@ struct Settings {
     results: bool,
 }
 
-/// Set after a failed capture, because later captures would fail too.
-static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+/// State of captures.
+pub(crate) struct Captures {
+    settings: OnceLock<Option<Settings>>,
+    /// Set after a failed capture, because later captures would fail too.
+    given_up: AtomicBool,
+}
+
+impl Captures {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { settings: OnceLock::new(), given_up: AtomicBool::new(false) }
+    }
+}
 
 /// Length limit for kernel names in directory names.
 const NAME_LENGTH: usize = 60;
 
 fn settings() -> Option<&'static Settings> {
-    static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
     let read = || {
         let folder = options().capture.clone()?;
         let selection = options().capture_only.as_ref().map(|only| only.value.0.clone()).unwrap_or_default();
         let results = options().capture_results == Some(true);
         Some(Settings { folder, selection, results })
     };
-    SETTINGS.get_or_init(read).as_ref()
+    session().captures.settings.get_or_init(read).as_ref()
 }
 
 fn give_up(kernel: &str, error: &Error) {
-    GIVEN_UP.store(true, Ordering::Relaxed);
+    session().captures.given_up.store(true, Ordering::Relaxed);
     if let Some(settings) = settings() {
         output_files::note(Outcome::Failed, &settings.folder);
     }
@@ -102,8 +113,8 @@ pub(crate) fn needs_ranges() -> bool {
 /// Decides at the API call whether to capture a launch.
 pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
     let wants = |settings: &&Settings| {
-        let chosen = unmatched_selections::CAPTURED.note(settings.selection.contains(kernel, launch, marks));
-        chosen && !GIVEN_UP.load(Ordering::Relaxed)
+        let chosen = session().selections.captured.note(settings.selection.contains(kernel, launch, marks));
+        chosen && !session().captures.given_up.load(Ordering::Relaxed)
     };
     let folder = settings().filter(wants);
     let in_stream = kernel_stream::wants(kernel, launch, marks);
@@ -124,17 +135,19 @@ impl Order {
         program: &Program,
         config: &LaunchConfig,
     ) -> Captured {
-        let folder = self.folder.filter(|_| !GIVEN_UP.load(Ordering::Relaxed)).and_then(|settings| {
-            let kernel = &program.kernel().name;
-            let folder = format!("{:04}-{}", self.launch, file_name(kernel));
-            let saved = Writer::new(&settings.folder.join(folder)).and_then(|mut writer| {
-                let (launch, memory) = self.save(simulator, module, program, config, &mut writer)?;
-                Ok(CapturedFolder { capture: writer.finish(launch)?, memory })
-            });
-            let saved = saved.map_err(|error| give_up(kernel, &error)).ok()?;
-            log::line(|| format!("captured {kernel} in {}", saved.capture.path().display()));
-            Some(saved)
-        });
+        let folder = self.folder.filter(|_| !session().captures.given_up.load(Ordering::Relaxed)).and_then(
+            |settings| {
+                let kernel = &program.kernel().name;
+                let folder = format!("{:04}-{}", self.launch, file_name(kernel));
+                let saved = Writer::new(&settings.folder.join(folder)).and_then(|mut writer| {
+                    let (launch, memory) = self.save(simulator, module, program, config, &mut writer)?;
+                    Ok(CapturedFolder { capture: writer.finish(launch)?, memory })
+                });
+                let saved = saved.map_err(|error| give_up(kernel, &error)).ok()?;
+                log::line(|| format!("captured {kernel} in {}", saved.capture.path().display()));
+                Some(saved)
+            },
+        );
         if self.in_stream {
             let mut holder = Holder::default();
             match self.save(simulator, module, program, config, &mut holder) {

@@ -6,6 +6,7 @@ use crate::host::mapped::{file_at, files_at};
 use crate::profile::Profile;
 use crate::session::model;
 use crate::session::simulator::device_count;
+use crate::session::state::session;
 use parking_lot::Mutex;
 use run_options::Key;
 use saved_run::{About, Asked, Digest, Point};
@@ -19,11 +20,34 @@ const SETTINGS: [Key; 1] = [Key::fmad];
 /// Options of the timing model.
 const MODEL: [Key; 3] = [Key::mode, Key::gpu, Key::set];
 
-/// Digest of this library's file.
-static ENGINE: LazyLock<Digest> =
-    LazyLock::new(|| digest_of(Path::new(&file_at(about as *const () as usize).unwrap_or_default())));
-/// Digest of the program's file.
-static EXECUTABLE: LazyLock<Digest> = LazyLock::new(|| digest_of(Path::new("/proc/self/exe")));
+/// Digests of files, each computed at its first use.
+pub(crate) struct Fingerprint {
+    /// Digest of this library's file.
+    engine: LazyLock<Digest>,
+    /// Digest of the program's file.
+    executable: LazyLock<Digest>,
+    /// Digests of the files of libraries read so far.
+    libraries: Mutex<BTreeMap<String, Digest>>,
+}
+
+impl Fingerprint {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self {
+            engine: LazyLock::new(engine),
+            executable: LazyLock::new(executable),
+            libraries: Mutex::new(BTreeMap::new()),
+        }
+    }
+}
+
+fn engine() -> Digest {
+    digest_of(Path::new(&file_at(about as *const () as usize).unwrap_or_default()))
+}
+
+fn executable() -> Digest {
+    digest_of(Path::new("/proc/self/exe"))
+}
 
 /// Fingerprint of this run at a point, given as step and launch.
 pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
@@ -35,10 +59,10 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
     let program = env::current_exe().unwrap_or_default();
     About {
         voltsim: env!("CARGO_PKG_VERSION").to_owned(),
-        engine: *ENGINE,
+        engine: *session().fingerprint.engine,
         program: program.to_string_lossy().into_owned(),
         arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        executable: *EXECUTABLE,
+        executable: *session().fingerprint.executable,
         libraries: libraries(&program.to_string_lossy()),
         device: profile.name.clone(),
         profile: Digest::of(profile.identity().as_bytes()),
@@ -53,9 +77,7 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
 
 /// Loaded libraries with device code, except the program itself.
 fn libraries(program: &str) -> BTreeMap<String, Digest> {
-    /// Digests of the files read so far.
-    static DIGESTS: Mutex<BTreeMap<String, Digest>> = Mutex::new(BTreeMap::new());
-    let mut digests = DIGESTS.lock();
+    let mut digests = session().fingerprint.libraries.lock();
     let files = files_at(&registry().lock().wrappers());
     let libraries = files.into_iter().filter(|file| file != program).map(|file| {
         let digest = *digests.entry(file.clone()).or_insert_with(|| digest_of(Path::new(&file)));

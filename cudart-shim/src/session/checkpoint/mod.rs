@@ -14,7 +14,7 @@
 
 mod arguments;
 mod call_order;
-mod fingerprint;
+pub(crate) mod fingerprint;
 mod host_writes;
 mod place;
 mod recorder;

@@ -25,8 +25,8 @@ use crate::host::environment::options;
 use crate::objects::fault::DeviceFault;
 use crate::session::launch::Way;
 use crate::session::simulator::Simulator;
+use crate::session::state::session;
 use crate::session::trace;
-use crate::session::unmatched_selections;
 use concurrent::{Met, Waiting};
 use functional::memory::Memory;
 use functional::timed::TimedError;
@@ -72,10 +72,21 @@ pub(crate) enum ModelError {
     Statistics(#[from] UnknownEnding),
 }
 
+/// State of the timing models of all devices.
+pub(crate) struct Models {
+    settings: LazyLock<Result<Option<Settings>, ModelError>>,
+}
+
+impl Models {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { settings: LazyLock::new(read) }
+    }
+}
+
 /// The settings, if the model is enabled.
 fn settings() -> Result<Option<&'static Settings>, ModelError> {
-    static SETTINGS: LazyLock<Result<Option<Settings>, ModelError>> = LazyLock::new(read);
-    SETTINGS.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    session().models.settings.as_ref().map(Option::as_ref).map_err(Clone::clone)
 }
 
 fn read() -> Result<Option<Settings>, ModelError> {
@@ -107,7 +118,7 @@ fn series() -> Option<Interval> {
 /// Execution mode of a launch with these markers; `None` if the model has no say.
 pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     let Settings { only, warm_up, .. } = settings().ok().flatten()?;
-    if unmatched_selections::TIMED.note(only.contains(kernel, number, marks)) {
+    if session().selections.timed.note(only.contains(kernel, number, marks)) {
         return Some(Way::Timed);
     }
     let warms = warm_up.ctas > 0 && only.may_contain_after(number, warm_up.launches);

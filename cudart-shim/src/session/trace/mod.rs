@@ -15,6 +15,7 @@ mod simulated;
 use crate::host::environment::options;
 use crate::host::log::{Arguments, argument, exported_name};
 use crate::host::output_files::Lines;
+use crate::session::state::session;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -26,10 +27,6 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 pub(crate) use simulated::{Span, collected, took};
-
-static SINK: OnceLock<Option<Sink>> = OnceLock::new();
-/// Processes and tracks that have been named.
-static NAMED: Mutex<Option<FxHashSet<(u32, u64)>>> = Mutex::new(None);
 
 /// First track number of streams. Lower numbers are threads.
 const FIRST_STREAM: u64 = 1 << 32;
@@ -51,6 +48,20 @@ const HEAD: &str = "[\n";
 /// Name of the entry with the start time, on the host's monotonic clock.
 const START: &str = "trace_start";
 
+/// State of the timeline.
+pub(crate) struct Trace {
+    sink: OnceLock<Option<Sink>>,
+    /// Processes and tracks that have been named.
+    named: Mutex<Option<FxHashSet<(u32, u64)>>>,
+}
+
+impl Trace {
+    /// The state before the first call.
+    pub(crate) const fn new() -> Self {
+        Self { sink: OnceLock::new(), named: Mutex::new(None) }
+    }
+}
+
 fn sink() -> Option<&'static Sink> {
     let open = || {
         let path = options().trace.as_deref()?;
@@ -58,7 +69,7 @@ fn sink() -> Option<&'static Sink> {
         let start = start_in(&lines, path);
         Some(Sink { lines, start })
     };
-    SINK.get_or_init(open).as_ref()
+    session().trace.sink.get_or_init(open).as_ref()
 }
 
 /// Tells whether a timeline is written.
@@ -182,12 +193,12 @@ pub(crate) fn work(work: Work<'_>, start: f64) {
 /// Adds a work item with simulated time on a device.
 pub(crate) fn simulated_work(work: Work<'_>, device: usize, Span { start, end }: Span) {
     let process = FIRST_DEVICE + std::process::id() * DEVICES + device as u32;
-    if NAMED.lock().get_or_insert_default().insert((process, 0)) {
+    if session().trace.named.lock().get_or_insert_default().insert((process, 0)) {
         let args = BTreeMap::from([("name", format!("device {device} (simulated time)"))]);
         write(&Event { args, process, ..event("process_name", "__metadata", "M", 0.0, 0) });
     }
     let host = std::process::id();
-    if NAMED.lock().get_or_insert_default().insert((host, 0)) {
+    if session().trace.named.lock().get_or_insert_default().insert((host, 0)) {
         let args = BTreeMap::from([("name", "host (host time)".to_owned())]);
         write(&Event { args, ..event("process_name", "__metadata", "M", 0.0, 0) });
     }
@@ -197,7 +208,7 @@ pub(crate) fn simulated_work(work: Work<'_>, device: usize, Span { start, end }:
 fn write_work(work: Work<'_>, process: u32, start: f64, duration: Option<f64>) {
     let Work { stream, name, category, args } = work;
     let track = FIRST_STREAM + stream;
-    if NAMED.lock().get_or_insert_default().insert((process, track)) {
+    if session().trace.named.lock().get_or_insert_default().insert((process, track)) {
         let args = BTreeMap::from([("name", format!("stream {stream}"))]);
         write(&Event { args, process, ..event("thread_name", "__metadata", "M", start, track) });
     }

@@ -1,0 +1,66 @@
+//! The one value that holds the state of the launch pipeline and of its observers.
+
+use crate::session::annotations::Annotations;
+use crate::session::capture::Captures;
+use crate::session::checkpoint::fingerprint::Fingerprint;
+use crate::session::checksums::Checksums;
+use crate::session::coverage::CoverageState;
+use crate::session::ending::Ending;
+use crate::session::kernel_stream::KernelStream;
+use crate::session::model::Models;
+use crate::session::nvtx::Nvtx;
+use crate::session::process::Process;
+use crate::session::recording::Recordings;
+use crate::session::sanitizer_report::Sanitizer;
+use crate::session::summary::LaunchCounts;
+use crate::session::trace::Trace;
+use crate::session::unmatched_selections::Selections;
+use std::sync::{Once, OnceLock};
+
+/// State of the session. Each part is read from the options at its first use.
+pub(crate) struct Session {
+    /// Devices and contexts, created by the first call that needs them.
+    pub(crate) process: OnceLock<Process>,
+    /// Registers the handler of forks at the start of the first device.
+    pub(crate) fork_handler: Once,
+    pub(crate) annotations: Annotations,
+    pub(crate) captures: Captures,
+    pub(crate) checksums: Checksums,
+    pub(crate) coverage: CoverageState,
+    pub(crate) ending: Ending,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) kernel_stream: KernelStream,
+    pub(crate) models: Models,
+    pub(crate) nvtx: Nvtx,
+    pub(crate) recordings: Recordings,
+    pub(crate) sanitizer: Sanitizer,
+    pub(crate) selections: Selections,
+    pub(crate) launch_counts: LaunchCounts,
+    pub(crate) trace: Trace,
+}
+
+/// The session of the process. Exported functions have no argument that could carry the session, so
+/// one static holds it.
+static SESSION: Session = Session {
+    process: OnceLock::new(),
+    fork_handler: Once::new(),
+    annotations: Annotations::new(),
+    captures: Captures::new(),
+    checksums: Checksums::new(),
+    coverage: CoverageState::new(),
+    ending: Ending::new(),
+    fingerprint: Fingerprint::new(),
+    kernel_stream: KernelStream::new(),
+    models: Models::new(),
+    nvtx: Nvtx::new(),
+    recordings: Recordings::new(),
+    sanitizer: Sanitizer::new(),
+    selections: Selections::new(),
+    launch_counts: LaunchCounts::new(),
+    trace: Trace::new(),
+};
+
+/// The session of the process.
+pub(crate) fn session() -> &'static Session {
+    &SESSION
+}

@@ -16,6 +16,7 @@ mod error;
 mod extending;
 mod files;
 mod guided;
+mod house;
 mod machine_words;
 mod micro;
 mod miri;
@@ -89,6 +90,8 @@ enum Task {
     Miri,
     /// Check the links of all pages and build the book into target/book.
     Docs(book::Arguments),
+    /// Measure the structure of the sources: cycles, `impl` blocks, names, documents.
+    House,
     /// List the places that break rules of STYLE.md.
     Tidy(tidy::Arguments),
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++,
@@ -129,6 +132,7 @@ fn main() -> ExitCode {
         Task::Dist(arguments) => dist::run(&arguments),
         Task::Miri => miri::run(),
         Task::Docs(arguments) => book::run(&arguments),
+        Task::House => house::run(),
         Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Micro(arguments) => micro::run(&arguments),
         Task::Programs { long } => {

@@ -88,7 +88,7 @@ impl Header {
 /// A line word: the line's number, and a mask of its sectors in the lowest bits.
 #[inline]
 pub fn line_word(address: u64, sectors: u8) -> u64 {
-    address / LINE_BYTES << 4 | u64::from(sectors & 0xf)
+    ((address / LINE_BYTES) << 4) | u64::from(sectors & 0xf)
 }
 
 /// The launch whose accesses are listed.
@@ -194,7 +194,7 @@ impl LaunchAccesses {
                         let same = |known: &&mut u64| **known >> 4 == address / line;
                         match accesses.words[place + 1..].iter_mut().find(same) {
                             Some(known) => *known |= sectors,
-                            None => accesses.words.push(address / line << 4 | sectors),
+                            None => accesses.words.push(((address / line) << 4) | sectors),
                         }
                     }
                 }

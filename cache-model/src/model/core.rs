@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZero;
 
 use timing::sm::memory::l1::{Fetch, StoreHit};
 use warp_stream::{host_cache, local_memory};
@@ -253,13 +254,11 @@ impl<'a> Core<'a> {
 
     /// Adds issued instructions to the time.
     fn issue(&mut self, instructions: u32) {
-        let width = self.setting.spec.order.issue;
-        if width > 0 {
-            self.issued += instructions;
-            // The access itself takes its own units of time.
-            self.time += u64::from((self.issued / width).saturating_sub(1));
-            self.issued %= width;
-        }
+        let Some(width) = NonZero::new(self.setting.spec.order.issue) else { return };
+        self.issued += instructions;
+        // The access itself takes its own units of time.
+        self.time += u64::from((self.issued / width).saturating_sub(1));
+        self.issued %= width;
     }
 
     /// Puts a warp into the queue for its next access, at a time or later.

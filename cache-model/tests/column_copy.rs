@@ -1,5 +1,7 @@
 //! Column copy on the GeForce GTX 470: Nugteren et al., Fig. 3.
 
+#![allow(clippy::expect_used, reason = "helpers of tests, where a panic is the report")]
+
 use cache_model::column_copy::{MEASURED, accesses};
 use cache_model::model::{Group, ModelSpec, run};
 use timing::specification::GpuSpec;

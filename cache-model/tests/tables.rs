@@ -1,5 +1,7 @@
 //! Tables 1 to 5 of Nugteren et al., to the digit.
 
+#![allow(clippy::expect_used, reason = "helpers of tests, where a panic is the report")]
+
 use cache_model::accesses::{Header, Kind, Launch, LaunchAccesses};
 use cache_model::model::{
     ABSENT, Divergence, Geometry, Group, LatencySpec, ModelSpec, OrderSpec, Request, ReuseStack, Status,
@@ -95,7 +97,8 @@ fn check(text: &str) {
         };
         assert_eq!(requests.iter().map(letter).collect::<Vec<_>>(), *expected, "{name}: status");
     }
-    let columns: [(&str, &Option<Vec<i64>>, &dyn Fn(&Request) -> i64); 4] = [
+    type Column<'a> = (&'a str, &'a Option<Vec<i64>>, &'a dyn Fn(&Request) -> i64);
+    let columns: [Column<'_>; 4] = [
         ("MSHRs before", &table.mshrs_before, &|request| request.mshrs.0.into()),
         ("MSHRs after", &table.mshrs_after, &|request| unless_cancelled(request, request.mshrs.1.into())),
         ("latency", &table.latencies, &|request| unless_cancelled(request, request.latency as i64)),

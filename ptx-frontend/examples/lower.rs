@@ -1,5 +1,5 @@
-//! Lowers the kernels of PTX files and prints the PTX instructions, machine instructions and registers of
-//! each, and the number of machine instructions of each class. With `--list`, also prints the machine
+//! Lowers the kernels of PTX files and prints PTX instructions, machine instructions and registers
+//! of each. A second line counts the machine instructions by class. With `--list`, also prints the machine
 //! code; with `--rolled`, loops are not unrolled.
 //!
 //! ```text

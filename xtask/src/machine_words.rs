@@ -1,7 +1,7 @@
 //! Machine instructions of cubins for `sm_70`, counted by class.
 //!
-//! An instruction has 16 bytes, the low nine bits of its first word are the opcode, and the next three
-//! select the forms of its operands. The opcodes were read from disassemblies by `nvdisasm` 12.
+//! An instruction has 16 bytes. The low nine bits of the first word are the opcode, and the next
+//! three select the forms of the operands. The opcodes were read from disassemblies by `nvdisasm` 12.
 
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};

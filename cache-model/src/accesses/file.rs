@@ -58,7 +58,7 @@ pub enum FileError {
     Version {
         /// The file.
         file: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: u32,
     },
     /// The file is cut short or changed.

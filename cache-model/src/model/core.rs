@@ -21,7 +21,7 @@ use super::spec::Divergence;
 use super::stack::ABSENT;
 use crate::accesses::{Header, Kind, LINE_BYTES};
 
-/// What the cores share.
+/// State that the cores share.
 #[derive(Debug)]
 pub(super) struct Shared<'l> {
     /// CTA that starts next.

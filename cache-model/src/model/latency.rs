@@ -22,7 +22,7 @@ impl HalfNormal {
         HalfNormal { quantiles, state: seed }
     }
 
-    /// The same distribution with another seed.
+    /// This distribution with another seed.
     pub fn reseeded(&self, seed: u64) -> HalfNormal {
         HalfNormal { state: seed, ..self.clone() }
     }

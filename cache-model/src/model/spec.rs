@@ -117,7 +117,7 @@ impl ModelSpec {
     }
 
     /// The model of a GPU for a launch. Cards whose misses fetch whole lines are modelled as in the
-    /// paper; the others have an L2, and their loads block at the use of the result.
+    /// paper. Other cards have an L2, and their loads block at the use of the result.
     pub fn of_gpu(gpu: &GpuSpec, launch: &Launch) -> ModelSpec {
         let demand = demand(gpu, launch);
         let carve_out = demand.carve_out(gpu);
@@ -161,7 +161,7 @@ impl ModelSpec {
 const ISSUE: u32 = 4;
 
 /// Latency of a miss in the paper's model, fitted to the six points of its column copy
-/// ([`crate::column_copy`]); a deviation spreads the warps more than the card does.
+/// ([`crate::column_copy`]). A deviation spreads the warps more than the card does.
 const LINE_MISS: u32 = 600;
 
 /// Deviation of the memory latency, as a part of the latency of DRAM.

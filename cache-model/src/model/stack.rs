@@ -1,8 +1,8 @@
 //! Reuse stack: the order of last accesses to lines, from which LRU distances follow.
 //!
 //! Each access gets the next position, and a bit marks the positions of live lines. The distance of
-//! a line is the number of marked positions above its own: Bennett and Kruskal's algorithm, with
-//! words of 64 positions as leaves and a Fenwick tree over blocks of words. An access takes
+//! a line is the number of marked positions above its own (Bennett and Kruskal's algorithm). Words
+//! of 64 positions are the leaves of a Fenwick tree over blocks of words. An access takes
 //! O(log N).
 
 /// Positions per word.

@@ -80,7 +80,8 @@ fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
     order
 }
 
-/// Immediate dominators by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm").
+/// Immediate dominators by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance
+/// Algorithm").
 fn parents(blocks: &[Block], order: &[usize]) -> Vec<usize> {
     let mut rank = vec![NOWHERE; blocks.len()];
     for (position, block) in order.iter().enumerate() {

@@ -1,5 +1,6 @@
-//! Installs an artefact into an empty folder and uses it there as an ordinary user would: without
-//! HOME, without a network, and with nothing of the checkout in reach of its environment.
+//! Installs an artefact into an empty folder and uses it there as an ordinary user would.
+//!
+//! The environment has no HOME, no network and no path to the checkout.
 
 use super::{Build, Kind, image};
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! `voltsim-VERSION-py3-none-manylinux….whl`: the stage as data of a wheel, and the Python package.
 //!
 //! pip installs the wheel's script to `PREFIX/bin` and its data to `PREFIX/lib/voltsim`, where the
-//! command looks for its libraries. maturin checks the libraries that the command needs and gives
-//! the wheel the oldest manylinux tag that fits.
+//! command looks for its libraries. The builder maturin checks the libraries that the command needs.
+//! The wheel gets the oldest manylinux tag that fits.
 
 use super::Build;
 use crate::error::{Error, Result};

@@ -192,8 +192,8 @@ fn first_value(function: &Function, flow: &ControlFlow, header: usize, register:
     None
 }
 
-/// Number of iterations of a loop whose counter starts at `first`; `None` if it is unknown, or if the
-/// counter leaves the range of its type.
+/// Number of iterations of a loop whose counter starts at `first`. An unknown number is `None`, and
+/// so is a counter that leaves the range of its type.
 fn trips(counter: &Counter, first: u64) -> Option<u64> {
     let value = |bits: u64| match counter.ty {
         ScalarType::S32 => i128::from(bits as u32 as i32),

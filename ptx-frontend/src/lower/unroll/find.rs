@@ -78,8 +78,8 @@ fn is_rolled(function: &Function, header: usize, latch: usize) -> bool {
     function.rolled.iter().any(|at| (header..=latch).contains(&(at.0 as usize)))
 }
 
-/// Exits of a loop, and the parts that each iteration executes; `None` if the loop has an inner one, calls,
-/// or instructions that cannot be copied.
+/// Exits of a loop, and the parts that each iteration executes. A loop with an inner loop, a call, or
+/// an instruction that cannot be copied is `None`.
 fn body(
     code: &[Instruction],
     header: usize,

@@ -1,61 +1,41 @@
 //! Lowers the kernels of PTX files and prints PTX instructions, machine instructions and registers
-//! of each. A second line counts the machine instructions by class. With `--list`, also prints the machine
-//! code; with `--rolled`, loops are not unrolled.
+//! of each. With `--list`, also prints the machine code.
 //!
 //! ```text
-//! cargo run -p ptx-frontend --example lower -- [--list] [--rolled] FILE.ptx …
+//! cargo run -p ptx-frontend --example lower -- [--list] FILE.ptx …
 //! ```
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
 use ptx_frontend::Module;
 use ptx_frontend::analyse::ControlFlow;
 use ptx_frontend::ir::Function;
-use ptx_frontend::lower::{
-    LoweredFunction, SharedAddresses, contract, listing, lower, rewrite_contracted, unroll,
-};
+use ptx_frontend::lower::{SharedAddresses, contract, listing, lower, rewrite};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (options, files): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|a| a.starts_with("--"));
-    let has = |name: &str| options.iter().any(|option| option == name);
+    let lists = options.iter().any(|option| option == "--list");
     for file in files {
         let module = Module::parse(std::fs::read_to_string(&file)?, &file)?;
         let names: Vec<String> = module.kernels().map(str::to_owned).collect();
         for name in names {
             let mut function: Arc<Function> = module.function(&name)?;
+            rewrite(&mut function);
             let flow = ControlFlow::of(&function);
-            let mut replacements = contract(&mut function, &flow);
-            rewrite_contracted(&mut function, &mut replacements);
-            let mut flow = ControlFlow::of(&function);
-            if !has("--rolled") && unroll(&mut function, &flow, &mut replacements) {
-                flow = ControlFlow::of(&function);
-            }
+            let replacements = contract(&mut function, &flow);
             let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
             println!(
-                "{name}\t{}\t{}\t{}\t{}",
+                "{name}\t{}\t{}\t{}",
                 function.instructions.len(),
                 lowered.instructions.len(),
-                lowered.registers,
-                classes(&lowered)
+                lowered.registers
             );
-            if has("--list") {
+            if lists {
                 print!("{}", listing(&function, &flow, &lowered));
             }
         }
     }
     Ok(())
-}
-
-/// Number of machine instructions of each class, with the space of an access: `Load.Global=2 Fp32=1`.
-fn classes(lowered: &LoweredFunction) -> String {
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    for i in &lowered.instructions {
-        let space = i.memory.map_or(String::new(), |memory| format!(".{:?}", memory.space));
-        *counts.entry(format!("{:?}{space}", i.class)).or_default() += 1;
-    }
-    let counts: Vec<String> = counts.iter().map(|(class, count)| format!("{class}={count}")).collect();
-    counts.join(" ")
 }

@@ -420,8 +420,6 @@ pub struct Function {
     pub prototypes: Vec<Prototype>,
     /// Code. The last instruction does not fall through: a missing `ret` is added.
     pub instructions: Vec<Instruction>,
-    /// Instructions after `.pragma "nounroll"`: their loops are not unrolled.
-    pub rolled: Vec<InstructionIndex>,
     /// Launch bounds.
     pub bounds: LaunchBounds,
     /// Calls replaced by inlining. A call in an inlined function refers to an earlier one.

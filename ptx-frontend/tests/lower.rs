@@ -11,7 +11,7 @@ use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Integer, Modifier, Op};
 use ptx_frontend::lower::{
-    LoweredFunction, Replacements, SharedAddresses, contract, listing, lower, rewrite_contracted, unroll,
+    LoweredFunction, Replacements, SharedAddresses, contract, listing, lower, rewrite,
 };
 use warp_stream::OperationClass;
 
@@ -24,13 +24,9 @@ struct Lowered {
 }
 
 fn lowered(mut function: Arc<Function>) -> Lowered {
+    rewrite(&mut function);
     let flow = ControlFlow::of(&function);
-    let mut replacements = contract(&mut function, &flow);
-    rewrite_contracted(&mut function, &mut replacements);
-    let mut flow = ControlFlow::of(&function);
-    if unroll(&mut function, &flow, &mut replacements) {
-        flow = ControlFlow::of(&function);
-    }
+    let replacements = contract(&mut function, &flow);
     let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
     Lowered { name: function.name.clone(), function, flow, replacements, lowered }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptx_frontend::Module;
 use ptx_frontend::analyse::{ControlFlow, Liveness};
-use ptx_frontend::lower::{SharedAddresses, contract, lower, rewrite_contracted, unroll};
+use ptx_frontend::lower::{SharedAddresses, contract, lower, rewrite_contracted};
 
 /// Factor of code length. Linear time grows by this factor, quadratic time by its square.
 const LONGER: usize = 8;
@@ -95,10 +95,7 @@ fn time(text: String) -> Duration {
     let flow = ControlFlow::of(&function);
     let mut replacements = contract(&mut function, &flow);
     rewrite_contracted(&mut function, &mut replacements);
-    let mut flow = ControlFlow::of(&function);
-    if unroll(&mut function, &flow, &mut replacements) {
-        flow = ControlFlow::of(&function);
-    }
+    let flow = ControlFlow::of(&function);
     let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
     let liveness = Liveness::of(&function, &flow);
     assert!(lowered.ptx_instructions() == function.instructions.len() && liveness.maximum_live() > 0);

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, TextPosition};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
-use ptx_frontend::lower::{Replacements, contract, lower, rewrite_contracted, unroll};
+use ptx_frontend::lower::{Replacements, contract, lower, rewrite_contracted};
 
 use crate::engine::constants::Constants;
 use crate::engine::divergence::NONE;
@@ -328,9 +328,6 @@ impl<'l, 'a> Binder<'l, 'a> {
         if linker.machine.is_some() {
             rewrite_contracted(&mut source, &mut replacements);
             flow = ControlFlow::of(&source);
-            if unroll(&mut source, &flow, &mut replacements) {
-                flow = ControlFlow::of(&source);
-            }
         }
         let meeting_points = meeting_points(&source, &flow);
         let entry = linker.code.len() as u32;

@@ -124,9 +124,6 @@ impl Printer<'_> {
             if labels.contains(&index) {
                 let _ = writeln!(text, "$L{}:", index.0);
             }
-            if function.rolled.contains(&index) {
-                text.push_str("\t.pragma \"nounroll\";\n");
-            }
             if let Some(list) = self.list_of(instruction, index) {
                 let _ = writeln!(text, "\t{list}");
             }

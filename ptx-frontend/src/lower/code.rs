@@ -104,8 +104,6 @@ pub(super) struct Code {
     pub(super) groups: Vec<Words>,
     /// Number of virtual predicates.
     pub(super) predicates: u32,
-    /// The first virtual predicates are those of the program; the others pass carries.
-    pub(super) program_predicates: u32,
 }
 
 impl Code {

@@ -1,7 +1,6 @@
 //! Dead code elimination: removes machine instructions with unread results; other nodes carry their
 //! effects.
 
-use rustc_hash::FxHashSet;
 use warp_stream::OperationClass;
 
 use crate::analyse::ControlFlow;
@@ -13,26 +12,17 @@ use super::live::{Live, OfWords, RegisterClass as _, live_out};
 pub(super) fn drop_dead(code: &mut Code, flow: &ControlFlow) {
     let live_out = live_out::<OfWords>(code, flow);
     let mut live = Live::new(OfWords::count(code));
-    let mut carries = FxHashSet::default();
     for (block, nodes) in code.blocks.iter_mut().enumerate() {
         live.reset(live_out.of_block(block));
-        carries.clear();
         for node in nodes.iter_mut().rev() {
-            // Carries pass within a block.
-            let is_carry = |of: &u32| *of >= code.program_predicates && !carries.contains(of);
-            if only_computes(node)
-                && node.predicates_written.iter().all(is_carry)
-                && !node.destination.iter().any(|word| live.has(word))
-            {
+            if only_computes(node) && !node.destination.iter().any(|word| live.has(word)) {
                 node.kind = NodeKind::Absorbed;
                 node.destination = Words::NONE;
                 node.predicates_read.clear();
-                node.predicates_written.clear();
                 if !node.deferred {
                     node.sources = [Words::NONE; 4];
                 }
             }
-            carries.extend(node.predicates_read.iter().copied());
             if !node.guarded {
                 OfWords::writes(node, |word| live.clear(word));
             }
@@ -60,5 +50,9 @@ fn only_computes(node: &Node) -> bool {
             | C::Conversion
             | C::WideConversion
     );
-    computes && node.kind == NodeKind::Machine && node.memory.is_none() && !node.destination.is_none()
+    computes
+        && node.kind == NodeKind::Machine
+        && node.memory.is_none()
+        && node.predicates_written.is_empty()
+        && !node.destination.is_none()
 }

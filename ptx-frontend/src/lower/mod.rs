@@ -2,7 +2,7 @@
 //! far as timing is concerned.
 //!
 //! ```text
-//! contract ──► rewrite ──► unroll ──► values (who writes and reads what) ──► combine (which instructions absorb others) ──► select (nodes
+//! contract ──► rewrite ──► values (who writes and reads what) ──► combine (which instructions absorb others) ──► select (nodes
 //! over virtual registers) ──► dead ──► join (several accesses become one) ──► schedule ──► allocate ──► emit
 //! ```
 //!
@@ -33,7 +33,6 @@ mod order;
 mod rewrite;
 mod schedule;
 mod select;
-mod unroll;
 mod values;
 
 use std::ops::Range;
@@ -48,7 +47,6 @@ pub use contract::{Replacements, contract};
 pub use known_bits::SharedAddresses;
 pub use listing::listing;
 pub use rewrite::{rewrite, rewrite_contracted};
-pub use unroll::unroll;
 
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,7 +75,7 @@ impl LoweredFunction {
     }
 }
 
-/// Lowers a function after [`contract`], [`rewrite_contracted`] and [`unroll`], with their `replacements`. `flow`
+/// Lowers a function after [`contract`] and [`rewrite_contracted`], with their `replacements`. `flow`
 /// describes the function after these passes.
 pub fn lower(
     function: &Function,

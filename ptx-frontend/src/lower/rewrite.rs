@@ -221,7 +221,6 @@ fn remove(function: &mut Function, is_gone: &[bool], gone: &Gone) {
             _ => {}
         }
     }
-    function.rolled.iter_mut().for_each(moved);
     let mut position = 0;
     function.instructions.retain(|_| {
         position += 1;

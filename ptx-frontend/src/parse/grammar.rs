@@ -186,8 +186,7 @@ impl Reader {
             Rule::call_targets => {
                 Statement::CallTargets(pair.into_inner().map(|name| self.word(&name)).collect())
             }
-            Rule::pragma if pair.as_str().contains("\"nounroll\"") => Statement::Rolled,
-            // `.file`, other pragmas, `.section`, and the end produce no code.
+            // `.file`, `.pragma`, `.section`, and the end produce no code.
             _ => return Ok(None),
         }))
     }

@@ -162,8 +162,6 @@ pub enum Statement<'a> {
         /// For inlined functions, the replaced call that contains the position.
         inlined_at: Option<SourcePlace>,
     },
-    /// `.pragma "nounroll"`.
-    Rolled,
     /// `.callprototype`, named by the preceding label.
     Prototype(Header<'a>),
     /// `.branchtargets`, named by the preceding label.

@@ -270,10 +270,6 @@ impl<'a> Resolver<'a> {
                 self.function.instructions.append(&mut self.before);
                 self.function.instructions.push(resolved);
             }
-            Statement::Rolled => {
-                let next = InstructionIndex(narrow(self.function.instructions.len()));
-                self.function.rolled.push(next);
-            }
             // Looked up at their uses.
             Statement::Label(_)
             | Statement::Prototype(_)

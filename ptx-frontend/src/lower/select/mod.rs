@@ -89,7 +89,6 @@ impl<'a> Selector<'a> {
             predicates.push(if is_predicate { code.predicate() } else { 0 });
             words.push(if is_predicate { Words::NONE } else { code.group(words_of(*ty)) });
         }
-        code.program_predicates = code.predicates;
         Selector {
             function,
             values,

@@ -10,8 +10,6 @@ import pytest
 
 import voltsim
 
-pytest_plugins = ["pytester"]
-
 
 @pytest.fixture(scope="session")
 def demo() -> str:

@@ -16,7 +16,7 @@ use stream_engine::Scope;
 /// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
 pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
 /// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
-pub(crate) const HOST_REGISTER_FLAGS: u32 = 15;
+const HOST_REGISTER_FLAGS: u32 = 15;
 /// The device only reads the memory. No profile supports this flag
 /// (`ReadOnlyHostRegisterSupported`).
 const HOST_REGISTER_READ_ONLY: u32 = 8;
@@ -105,11 +105,14 @@ impl DeviceObjects {
         if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
+        if flags & HOST_REGISTER_READ_ONLY != 0 {
+            return Err(Error::NotSupported);
+        }
         end_unmapped();
         if owner_of(address).is_some() {
             return Err(Error::HostMemoryAlreadyRegistered);
         }
-        self.check_registrable(address, size as u64, flags)?;
+        self.check_registrable(address, size as u64)?;
         self.device.memory.register_host(address, size as u64)?;
         if let Some(found) = self.device.memory.allocation_of(address) {
             self.registered.lock().insert(found.number, Registration { address, size: size as u64 });
@@ -120,13 +123,12 @@ impl DeviceObjects {
     }
 
     /// Rejects host memory that is unmapped, or that the program itself may not write.
-    fn check_registrable(&self, address: u64, size: u64, flags: u32) -> Result<()> {
+    fn check_registrable(&self, address: u64, size: u64) -> Result<()> {
         if started().any(|simulator| simulator.device.memory.owns(address)) {
             return Err(Error::InvalidValue);
         }
         match host_pages::access(address, size) {
             Some(Access::Written) => Ok(()),
-            Some(Access::Read) if flags & HOST_REGISTER_READ_ONLY != 0 => Err(Error::NotSupported),
             _ => Err(Error::InvalidValue),
         }
     }

@@ -19,6 +19,8 @@ static void registration(void)
     EXPECT(cudaHostRegister(pages, 4097, 0), cudaErrorInvalidValue);
     EXPECT(cudaHostRegister(pages + 4096, 16, 0), cudaErrorInvalidValue);
     EXPECT(cudaHostRegister(pages + 4096, 16, REGISTER_READ_ONLY), cudaErrorNotSupported);
+    EXPECT(cudaHostRegister(pages, 4096, REGISTER_READ_ONLY), cudaErrorNotSupported);
+    EXPECT(cudaHostRegister(pages, 4096, 16), cudaErrorInvalidValue);
     EXPECT(cudaHostRegister(pages + 2 * 4096, 4097, REGISTER_IO), cudaErrorInvalidValue);
     OK(cudaHostRegister(pages + 2 * 4096, 4096, REGISTER_IO));
     OK(cudaHostRegister(pages, 4096, 0));

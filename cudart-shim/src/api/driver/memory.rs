@@ -3,7 +3,7 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, MemoryLocation, Out, StreamHandle};
 use crate::api::entry::api;
-use crate::objects::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
+use crate::objects::allocation::HOST_ALLOC_FLAGS;
 use crate::objects::managed::Place;
 use crate::objects::ownership::{self, Object};
 use crate::objects::pool;
@@ -173,7 +173,7 @@ api! { Driver;
 
     /// Makes host memory accessible to kernels.
     fn cuMemHostRegister_v2(p: Address, size: usize, flags: c_uint) {
-        simulator()?.register_host(p.0 as u64, size, flags & HOST_REGISTER_FLAGS)
+        simulator()?.register_host(p.0 as u64, size, flags)
     }
 
     /// Undoes `cuMemHostRegister`.

@@ -3,7 +3,7 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, CudaExtent, MemoryLocation, Out, PitchedPointer, StreamHandle};
 use crate::api::entry::api;
-use crate::objects::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
+use crate::objects::allocation::HOST_ALLOC_FLAGS;
 use crate::objects::managed::Place;
 use crate::objects::ownership::{self, Object};
 use crate::session::simulator::simulator;
@@ -71,7 +71,7 @@ api! { Runtime;
 
     /// Makes host memory accessible to kernels.
     fn cudaHostRegister(ptr: Address, size: usize, flags: c_uint) {
-        simulator()?.register_host(ptr.0 as u64, size, flags & HOST_REGISTER_FLAGS)
+        simulator()?.register_host(ptr.0 as u64, size, flags)
     }
 
     /// Undoes `cudaHostRegister`.

@@ -66,7 +66,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
     if error.kind() != ErrorKind::UnknownArgument {
         let text = error.render().to_string();
-        eprint!("voltsim: {}", text.strip_prefix("error: ").unwrap_or(&text));
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        // A rule of the options tells its remedy; the usage that clap adds names no option.
+        match text.split_once("\n\n") {
+            Some((told, _)) if told.contains("  remedy: ") => eprintln!("voltsim: {}", told.trim_end()),
+            _ => eprint!("voltsim: {text}"),
+        }
         return ExitCode::from(failure::EXIT_STATUS);
     }
     let text = |kind| match error.get(kind) {

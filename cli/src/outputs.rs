@@ -49,6 +49,20 @@ pub(crate) fn settled(option: Key, file: &Path) -> Result<PathBuf, Failure> {
     absolute(file)
 }
 
+/// Refuses one file for two outputs, each of which would replace the other. Devices such as `/dev/null`
+/// may serve several.
+pub(crate) fn distinct(outputs: &[(String, PathBuf)]) -> Result<(), Failure> {
+    for (number, (option, file)) in outputs.iter().enumerate() {
+        let is_device = file.exists() && !file.is_file();
+        let other = outputs[..number].iter().find(|(_, other)| other == file && !is_device);
+        if let Some((other, _)) = other {
+            let message = format_args!("{option} {}: {other} names this file too", file.display());
+            return Err(Failure::new(message).remedy("name another file"));
+        }
+    }
+    Ok(())
+}
+
 /// Empties an output that grows line by line.
 pub(crate) fn empty(file: &Path) -> Result<(), Failure> {
     write(file, "")

@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::given::{hand_over, with_variables};
 use crate::libraries;
 use crate::outputs;
+use crate::paths::absolute;
 use crate::python_tools;
 
 /// A program that is ready to start, and the options of its run.
@@ -87,8 +88,14 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
     if let Some(device) = &options.device {
         options.device = Some(device::named(device)?.to_string_lossy().into_owned());
     }
+    let mut named = Vec::new();
     if let Some(LogTarget::File(file)) = &options.log {
-        options.log = Some(LogTarget::File(outputs::settled(Key::log, file)?));
+        let file = outputs::settled(Key::log, file)?;
+        named.push((Key::log.declaration().flag(), file.clone()));
+        options.log = Some(LogTarget::File(file));
+    }
+    if let Some(file) = &options.checkpoint_file {
+        named.push((Key::checkpoint_file.declaration().flag(), absolute(file)?));
     }
     let RunOptions { summary, check_report, checksums, image, statistics, report, coverage, .. } = options;
     let outputs = [
@@ -103,8 +110,10 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
     for (key, file) in outputs {
         if let Some(file) = file {
             *file = outputs::settled(key, file)?;
+            named.push((key.declaration().flag(), file.clone()));
         }
     }
+    outputs::distinct(&named)?;
     if let Some(findings) = &options.check_report {
         // The report grows line by line, and has the findings of this run alone.
         outputs::empty(findings)?;

@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if launch_capture::is_stream(&args.file) {
         return Ok(supervise::run(stream(args)?)?.pass_on());
     }
+    SavedRun::open(&args.file)
+        .and_then(|saved| saved.about())
+        .map_err(|error| unreadable(&args.file, &error))?;
     if args.program.is_empty() {
         return Err(Failure::in_file(&args.file, "a checkpoint needs the program that was saved")
             .remedy("add -- PROGRAM; only kernel streams (voltsim run --image) go without"));
@@ -60,9 +63,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         )
         .remedy("Leave --check out, or use voltsim run"));
     }
-    SavedRun::open(&args.file)
-        .and_then(|saved| saved.about())
-        .map_err(|error| unreadable(&args.file, &error))?;
     model::settle(&mut options)?;
     let program = program::prepare(&args.program, options, args.given.profile.as_deref())?;
     checkpoint::run(program, Some(&args.file))

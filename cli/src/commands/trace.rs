@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use run_options::values::LogTarget;
 use saved_run::outputs::STATUS;
 use voltsim_checkpoint::atomic_file::{Durability, Unfinished};
 
@@ -42,6 +43,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = absolute(&args.output)?;
     outputs::check("--output", &output)?;
+    if let Some(LogTarget::File(log)) = &args.given.options.log {
+        let named = [("--output", output.clone()), ("--log", absolute(log)?)];
+        outputs::distinct(&named.map(|(option, file)| (option.to_owned(), file)))?;
+    }
     let unfinished = Unfinished::create(&output).map_err(|error| Failure::in_file(&output, error))?;
     unfinished.file().write_all(b"[\n").map_err(|error| Failure::in_file(&output, error))?;
     let mut options = args.given.options.clone();

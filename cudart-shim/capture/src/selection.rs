@@ -42,7 +42,7 @@ pub enum BadSelection {
     )]
     Part(String),
     /// Empty or malformed range.
-    #[error("`{key}={value}` is empty; write {key}=N or {key}=A..B, with B not below A")]
+    #[error("`{key}={value}`: must be {key}=N or {key}=A..B, with B not below A")]
     Range {
         /// The key.
         key: &'static str,

@@ -31,6 +31,8 @@ pub struct DeviceSpec {
     pub grid_limits: [u32; 3],
     /// Maximum bytes of shared memory per CTA (opt-in limit).
     pub shared_per_cta: u32,
+    /// Allocation unit of a CTA's shared memory, bytes.
+    pub shared_unit: u32,
     /// Core clock, MHz.
     pub clock_megahertz: u32,
     /// Bytes of device memory.
@@ -48,6 +50,7 @@ impl Default for DeviceSpec {
             cta_limits: [1024, 1024, 64],
             grid_limits: [0x7fff_ffff, 65535, 65535],
             shared_per_cta: 96 << 10,
+            shared_unit: 256,
             clock_megahertz: 1200,
             memory_bytes: 12 << 30,
         }

@@ -180,6 +180,7 @@ fn device_spec(profile: &Profile) -> DeviceSpec {
         cta_limits: [Attribute::MaxBlockDimX, Attribute::MaxBlockDimY, Attribute::MaxBlockDimZ].map(amount),
         grid_limits: [Attribute::MaxGridDimX, Attribute::MaxGridDimY, Attribute::MaxGridDimZ].map(amount),
         shared_per_cta: amount(Attribute::MaxSharedMemoryPerBlockOptin),
+        shared_unit: profile.occupancy.shared_memory_allocation_unit,
         clock_megahertz: amount(Attribute::ClockRate) / 1000,
         memory_bytes: profile.total_memory,
     }

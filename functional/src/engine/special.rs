@@ -97,8 +97,10 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
         S::Nwarpid => grid.device.warps_per_sm,
         S::Smid => cta.sm().unwrap_or_else(|| (cta.index % u64::from(grid.device.sms)) as u32),
         S::Nsmid => grid.device.sms,
-        S::TotalSmemSize => grid.program.static_shared + grid.dynamic_shared,
-        S::AggrSmemSize => grid.shared_bytes(),
+        S::TotalSmemSize => {
+            grid.in_allocation_units(grid.program.static_shared.saturating_add(grid.dynamic_shared))
+        }
+        S::AggrSmemSize => grid.allocated_shared(),
         S::DynamicSmemSize => grid.dynamic_shared,
         S::ReservedSmemOffsetBegin | S::ReservedSmemOffset0 => grid.reserved_shared_start(),
         S::ReservedSmemOffset1 => grid.reserved_shared_start() + RESERVED_SHARED / 2,

@@ -34,9 +34,14 @@ pub struct Step {
 
 impl Bench {
     pub fn new(body: &str) -> Bench {
+        Bench::of(body, DeviceSpec::default())
+    }
+
+    /// A bench with another device.
+    pub fn of(body: &str, spec: DeviceSpec) -> Bench {
         let settings = Settings { timed: true, ..Settings::default() };
         let text = format!(".version 7.5\n.target sm_70\n.address_size 64\n{body}");
-        let device = Arc::new(Device::new(DeviceSpec::default(), settings).unwrap());
+        let device = Arc::new(Device::new(spec, settings).unwrap());
         let ptx = Arc::new(ptx_frontend::Module::parse(text, "test.ptx").unwrap());
         let module = Module::load(&device, vec![ptx]).unwrap();
         Bench { device, module }

@@ -1,5 +1,6 @@
 //! Results of stepped kernels are equal in every order of warps.
 
+use functional::device::DeviceSpec;
 use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError};
 use functional::timed::turns::{Order, TurnsError};
@@ -259,11 +260,14 @@ fn merged_stores_store_all_elements() {
 
 #[test]
 fn fault_of_merged_loads_names_the_wild_one() {
-    let bench = Bench::new(&kernel(
+    // Whole allocation units would hold each joined access whole.
+    let spec = DeviceSpec { shared_unit: 4, ..DeviceSpec::default() };
+    let body = kernel(
         ".shared .align 16 .b8 buffer[40]; mov.u32 %r5, buffer; ld.shared.u32 %r6, [%r5+32];
          ld.shared.u32 %r7, [%r5+36]; ld.shared.u32 %r8, [%r5+40]; add.u32 %r6, %r6, %r7;
          add.u32 %r6, %r6, %r8; st.global.u32 [%rd3], %r6; ret;",
-    ));
+    );
+    let bench = Bench::of(&body, spec);
     let out = bench.words(&[0; 64]);
     let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 1, 32, out).unwrap_err() else { panic!() };
     assert_eq!(fault.kind, FaultKind::IllegalAddress { address: 40, width: 4, lane: 0 });

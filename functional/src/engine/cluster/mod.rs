@@ -75,7 +75,7 @@ pub fn in_cta(address: u64, rank: u32, own_rank: u32) -> u64 {
 
 /// Words between the CTAs' shared memory.
 fn words_per_cta(grid: &Grid) -> usize {
-    (grid.shared_bytes() as usize).div_ceil(8) + OVERHANG
+    (grid.allocated_shared() as usize).div_ceil(8) + OVERHANG
 }
 
 /// A cluster with its storage, which the next cluster reuses.

@@ -145,7 +145,7 @@ impl Cta {
     /// Allocates storage for a CTA of this launch.
     pub fn new(grid: &Grid) -> Cta {
         let warps = grid.warps_per_cta();
-        let shared_bytes = grid.shared_bytes();
+        let shared_bytes = grid.accessible_shared();
         let local_bytes = grid.local_bytes();
         Cta {
             state: CtaState {

@@ -213,6 +213,25 @@ impl<'a> Grid<'a> {
         }
     }
 
+    /// Bytes of shared memory that the device allocates for a CTA: whole allocation units.
+    pub(crate) fn allocated_shared(&self) -> u32 {
+        self.in_allocation_units(self.shared_bytes())
+    }
+
+    /// Whole allocation units of shared memory that hold `bytes`, in bytes.
+    pub(crate) fn in_allocation_units(&self, bytes: u32) -> u32 {
+        bytes.next_multiple_of(self.device.shared_unit.max(1))
+    }
+
+    /// Bytes of shared memory that a CTA may access. A card lets a kernel access all of the allocation; a
+    /// sanitizer finds accesses beyond the program's part.
+    pub(crate) fn accessible_shared(&self) -> u32 {
+        match self.owner.checker() {
+            Some(_) => self.shared_bytes(),
+            None => self.allocated_shared(),
+        }
+    }
+
     /// Start of the reserved shared memory, after all other.
     pub fn reserved_shared_start(&self) -> u32 {
         (self.program.static_shared + self.dynamic_shared).next_multiple_of(RESERVED_SHARED)

@@ -139,7 +139,8 @@ fn given_or_current(context: ContextHandle) -> Result<ContextHandle> {
 api! { Driver, Nothing;
     /// The primary context of a device.
     fn runtime_primary_context(context: Out<ContextHandle>, device: c_int) {
-        context.set(context::primary(context::ordinal(device)?))
+        context.check()?;
+        context.set(context::primary_for_vendor_runtime(context::ordinal(device)?)?)
     }
 
     /// A module from the wrapper of a fat binary.

@@ -39,6 +39,8 @@ struct Primary {
     is_of_runtime: bool,
     /// Set from the first retain until the last release or a reset.
     is_active: bool,
+    /// Set once a vendor's runtime has asked for it: CUDA 10's makes it current without a retain.
+    is_of_vendor_runtime: bool,
     flags: u32,
 }
 
@@ -186,6 +188,26 @@ pub(crate) fn hold_for_runtime(device: usize) -> Result<()> {
         primary.activate();
         Ok(())
     })
+}
+
+/// Gives a device's primary context to a vendor's runtime, which retains it by making it current.
+pub(crate) fn primary_for_vendor_runtime(device: usize) -> Result<ContextHandle> {
+    with_primary(device, |held| {
+        held.is_of_vendor_runtime = true;
+        Ok(primary(device))
+    })
+}
+
+/// `cuCtxSetCurrent` with a context.
+pub(crate) fn make_current(context: ContextHandle) -> Result<()> {
+    check(context)?;
+    if let Some(device) = primary_of(context)
+        && with_primary(device, |primary| Ok(primary.is_of_vendor_runtime))?
+    {
+        hold_for_runtime(device)?;
+    }
+    set_current(Some(context));
+    Ok(())
 }
 
 /// Replaces the thread's current context. `None` pops to the context below.

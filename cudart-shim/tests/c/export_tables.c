@@ -30,6 +30,8 @@ typedef int (*number_of_context)(CUcontext, unsigned long long *);
 typedef int (*number_of_stream)(CUcontext, cudaStream_t, unsigned long long *);
 typedef int (*stream_of_context)(CUcontext, cudaStream_t, cudaStream_t *, int);
 
+extern int cuCtxGetDevice(int *);
+
 static int destroyed;
 
 static void value_goes(CUcontext context, void *key, void *value)
@@ -82,7 +84,8 @@ int main(void)
     const void *space;
     void *found;
     size_t size;
-    int key = 1, value = 2;
+    int key = 1, value = 2, device = -1, is_active = -1;
+    unsigned flags;
     unsigned data[4] = {0, 1, 2, 3}, count = 4;
 
     OK(cuInit(0));
@@ -94,7 +97,15 @@ int main(void)
     OK(cuGetExportTable((const void **)&hooks, hooks_id));
     OK(cuGetExportTable((const void **)&storage, storage_id));
 
+    /* The runtime retains the context by making it current, and not by asking for it. */
     OK(((primary_context)runtime[2])(&context, 0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &is_active));
+    EXPECT(is_active, 0);
+    OK(cuCtxSetCurrent(context));
+    OK(cuCtxGetDevice(&device));
+    EXPECT(device, 0);
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &is_active));
+    EXPECT(is_active, 1);
     OK(cuDevicePrimaryCtxRetain(&retained, 0));
     EXPECT(context == retained, 1);
     EXPECT(((primary_context)runtime[2])(&context, 77), cudaErrorInvalidDevice);

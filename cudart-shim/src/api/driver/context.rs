@@ -139,9 +139,7 @@ api! { Driver;
             context::set_current(None);
             return Ok(());
         }
-        context::check(ctx)?;
-        context::set_current(Some(ctx));
-        Ok(())
+        context::make_current(ctx)
     }
 
     /// The current context, or null.

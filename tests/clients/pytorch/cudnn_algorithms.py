@@ -76,18 +76,15 @@ def cases():
 
 
 def plain_name(kernel):
-    """Returns the name of a kernel without its parameters: `cudnn::winograd::winograd3x3Kernel` of a mangled one."""
-    match = re.match(r"_ZN?(?=\d)", kernel)
-    if not match:
-        return kernel
-    parts, rest = [], kernel[match.end() :]
-    while length := re.match(r"\d+", rest):
-        end = length.end() + int(length.group())
-        parts.append(rest[length.end() : end])
-        rest = rest[end:]
-        if not match.group().endswith("N"):
-            break
-    return "::".join(parts)
+    """Returns the name of a kernel without its types: `cudnn::winograd::winograd3x3Kernel` of
+    `void cudnn::winograd::winograd3x3Kernel<float>(int)`."""
+    name, depth = "", 0
+    for character in kernel.replace("(anonymous namespace)::", ""):
+        depth -= character in ">)"
+        if depth == 0 and character not in ">)<(":
+            name += character
+        depth += character in "<("
+    return name.split()[-1]
 
 
 class Log:
@@ -100,9 +97,9 @@ class Log:
         """Returns the kernels that were launched and those that were refused."""
         ran, refused = set(), set()
         for line in self.file:
-            if launched := re.search(r"\] kernel (\S+): grid", line):
+            if launched := re.search(r"\] kernel (.+): grid \(", line):
                 ran.add(plain_name(launched.group(1)))
-            elif missing := re.search(r"\] kernel (\S+) .*machine code", line):
+            elif missing := re.search(r"\] kernel (.+?)(?: of \S+)? exists only as machine code", line):
                 refused.add(plain_name(missing.group(1)))
         return ran, refused
 

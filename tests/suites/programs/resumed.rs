@@ -11,9 +11,10 @@ use std::process::Command;
 use voltsim_tests::catalogue::{Mode, Program};
 
 /// Programs that cannot be resumed, with the reason.
-pub(crate) const NOT_RESUMED: [(&str, &str); 8] = [
+pub(crate) const NOT_RESUMED: [(&str, &str); 9] = [
     ("device_printf", "the order of CTAs' output varies"),
     ("racing_prints", "the order of CTAs' output varies"),
+    ("racing_products", "the order of CTAs' output varies"),
     ("external_memory", "it uses memory of another process"),
     ("graph_capture", "it prints times"),
     ("interprocess", "its processes share memory"),

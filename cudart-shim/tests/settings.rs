@@ -265,3 +265,24 @@ fn use_of_unmapped_registered_memory_is_a_fault() {
         assert_eq!(told.contains("registered host memory of 65536 bytes at 0x"), is_told, "{how}: {told}");
     }
 }
+
+#[test]
+fn use_of_protected_registered_memory_is_a_fault() {
+    let program = program("unmapped");
+    for (how, rights, printed) in [
+        ("kernel", "1", "0 700\n"),
+        ("copy", "0", "0 700\n"),
+        ("copy", "1", "0 0 5\n"),
+        ("copy back", "1", "0 700\n"),
+        ("fill", "1", "0 700\n"),
+        ("write", "1", "0 700\n"),
+        ("nothing", "0", "0 0 5\n"),
+        ("unregister", "0", "0 0 5\n"),
+        ("running kernel", "0", "0 700\n"),
+    ] {
+        let output = run(&program, &[("HOW", Path::new(how)), ("RIGHTS", Path::new(rights))]);
+        let told = text(&output.stderr);
+        assert_eq!(text(&output.stdout), printed, "{how} {rights}: {told}");
+        assert_eq!(told.contains("protected"), printed == "0 700\n", "{how} {rights}: {told}");
+    }
+}

@@ -26,6 +26,15 @@ pub enum FaultKind {
         /// Start of the lost memory.
         address: u64,
     },
+    /// Access to registered memory that the program protected.
+    #[error(
+        "illegal address: the program has protected registered host memory at {address:#x}; \
+         call cudaHostUnregister before mprotect"
+    )]
+    Protected {
+        /// Start of the protected memory.
+        address: u64,
+    },
     /// Address that is no multiple of the access width.
     #[error("misaligned address {address:#x} for {width} bytes")]
     MisalignedAddress {
@@ -123,7 +132,8 @@ impl FaultKind {
             FaultKind::Deadlock(_)
             | FaultKind::Timeout { .. }
             | FaultKind::Unsupported(_)
-            | FaultKind::Unmapped { .. } => None,
+            | FaultKind::Unmapped { .. }
+            | FaultKind::Protected { .. } => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Registered memory that the program unmaps while a kernel runs.
+//! Registered memory that the program unmaps or protects while a kernel runs.
 
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
 
@@ -19,8 +19,19 @@ fn map() -> u64 {
     at as u64
 }
 
-/// The fault of a kernel that executes `body` with the address of unmapped memory in `%a1`.
-fn fault_of(body: &str) -> FaultKind {
+fn unmap(address: u64) {
+    // SAFETY: nothing but the kernel uses the mapping of `map`.
+    assert_eq!(unsafe { libc::munmap(address as *mut _, SIZE) }, 0);
+}
+
+fn protect(address: u64, rights: i32) {
+    // SAFETY: nothing but the kernel uses the mapping of `map`.
+    assert_eq!(unsafe { libc::mprotect(address as *mut _, SIZE, rights) }, 0);
+}
+
+/// Result of a kernel that executes `body` with the address of registered memory in `%a1`, which
+/// `take_away` has changed; and the number of registrations that have ended.
+fn launched(body: &str, take_away: impl FnOnce(u64)) -> (Result<(), LaunchError>, usize) {
     let text = format!(
         ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry test(.param .u64 p) {{
          .reg .b64 %a<4>; .reg .b32 %r<4>; .reg .pred %p<3>; ld.param.u64 %a1, [p]; {body} ret; }}"
@@ -31,17 +42,18 @@ fn fault_of(body: &str) -> FaultKind {
     let program = module.unwrap().kernel("test").unwrap();
     let address = map();
     device.memory.register_host(address, SIZE as u64).unwrap();
-    // SAFETY: nothing but the kernel uses the mapping of `map`.
-    assert_eq!(unsafe { libc::munmap(address as *mut _, SIZE) }, 0);
+    take_away(address);
     let (grid, block) = ([1; 3], [64, 1, 1]);
     let parameters = address.to_le_bytes().to_vec();
     let launched =
         launch(&device, &program, LaunchConfig { grid, block, parameters, ..LaunchConfig::default() });
-    assert_eq!(
-        device.memory.end_unmapped().len(),
-        1,
-        "the registration ends, though something is mapped there"
-    );
+    (launched.map(drop), device.memory.end_unmapped().len())
+}
+
+/// The fault of such a kernel, which ends the registration.
+fn fault_of(body: &str, take_away: impl FnOnce(u64)) -> FaultKind {
+    let (launched, ended) = launched(body, take_away);
+    assert_eq!(ended, 1, "the registration ends, though something is mapped there");
     match launched {
         Err(LaunchError::Fault(fault)) => fault.kind,
         other => panic!("{body}: {other:?}"),
@@ -57,6 +69,25 @@ fn access_to_memory_that_is_gone_is_a_fault_of_the_launch() {
         "mov.u32 %r2, %tid.x; mul.wide.u32 %a2, %r2, 1000; add.u64 %a2, %a2, %a1; ld.global.u8 %r1, [%a2];",
         "L: ld.volatile.global.u32 %r1, [%a1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
     ] {
-        assert!(matches!(fault_of(body), FaultKind::Unmapped { .. }), "{body}");
+        assert!(matches!(fault_of(body, unmap), FaultKind::Unmapped { .. }), "{body}");
     }
+}
+
+#[test]
+fn access_to_protected_memory_is_a_fault_of_the_launch() {
+    for (body, rights) in [
+        ("ld.global.u32 %r1, [%a1+4096];", libc::PROT_NONE),
+        ("st.global.u32 [%a1], 5;", libc::PROT_READ),
+        ("atom.global.add.u32 %r1, [%a1+8], 5;", libc::PROT_READ),
+    ] {
+        let fault = fault_of(body, |address| protect(address, rights));
+        assert!(matches!(fault, FaultKind::Protected { .. }), "{body}: {fault}");
+    }
+}
+
+#[test]
+fn protected_memory_may_be_read_where_rights_allow() {
+    let (launched, ended) =
+        launched("ld.global.u32 %r1, [%a1+4096];", |address| protect(address, libc::PROT_READ));
+    assert!(launched.is_ok() && ended == 0, "{launched:?}");
 }

@@ -28,8 +28,8 @@ pub(crate) fn end_unmapped() {
         log::report(|| {
             let Allocation { address, size, .. } = ended;
             format!(
-                "registered host memory of {size} bytes at {address:#x} has been unmapped, which ends its registration. \
-                 Call cudaHostUnregister before munmap or free"
+                "registered host memory of {size} bytes at {address:#x} has been unmapped or protected, which ends its \
+                 registration. Call cudaHostUnregister before munmap, mprotect or free"
             )
         });
     }

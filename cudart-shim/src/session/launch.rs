@@ -277,7 +277,9 @@ impl Simulator {
 /// The sticky error code of a fault.
 fn fault_code(kind: &FaultKind) -> Error {
     match kind {
-        FaultKind::IllegalAddress { .. } | FaultKind::Unmapped { .. } => Error::IllegalAddress,
+        FaultKind::IllegalAddress { .. } | FaultKind::Unmapped { .. } | FaultKind::Protected { .. } => {
+            Error::IllegalAddress
+        }
         FaultKind::MisalignedAddress { .. } => Error::MisalignedAddress,
         FaultKind::Trap { .. } | FaultKind::UnknownHandle { .. } | FaultKind::OutsideSurface { .. } => {
             Error::LaunchFailure

@@ -10,7 +10,7 @@ use crate::session::sanitizer_report;
 use crate::session::simulator::Simulator;
 use crate::work::memory_operation::{Batch, Operation, Reduction, Word, check_words};
 use crate::work::operation::Operation as DeviceOperation;
-use functional::memory::Memory;
+use functional::memory::{Losses, Memory};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -66,6 +66,7 @@ impl Batch {
         simulator: &Simulator,
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
+        let before = Losses::now();
         for operation in &self.operations {
             let is_there = || {
                 check_present(&simulator.device.memory, *operation)
@@ -88,7 +89,8 @@ impl Batch {
             // SAFETY: as above.
             unsafe { operation.execute() };
         }
-        Ok(())
+        // The program may have protected registered memory.
+        before.since().map_or(Ok(()), |_| Err(simulator.word_protected()))
     }
 }
 
@@ -141,6 +143,17 @@ impl Simulator {
         DeviceFault { device: self.ordinal, error: Error::IllegalAddress }
     }
 
+    /// The fault of an operation whose word lies in registered memory that the program has protected.
+    fn word_protected(&self) -> DeviceFault {
+        log::report(|| {
+            "a stream accessed a word of registered host memory that the program has protected; \
+             call cudaHostUnregister before mprotect"
+                .to_owned()
+        });
+        end_unmapped();
+        self.word_gone()
+    }
+
     /// Submits operations to a stream in order, or adds them as a node to the graph being captured.
     pub(crate) fn submit_memory_operations(
         &'static self,
@@ -171,9 +184,11 @@ impl Simulator {
             } else {
                 let work = move |_: &Context<DeviceFault>| {
                     check_present(&self.device.memory, operation).map_err(|_| self.word_gone())?;
+                    let before = Losses::now();
                     // SAFETY: as above.
                     unsafe { operation.execute() };
-                    Ok(())
+                    // The program may have protected registered memory.
+                    before.since().map_or(Ok(()), |_| Err(self.word_protected()))
                 };
                 self.engine.submit(stream, Submission::transfer(work))?;
             }

@@ -1,4 +1,5 @@
-/* Registers memory, unmaps it, and lets the device use it as HOW says. Prints the codes of the use and of the call behind it. */
+/* Registers memory, unmaps it, or protects it with RIGHTS, and lets the device use it as HOW says. Prints the codes of the use
+ * and of the call behind it. */
 #define _GNU_SOURCE
 #include "../c/cuda_api.h"
 #include <setjmp.h>
@@ -49,8 +50,14 @@ int main(void)
         code = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
         usleep(200000);
     }
-    munmap(gone, size);
-    if (is_running) {
+    const char *rights = getenv("RIGHTS");
+    if (rights)
+        mprotect(gone, size, atoi(rights));
+    else
+        munmap(gone, size);
+    if (is_running && rights) {
+        code = 0;
+    } else if (is_running) {
         /* The program's own access stays its own fault: behind the registered memory nothing is mapped. */
         if (!sigsetjmp(back, 1))
             code = gone[size];

@@ -1,21 +1,22 @@
-//! Registered memory that the program unmaps while a kernel accesses it.
+//! Registered memory that the program unmaps or protects, and a kernel accesses.
 //!
 //! The engine checks an access and then makes it; between the two the program may unmap the memory. The
-//! access raises SIGSEGV. The handler here maps empty memory at the place, so that the access ends, and
-//! counts that; the launch then ends with a fault. Each other SIGSEGV goes to the action that was set
-//! before: an access by code of another file, an address that is not registered, or memory that is mapped
-//! and protected.
+//! program may also protect the memory at any time (`mprotect`). The access raises SIGSEGV. The handler
+//! here maps empty memory at the place, or opens the protected pages, so that the access ends. The launch
+//! then ends with a fault, and [`protect_again`] restores the protection. Each other SIGSEGV goes to the
+//! action that was set before: an access by code of another file, or an address that is not registered.
 //!
 //! State is global because signals have no receiver, and atomic because a handler may take no lock. The
 //! empty memory stays mapped: the program may have mapped over it since.
 
 use super::arena::PAGE;
+use super::own_mappings::mapping_at;
 use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Registered ranges in a block.
 const BLOCK: usize = 64;
@@ -43,15 +44,41 @@ impl Block {
     }
 }
 
-/// A place where the program has unmapped memory under a kernel.
+/// A place where a kernel met memory that the program has unmapped or protected.
 struct Lost {
     start: AtomicU64,
     bytes: AtomicU64,
+    /// Access rights to restore, [`UNMAPPED`] or [`RESTORED`].
+    rights: AtomicI32,
+}
+
+impl Lost {
+    /// True if the place has bytes of a range. A place whose memory was registered again has none.
+    fn overlaps(&self, range: &Range<u64>) -> bool {
+        let bytes = self.bytes.load(Ordering::Acquire);
+        let start = self.start.load(Ordering::Acquire);
+        bytes > 0 && start < range.end && range.start < start + bytes
+    }
+}
+
+/// Nothing was mapped at the place.
+const UNMAPPED: c_int = -1;
+/// The place was protected, and is again.
+const RESTORED: c_int = -2;
+
+/// How registered memory was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The program has unmapped the memory at this address.
+    Unmapped(u64),
+    /// The program has protected the memory at this address.
+    Protected(u64),
 }
 
 static RANGES: Block = Block::new();
 static LOST: [Lost; MOST_LOST] =
-    [const { Lost { start: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; MOST_LOST];
+    [const { Lost { start: AtomicU64::new(0), bytes: AtomicU64::new(0), rights: AtomicI32::new(UNMAPPED) } };
+        MOST_LOST];
 /// Places of [`LOST`] that are taken.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Bounds of the code that accesses simulated memory.
@@ -75,6 +102,9 @@ pub(super) fn watch(range: Range<u64>) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
     let _changes = CHANGES.lock();
+    for lost in places(0).iter().filter(|lost| lost.overlaps(&range)) {
+        lost.bytes.store(0, Ordering::Release);
+    }
     let free =
         blocks().flat_map(|block| &block.ranges).find(|watched| watched.end.load(Ordering::Relaxed) == 0);
     let set = |watched: &Watched| {
@@ -105,35 +135,57 @@ pub(super) fn forget(start: u64) {
     }
 }
 
-/// Was memory of this range lost?
+/// True if memory of this range was lost since its registration.
 pub(super) fn has_lost(range: Range<u64>) -> bool {
-    lost(0).any(|(start, bytes)| start < range.end && range.start < start + bytes)
+    places(0).iter().any(|lost| lost.overlaps(&range))
 }
 
-/// Places that were lost, from the one of this number on: start and bytes.
-fn lost(from: usize) -> impl Iterator<Item = (u64, u64)> {
+/// Places that were lost, from the one of this number on.
+fn places(from: usize) -> &'static [Lost] {
     let count = COUNT.load(Ordering::Acquire);
-    let places = LOST.get(from..count.min(MOST_LOST)).unwrap_or_default();
-    places.iter().map(|lost| (lost.start.load(Ordering::Acquire), lost.bytes.load(Ordering::Acquire)))
+    LOST.get(from..count.min(MOST_LOST)).unwrap_or_default()
 }
 
-/// Number of places that were lost when a launch began.
+/// Protects the places again that the handler has opened, where the program has changed nothing since.
+pub(super) fn protect_again() {
+    for lost in places(0) {
+        let rights = lost.rights.load(Ordering::Acquire);
+        if rights < 0 || lost.rights.swap(RESTORED, Ordering::AcqRel) < 0 {
+            continue;
+        }
+        let start = lost.start.load(Ordering::Acquire);
+        let bytes = lost.bytes.load(Ordering::Acquire);
+        let is_open = mapping_at(start)
+            .is_some_and(|mapping| mapping.rights == OPEN && start + bytes <= mapping.range.end);
+        if is_open {
+            // SAFETY: the call takes the rights away that the handler has given.
+            unsafe { libc::mprotect(start as *mut c_void, bytes as usize, rights) };
+        }
+    }
+}
+
+/// Number of places that were lost when a launch or a copy began.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Losses(usize);
+pub struct Losses(usize);
 
 impl Losses {
     /// Nothing is lost to the launch yet.
-    pub(crate) fn now() -> Losses {
+    pub fn now() -> Losses {
         Losses(COUNT.load(Ordering::Acquire))
     }
 
-    /// Where memory was lost since then.
+    /// The first loss since then.
     #[inline]
-    pub(crate) fn since(self) -> Option<u64> {
+    pub fn since(self) -> Option<Loss> {
         if COUNT.load(Ordering::Relaxed) == self.0 {
             return None;
         }
-        Some(lost(self.0).next().map_or(0, |(start, _)| start))
+        let first = places(self.0).first();
+        let start = first.map_or(0, |lost| lost.start.load(Ordering::Acquire));
+        Some(match first.map(|lost| lost.rights.load(Ordering::Acquire)) {
+            None | Some(UNMAPPED) => Loss::Unmapped(start),
+            Some(_) => Loss::Protected(start),
+        })
     }
 }
 
@@ -178,12 +230,18 @@ fn install() {
 unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     /// The address is not mapped.
     const SEGV_MAPERR: c_int = 1;
+    /// The mapping forbids the access.
+    const SEGV_ACCERR: c_int = 2;
     // SAFETY: the system gives whole structures; errno is what it was afterwards.
     unsafe {
         let errno = *libc::__errno_location();
-        let is_mended = (*info).si_code == SEGV_MAPERR
-            && is_own(&*context.cast::<libc::ucontext_t>())
-            && mend((*info).si_addr() as u64);
+        let address = (*info).si_addr() as u64;
+        let is_mended = is_own(&*context.cast::<libc::ucontext_t>())
+            && match (*info).si_code {
+                SEGV_MAPERR => mend(address),
+                SEGV_ACCERR => open(address),
+                _ => false,
+            };
         *libc::__errno_location() = errno;
         if !is_mended {
             pass_on(signal, info, context);
@@ -197,27 +255,35 @@ fn is_own(context: &libc::ucontext_t) -> bool {
     (CODE[0].load(Ordering::Acquire)..CODE[1].load(Ordering::Acquire)).contains(&at)
 }
 
-/// Maps empty memory at an address of registered memory; false where that cannot be done.
-fn mend(address: u64) -> bool {
+/// The part of registered memory around an address that is mended at once: whole pages of a chunk.
+fn part_at(address: u64) -> Option<Range<u64>> {
     let bounds =
         |watched: &Watched| watched.start.load(Ordering::Acquire)..watched.end.load(Ordering::Acquire);
     let mut all = blocks().flat_map(|block| &block.ranges).map(bounds);
-    let Some(range) = all.find(|range| range.contains(&address)) else { return false };
-    let number = COUNT.load(Ordering::Acquire);
-    let page = address / PAGE * PAGE;
+    let range = all.find(|range| range.contains(&address))?;
     let chunk = address / CHUNK * CHUNK;
     let first = chunk.max(range.start / PAGE * PAGE);
     let last = (chunk + CHUNK).min(range.end.next_multiple_of(PAGE));
-    if number >= MOST_LOST {
-        return false;
+    (COUNT.load(Ordering::Acquire) < MOST_LOST).then_some(first..last)
+}
+
+/// Notes a place that was lost.
+fn note(start: u64, bytes: u64, rights: c_int) {
+    let number = COUNT.fetch_add(1, Ordering::AcqRel);
+    if let Some(lost) = LOST.get(number) {
+        lost.start.store(start, Ordering::Release);
+        lost.bytes.store(bytes, Ordering::Release);
+        lost.rights.store(rights, Ordering::Release);
     }
-    for (start, bytes) in [(first, last - first), (page, PAGE)] {
+}
+
+/// Maps empty memory at an address of registered memory; false where that cannot be done.
+fn mend(address: u64) -> bool {
+    let Some(part) = part_at(address) else { return false };
+    let page = address / PAGE * PAGE;
+    for (start, bytes) in [(part.start, part.end - part.start), (page, PAGE)] {
         if map(start, bytes) {
-            let number = COUNT.fetch_add(1, Ordering::AcqRel);
-            if let Some(lost) = LOST.get(number) {
-                lost.start.store(start, Ordering::Release);
-                lost.bytes.store(bytes, Ordering::Release);
-            }
+            note(start, bytes, UNMAPPED);
             return true;
         }
     }
@@ -226,12 +292,32 @@ fn mend(address: u64) -> bool {
     unsafe { *libc::__errno_location() == libc::EEXIST }
 }
 
+/// Access rights that let each access end.
+const OPEN: c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Opens protected pages of registered memory; false where that cannot be done.
+fn open(address: u64) -> bool {
+    let Some(part) = part_at(address) else { return false };
+    let Some(mapping) = mapping_at(address) else { return false };
+    if mapping.rights & OPEN == OPEN {
+        // Another thread has opened the pages since.
+        return true;
+    }
+    let start = part.start.max(mapping.range.start);
+    let bytes = part.end.min(mapping.range.end) - start;
+    // SAFETY: the pages are memory that the program has registered for kernels.
+    let is_opened = unsafe { libc::mprotect(start as *mut c_void, bytes as usize, OPEN) == 0 };
+    if is_opened {
+        note(start, bytes, mapping.rights);
+    }
+    is_opened
+}
+
 /// Maps empty memory where nothing is mapped.
 fn map(start: u64, bytes: u64) -> bool {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE;
     // SAFETY: with these flags the call changes no mapping.
-    let at = unsafe { libc::mmap(start as *mut c_void, bytes as usize, access, flags, -1, 0) };
+    let at = unsafe { libc::mmap(start as *mut c_void, bytes as usize, OPEN, flags, -1, 0) };
     at as u64 == start
 }
 

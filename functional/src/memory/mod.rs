@@ -6,9 +6,10 @@
 mod allocator;
 mod arena;
 mod claimed;
-pub(crate) mod lost_pages;
+mod lost_pages;
 mod mapping;
 mod multicast;
+mod own_mappings;
 mod pages;
 mod registered;
 mod requests;
@@ -16,6 +17,7 @@ mod retired;
 mod saved;
 
 pub use allocator::{Allocation, AllocationKind};
+pub use lost_pages::{Loss, Losses};
 pub use mapping::Mapping;
 pub use multicast::FindReplicas;
 pub use pages::{FileIdentity, Pages};

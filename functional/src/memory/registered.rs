@@ -1,9 +1,10 @@
-//! Host memory of the program, registered for kernels (`cudaHostRegister`). The program may unmap such
-//! memory without a call; [`lost_pages`] handles accesses of a kernel that runs meanwhile.
+//! Host memory of the program, registered for kernels (`cudaHostRegister`). The program may unmap or
+//! protect such memory without a call; [`lost_pages`] handles accesses of a kernel that runs meanwhile.
 
 use super::allocator::{Allocation, AllocationKind};
 use super::arena::PAGE;
 use super::{Memory, MemoryError, lost_pages};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// True if every page of a range is mapped, with any access rights.
 fn is_mapped(address: u64, size: u64) -> bool {
@@ -51,8 +52,40 @@ impl Memory {
         }
     }
 
-    /// Ends and returns the registrations of memory that the program unmapped at least in part.
+    /// Accesses each page of a range of registered memory before the host copies there. Memory that the
+    /// program has protected is then a loss ([`super::Losses`]), and not the end of the process. Does
+    /// nothing for other memory.
+    pub fn touch_registered(&self, address: u64, size: u64, is_written: bool) {
+        let is_registered =
+            self.allocation_of(address).is_some_and(|found| found.kind == AllocationKind::Registered);
+        if size == 0 || !is_registered || self.check_range(address, size).is_err() {
+            return;
+        }
+        let first_page = address / PAGE * PAGE;
+        for page in (first_page..address + size).step_by(PAGE as usize) {
+            // SAFETY: the byte is registered memory of the program, which the copy accesses as well. The
+            // exchange writes the value that it finds.
+            unsafe {
+                let byte = page.max(address) as *mut u8;
+                let value = byte.read_volatile();
+                if is_written {
+                    let exchanged = AtomicU8::from_ptr(byte).compare_exchange(
+                        value,
+                        value,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    );
+                    // Another thread has written the byte since; the page is writable.
+                    let _ = exchanged;
+                }
+            }
+        }
+    }
+
+    /// Ends and returns the registrations of memory that the program unmapped at least in part, or
+    /// protected against a kernel. Protects that memory again.
     pub fn end_unmapped(&self) -> Vec<Allocation> {
+        lost_pages::protect_again();
         let gone: Vec<u64> = {
             let state = self.state.read();
             let is_gone = |(address, size): &(&u64, &u64)| {
@@ -96,6 +129,8 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
+    use super::super::own_mappings::mapping_at;
+    use super::super::{Loss, Losses};
     use super::*;
 
     fn map(length: usize) -> u64 {
@@ -149,5 +184,30 @@ mod tests {
         assert_eq!(memory.end_unmapped().len(), 1);
         memory.register_host(address, 1 << 12).unwrap();
         assert!(!memory.was_unmapped(address) && memory.check_range(address, 1).is_ok());
+    }
+
+    #[test]
+    fn touch_of_protected_memory_is_a_loss_and_keeps_rights() {
+        let memory = Memory::new(1 << 30).unwrap();
+        let address = map(3 << 12);
+        memory.register_host(address, 3 << 12).unwrap();
+        let before = Losses::now();
+        memory.touch_registered(address + 8, 2 << 12, true);
+        assert_eq!(before.since(), None);
+        // SAFETY: part of a mapping of `map` without other users.
+        assert_eq!(unsafe { libc::mprotect((address + (1 << 12)) as *mut _, 1 << 12, libc::PROT_READ) }, 0);
+        memory.touch_registered(address, 3 << 12, false);
+        assert_eq!(before.since(), None, "the memory is readable");
+        memory.touch_registered(address, 3 << 12, true);
+        assert_eq!(before.since(), Some(Loss::Protected(address + (1 << 12))));
+        assert_eq!(memory.end_unmapped().len(), 1);
+        let rights = mapping_at(address + (1 << 12)).map(|mapping| mapping.rights);
+        assert_eq!(rights, Some(libc::PROT_READ));
+        // The memory may be registered again, and nothing is lost of it.
+        memory.unregister_host(address).unwrap();
+        memory.register_host(address, 3 << 12).unwrap();
+        assert!(memory.end_unmapped().is_empty());
+        memory.unregister_host(address).unwrap();
+        unmap(address, 3 << 12);
     }
 }

@@ -7,17 +7,54 @@ use crate::abi::error::{Error, Result};
 use crate::host::log;
 use crate::objects::fault::DeviceFault;
 use crate::objects::rows::{Extent, Side};
+use crate::objects::shared::owner_of;
 use crate::session::batch::SourceOrder;
 use crate::session::operation::Item;
 use crate::session::sanitizer_report;
 use crate::session::simulator::Simulator;
 use crate::work::copy::{Copy, Fill, Pattern, Place, place};
 use crate::work::operation::Operation;
+use functional::memory::{AllocationKind, Losses};
 use stream_engine::{Context, Scope, StreamId};
 
 /// Largest pageable source in bytes that is staged, so that the caller need not wait for the
 /// stream.
 const STAGED_BYTES: usize = 64 << 10;
+
+/// Accesses the pages of a box in registered memory, which the program may have protected; the fault if
+/// a page forbids the access.
+fn check_rights(
+    simulator: &Simulator,
+    what: &str,
+    side: &Side,
+    extent: Extent,
+    is_written: bool,
+) -> std::result::Result<(), DeviceFault> {
+    let Some((owner, AllocationKind::Registered)) =
+        owner_of(side.address as u64).map(|(owner, found)| (owner, found.kind))
+    else {
+        return Ok(());
+    };
+    let before = Losses::now();
+    let Extent { width, height, depth } = joined(extent, [*side]);
+    for slice in 0..depth {
+        for row in 0..height {
+            let address = side.row_address(row, slice) as u64;
+            owner.device.memory.touch_registered(address, width as u64, is_written);
+        }
+    }
+    if before.since().is_none() {
+        return Ok(());
+    }
+    log::report(|| {
+        format!(
+            "{what} 0x{:x}: the program has protected this registered host memory; \
+             call cudaHostUnregister before mprotect",
+            side.address
+        )
+    });
+    Err(DeviceFault { device: simulator.ordinal, error: Error::IllegalAddress })
+}
 
 /// The fault of a copy or fill whose memory was freed or unmapped before its turn in the stream.
 fn memory_gone(simulator: &Simulator, what: &str, side: &Side, extent: Extent) -> DeviceFault {
@@ -63,11 +100,14 @@ impl Copy {
     /// Executes the copy on behalf of a stream if both ranges are still valid.
     pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
         let memory = &simulator.device.memory;
-        for (name, side, expected) in
-            [("copy to", &self.to, self.to_place), ("copy from", &self.from, self.from_place)]
+        for (name, side, expected, is_written) in
+            [("copy to", &self.to, self.to_place, true), ("copy from", &self.from, self.from_place, false)]
         {
             if place(memory, side, self.extent).ok() != Some(expected) {
                 return Err(memory_gone(simulator, name, side, self.extent));
+            }
+            if expected == Place::Shared {
+                check_rights(simulator, name, side, self.extent, is_written)?;
             }
         }
         self.execute();
@@ -83,6 +123,9 @@ impl Copy {
     ) -> std::result::Result<(), DeviceFault> {
         if place(&simulator.device.memory, &self.to, self.extent).ok() != Some(self.to_place) {
             return Err(memory_gone(simulator, "copy to", &self.to, self.extent));
+        }
+        if self.to_place == Place::Shared {
+            check_rights(simulator, "copy to", &self.to, self.extent, true)?;
         }
         self.with_packed_source(source).execute();
         self.tell_model(simulator, stream)
@@ -207,6 +250,9 @@ impl Fill {
             Ok(place @ (Place::Device | Place::Shared)) => place,
             _ => return Err(memory_gone(simulator, "fill of", &to, extent)),
         };
+        if place == Place::Shared {
+            check_rights(simulator, "fill of", &to, extent, true)?;
+        }
         let rows = joined(extent, [to]);
         for slice in 0..rows.depth {
             for row in 0..rows.height {

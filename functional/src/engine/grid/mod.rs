@@ -27,7 +27,7 @@ use crate::device::{Device, DeviceSpec};
 use crate::dynamic_parallelism::Children;
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
-use crate::memory::lost_pages::Losses;
+use crate::memory::{Loss, Losses};
 use crate::parameters::ParameterReads;
 use crate::sanitizer::LaunchState;
 use crate::texture::Table;
@@ -276,9 +276,12 @@ impl<'a> Grid<'a> {
         self.lost_memory().or_else(|| overdue(self.owner, self.deadline))
     }
 
-    /// The fault of a launch under which the program has unmapped registered memory.
+    /// The fault of a launch that met registered memory which the program has unmapped or protected.
     pub(crate) fn lost_memory(&self) -> Option<FaultKind> {
-        self.losses.since().map(|address| FaultKind::Unmapped { address })
+        self.losses.since().map(|loss| match loss {
+            Loss::Unmapped(address) => FaultKind::Unmapped { address },
+            Loss::Protected(address) => FaultKind::Protected { address },
+        })
     }
 
     /// A fault of no CTA in particular.

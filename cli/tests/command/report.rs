@@ -1,6 +1,9 @@
 //! `voltsim report`: statistics as a page.
 
+use serde_json::Value;
+
 use super::Workplace;
+use super::launches::Captured;
 
 const STATISTICS: &str = r#"{ "gpu": "titan-v", "launches": [
     { "launch": 1, "kernel": "vadd(float*)", "mangled": "_Z4vaddPf", "stream": 0, "grid": [2, 1, 1], "block": [32, 1, 1],
@@ -16,6 +19,26 @@ fn report_of_statistics_is_a_page() {
     assert_eq!((outcome.status, outcome.stdout.as_str()), (0, ""), "{}", outcome.stderr);
     let page = place.read("page.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<b>vadd</b>"), "{page}");
+}
+
+#[test]
+fn source_counts_have_lines_of_ptx_and_the_sums_of_counters() {
+    let place = Captured::program().place;
+    let run = ["run", "--gpu", "tiny", "--source-counts", "--statistics", "run.json", "--report", "run.html"];
+    let outcome = place.voltsim(&[&run[..], &["--", "./launches", "2"]].concat());
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    let all: Value = serde_json::from_str(&place.read("run.json")).unwrap();
+    let launch = &all["launches"][1];
+    let counts = &launch["source_counts"];
+    let sum = |values: &Value| values.as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>();
+    assert_eq!(
+        Some(sum(&counts["counts"]["warp_instructions"])),
+        launch["counters"]["sm.warp_instructions"].as_u64()
+    );
+    let listing = all["listings"].as_array().unwrap().iter().find(|it| it["number"] == counts["listing"]);
+    let texts = listing.unwrap()["text"].as_array().unwrap();
+    assert!(texts.iter().any(|text| text.as_str().unwrap().starts_with("rem.s32")), "{texts:?}");
+    assert!(place.read("run.html").contains("<section id=\"source\">"));
 }
 
 #[test]

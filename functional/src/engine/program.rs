@@ -226,6 +226,14 @@ impl Program {
         spot_in(self.function_at(pc), InstructionIndex(number))
     }
 
+    /// Positions of all instructions in the program's texts, function by function.
+    pub fn spots(&self) -> impl Iterator<Item = Spot> + '_ {
+        self.functions.iter().flat_map(|function| {
+            let all = (0..function.source.instructions.len()).filter(|at| function.source.has_text(*at));
+            all.map(|at| spot_in(function, InstructionIndex(at as u32)))
+        })
+    }
+
     /// Position of a probe in the program's texts.
     pub fn spot_of(&self, site: &Site) -> Spot {
         spot_in(self.functions.get(site.function as usize).unwrap_or(self.kernel()), site.instruction)

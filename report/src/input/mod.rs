@@ -4,6 +4,7 @@ mod correlation;
 mod fields;
 mod run;
 mod series;
+mod source;
 mod sweep;
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use serde_json::Value;
 pub use correlation::{Correlation, Pair, Scatter};
 pub use run::{Channel, Counts, Kernel, Launch, Occupancy, Run, Transfer};
 pub use series::{Map, Series};
+pub use source::{File, Line, LineCounts, Listing, SourceCounts};
 pub use sweep::{Configuration, Sweep};
 
 use crate::{ReportError, Source};

@@ -6,6 +6,7 @@ use warp_stream::kernel_name::base_name;
 
 use super::fields::Fields;
 use super::series::Series;
+use super::source::{Listing, SourceCounts};
 use crate::ReportError;
 
 /// Statistics of a run.
@@ -23,6 +24,8 @@ pub struct Run {
     pub transfers: Vec<Transfer>,
     /// Counts of the whole run.
     pub total: Counts,
+    /// Code of launches with counts by program counter.
+    pub listings: Vec<Listing>,
 }
 
 /// One launch.
@@ -60,6 +63,8 @@ pub struct Launch {
     pub channels: Vec<Channel>,
     /// Counts over time.
     pub series: Option<Series>,
+    /// Counts by program counter.
+    pub source_counts: Option<SourceCounts>,
 }
 
 /// CTAs that fit an SM.
@@ -209,6 +214,7 @@ impl Run {
             launches,
             transfers,
             total: Counts::read(&fields.get("total"))?,
+            listings: fields.get("listings").list()?.iter().map(Listing::read).collect::<Result<_, _>>()?,
         })
     }
 
@@ -274,6 +280,7 @@ impl Launch {
         let short = if mangled.is_missing() { base_name(&kernel) } else { base_name(mangled.text()?) };
         let channels = fields.get("dram_channels").list()?;
         let series = fields.get("series");
+        let source_counts = fields.get("source_counts");
         Ok(Launch {
             number: fields.get("launch").number()? as u64,
             short: if short.is_empty() { kernel.clone() } else { short },
@@ -291,6 +298,9 @@ impl Launch {
             counts: Counts::read(fields)?,
             channels: channels.iter().map(Channel::read).collect::<Result<_, _>>()?,
             series: (!series.is_missing()).then(|| Series::read(&series)).transpose()?,
+            source_counts: (!source_counts.is_missing())
+                .then(|| SourceCounts::read(&source_counts))
+                .transpose()?,
         })
     }
 

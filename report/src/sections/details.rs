@@ -4,7 +4,7 @@ use crate::format::{cut, escape, number, percent, time};
 use crate::input::{Kernel, Launch, Run};
 
 use super::explanations::{Explained, Explanations};
-use super::{Section, counter_link, memory, series, table};
+use super::{Section, counter_link, memory, series, source, table};
 
 /// Kernels whose longest launch is shown in detail.
 const SHOWN: usize = 10;
@@ -93,7 +93,7 @@ pub(crate) fn section(run: &Run, kernels: &[Kernel<'_>], explanations: &Explanat
             launch.number,
             time(launch.cycles * cycle),
             escape(&launch.sizes()),
-            of_launch(launch, explanations, cycle)
+            of_launch(launch, &source::hottest(run, kernel), explanations, cycle)
         ));
     }
     if kernels.len() > SHOWN {
@@ -105,8 +105,9 @@ pub(crate) fn section(run: &Run, kernels: &[Kernel<'_>], explanations: &Explanat
     Section::new("details", "Launches in detail", body)
 }
 
-fn of_launch(launch: &Launch, explanations: &Explanations, cycle: f64) -> String {
+fn of_launch(launch: &Launch, hottest: &str, explanations: &Explanations, cycle: f64) -> String {
     let mut body = format!("<p class=\"full\">{}</p>", escape(&launch.kernel));
+    body.push_str(hottest);
     body.push_str(&memory::figure(&launch.counts));
     body.push_str(&series::of_launch(launch, cycle));
     body.push_str("<div class=\"sections\">");

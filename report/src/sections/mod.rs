@@ -11,6 +11,7 @@ pub(crate) mod memory;
 pub(crate) mod overview;
 pub(crate) mod roofline;
 pub(crate) mod series;
+pub(crate) mod source;
 pub(crate) mod sweep;
 pub(crate) mod timeline;
 

@@ -111,6 +111,11 @@ fn browser_shows_a_run_without_series_without_faults() {
 }
 
 #[test]
+fn browser_shows_source_counts_without_faults() {
+    assert_right(&runs::page(runs::with_source_counts()));
+}
+
+#[test]
 fn browser_shows_a_comparison_without_faults() {
     assert_right(&runs::comparison());
 }

@@ -35,6 +35,20 @@ fn kernels_stand_by_their_time_with_demangled_names() {
 }
 
 #[test]
+fn source_view_has_counts_beside_lines() {
+    let page = runs::page(runs::with_source_counts());
+    assert!(page.contains("<section id=\"source\">"));
+    assert!(page.contains("triad.cu:13"));
+    assert!(page.contains("a[i] = x + s * c[i];"));
+    // Without a listing, lines have their numbers alone.
+    assert!(page.contains("compile it with <code>nvcc -lineinfo</code>"));
+    let row = page.split("ld.global.f32 %f1, [%rd1];").last().unwrap().split("</tr>").next().unwrap();
+    // 320 CTAs of 8 warps repeat four times; a warp touches 4 sectors.
+    assert!(row.contains("10\u{202f}240") && row.contains("40\u{202f}960"), "{row}");
+    assert!(!runs::page(runs::with_series()).contains("<section id=\"source\">"));
+}
+
+#[test]
 fn page_without_a_series_says_so() {
     let missing = "The file has no time series of this launch";
     assert!(runs::page(runs::without_series()).contains(missing));

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use run_report::Source;
 use timing::gpu::Gpu;
-use timing::report::{Format, Report};
+use timing::report::{Format, ListedFile, ListedLine, Listing, Report};
 use timing::series::Interval;
 use warp_stream::OperationClass;
 
@@ -128,4 +128,42 @@ pub fn sweep() -> String {
     let all: Vec<String> = (0..7).map(configuration).collect();
     let text = format!("{{\"configurations\": [{}]}}", all.join(", "));
     run_report::render(Source { name: "sweep.results/estimate.json", text: &text }, None).unwrap()
+}
+
+/// Statistics with counts by program counter. The first kernel has a listing with CUDA source.
+pub fn with_source_counts() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let mut gpu = titan_v(&[]).with_pc_counts(true);
+        let mut report = Report::new("titan-v");
+        for (number, script) in (1..).zip([stream(320), arithmetic(160)]) {
+            let mut script = script;
+            script.kernel.launch = number;
+            let mut record = crate::script::launch(&mut gpu, &script);
+            if number == 1 {
+                record.source_counts.as_mut().unwrap().listing = Some(5);
+                report.list(5, listing);
+            }
+            report.add(record);
+        }
+        report.text(Format::Json).unwrap()
+    })
+}
+
+/// A listing of [`stream`], whose instructions have lines from 100 on.
+fn listing() -> Listing {
+    let texts =
+        ["ld.global.f32 %f1, [%rd1];", "ld.global.f32 %f2, [%rd2];", "fma.rn.f32 %f3, %f1, %f4, %f2;"];
+    let line = |(place, text): (u32, &&str)| ListedLine {
+        line: 100 + place,
+        function: "triad".to_owned(),
+        text: (*text).to_owned(),
+        source: Some((0, 12 + place / 2)),
+    };
+    let file = ListedFile {
+        name: "/home/user/triad.cu".to_owned(),
+        lines: vec![(12, "    float x = b[i];".to_owned()), (13, "    a[i] = x + s * c[i];".to_owned())],
+    };
+    let lines = (0..).zip(&texts).map(line).collect();
+    Listing { number: 5, kernel: "_Z5triadPfPKfS1_i".to_owned(), files: vec![file], lines }
 }

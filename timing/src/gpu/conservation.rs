@@ -26,6 +26,11 @@ impl Imbalance {
     pub(super) fn of_series(counter: &'static Counter, count: u64, sum: u64) -> Imbalance {
         Imbalance { left: counter.name, left_value: count, right: "the sum of its series", right_value: sum }
     }
+
+    /// The counts by program counter do not add up to a counter.
+    pub(super) fn of_pcs(left: &'static str, left_value: u64, right_value: u64) -> Imbalance {
+        Imbalance { left, left_value, right: "the sum by program counter", right_value }
+    }
 }
 
 impl fmt::Display for Imbalance {

@@ -72,6 +72,8 @@ pub struct Gpu {
     earlier: Totals,
     /// Interval of series, if launches have them.
     series: Option<Interval>,
+    /// Launches have counts by program counter.
+    pc_counts: bool,
 }
 
 impl Gpu {
@@ -89,6 +91,7 @@ impl Gpu {
             counters: GpuCounters::default(),
             earlier: Totals::default(),
             series: None,
+            pc_counts: false,
         }
     }
 
@@ -108,6 +111,12 @@ impl Gpu {
     #[must_use]
     pub fn with_series(self, series: Option<Interval>) -> Gpu {
         Gpu { series, ..self }
+    }
+
+    /// Counts by program counter. Results do not change.
+    #[must_use]
+    pub fn with_pc_counts(self, pc_counts: bool) -> Gpu {
+        Gpu { pc_counts, ..self }
     }
 
     /// Specification of the GPU.

@@ -17,9 +17,9 @@ use super::slot::{self, Slot};
 use super::{Gpu, GpuState, Imbalance, LaunchError, Totals, conservation};
 use crate::dram::ChannelCounts;
 use crate::fidelity::Rates;
-use crate::report::{LaunchRecord, TransferRecord};
+use crate::report::{LaunchRecord, SourceCounts, TransferRecord};
 use crate::series::{Sample, Series};
-use crate::sm::{Occupancy, Program};
+use crate::sm::{Occupancy, PcCounts, Program, Sm};
 use crate::statistics::{Counters, Counts};
 pub use stable::Stability;
 
@@ -35,6 +35,8 @@ pub struct Session<'g, 'a> {
     epochs: Epochs<'g, 'a>,
     /// Counts at the last record, or at the start of the first launch or transfer.
     before: Totals,
+    /// Launches whose beginning has no counts by program counter.
+    resumed: Vec<LaunchId>,
     failed: bool,
 }
 
@@ -69,10 +71,14 @@ pub enum Ended {
 impl<'g, 'a> Session<'g, 'a> {
     pub(super) fn new(gpu: &'g mut Gpu) -> Session<'g, 'a> {
         let sms = gpu.sms.drain(..).zip(gpu.inboxes.drain(..));
-        let slot = |(number, (sm, inbox))| Mutex::new(Slot::new(number, sm, inbox));
+        let counts = gpu.pc_counts;
+        let slot = |(number, (mut sm, inbox)): (u32, (Box<Sm>, _))| {
+            sm.count_pcs(counts);
+            Mutex::new(Slot::new(number, sm, inbox))
+        };
         let slots: Vec<_> = (0..).zip(sms).map(slot).collect();
         let epochs = Epochs::new(gpu, &slots);
-        Session { slots, epochs, before: Totals::default(), failed: false }
+        Session { slots, epochs, before: Totals::default(), resumed: Vec::new(), failed: false }
     }
 
     /// Continues restored work.
@@ -88,6 +94,7 @@ impl<'g, 'a> Session<'g, 'a> {
                 sources[launch.id as usize] = there.then(|| slot::warps(launch.source, number));
             }
         }
+        session.resumed = launches.iter().map(|launch| launch.id).collect();
         session.epochs.launches = launches;
         session.epochs.copies = copies;
         session.epochs.transfers = transfers;
@@ -382,7 +389,15 @@ impl<'g, 'a> Session<'g, 'a> {
     fn record(&mut self, launch: &Launch<'a>) -> Result<LaunchRecord, LaunchError> {
         let end = launch.end(&self.epochs.gpu.spec.launch).ok_or(LaunchError::Nothing)?;
         let kernel = &launch.program.kernel;
-        let (counters, channels, series) = self.counted(end, || format!("kernel {}", kernel.name))?;
+        let what = || format!("kernel {}", kernel.name);
+        let (counters, channels, series) = self.counted(end, what)?;
+        let source_counts = self.source_counts(launch);
+        if let Some((left, left_value, right_value)) =
+            source_counts.as_ref().filter(|_| !launch.shared).and_then(|counts| counts.imbalance(&counters))
+        {
+            let imbalance = Imbalance::of_pcs(left, left_value, right_value);
+            return Err(LaunchError::Unbalanced { kernel: what(), imbalance });
+        }
         for slot in &self.slots {
             lock(slot).sources[launch.id as usize] = None;
         }
@@ -403,7 +418,26 @@ impl<'g, 'a> Session<'g, 'a> {
             counters,
             channels,
             series,
+            source_counts,
         })
+    }
+
+    /// Counts of an ended launch by program counter, if the launch has them from its beginning on.
+    fn source_counts(&mut self, launch: &Launch<'a>) -> Option<SourceCounts> {
+        if !self.epochs.gpu.pc_counts {
+            return None;
+        }
+        let code = &launch.program.kernel.code;
+        let mut sum = vec![PcCounts::default(); code.instructions.len()];
+        for slot in &self.slots {
+            let of_sm = lock(slot).sm.take_pc_counts(launch.id);
+            of_sm
+                .into_iter()
+                .for_each(|counts| sum.iter_mut().zip(&counts).for_each(|(sum, own)| sum.add(own)));
+        }
+        let is_resumed = self.resumed.contains(&launch.id);
+        self.resumed.retain(|id| *id != launch.id);
+        (!is_resumed).then(|| SourceCounts::new(code, &sum))
     }
 }
 

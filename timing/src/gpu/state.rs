@@ -58,6 +58,7 @@ impl GpuState {
             counters,
             ref earlier,
             series: _,
+            pc_counts: _,
         } = *gpu;
         let (spec, memory, earlier) = (spec.values(), memory.state(), earlier.clone());
         GpuState { spec, run_to, now, counters, earlier, sms, inboxes, memory, running }
@@ -170,8 +171,20 @@ impl Gpu {
         check_ctas(&launches, &sms).map_err(of_unit("the GPU"))?;
         check_under_way(&memory, &inboxes, &mut expected, running.as_ref()).map_err(of_unit("the GPU"))?;
         let spec = Arc::clone(spec);
-        let (threads, rates, series) = (1, None, None);
-        let gpu = Gpu { spec, threads, rates, sms, inboxes, memory, run_to, now, counters, earlier, series };
+        let gpu = Gpu {
+            spec,
+            threads: 1,
+            rates: None,
+            sms,
+            inboxes,
+            memory,
+            run_to,
+            now,
+            counters,
+            earlier,
+            series: None,
+            pc_counts: false,
+        };
         Ok(Interrupted { gpu, launches, running })
     }
 

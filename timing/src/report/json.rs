@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use warp_stream::kernel_name::signature;
 
 use super::sums::Sums;
-use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels, series, written};
+use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels, series, source_counts, written};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -38,6 +38,10 @@ impl Serialize for Document<'_> {
         if all.transfers.number > 0 {
             fields["transfers"] = json!([]);
         }
+        let listings: Vec<Value> = run.listings().map(source_counts::listing).collect();
+        if !listings.is_empty() {
+            fields["listings"] = json!(listings);
+        }
         if let Some(cause) = run.partial {
             fields["partial"] = json!(format!("ended by {cause}"));
         }
@@ -55,13 +59,16 @@ impl Serialize for Document<'_> {
 }
 
 fn launches(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
-    run.launches_with_series().map(|record| {
-        let (record, of_record) = record?;
-        let launch = launch(&record);
-        Ok(match of_record {
-            Some(of_record) => with(launch, json!({ "series": series::json(&of_record, &record.counters) })),
-            None => launch,
-        })
+    run.launches_with_beside().map(|record| {
+        let (record, beside) = record?;
+        let mut launch = launch(&record);
+        if let Some(of_record) = beside.series {
+            launch = with(launch, json!({ "series": series::json(&of_record, &record.counters) }));
+        }
+        if let Some(counts) = beside.source_counts {
+            launch = with(launch, json!({ "source_counts": source_counts::json(&counts) }));
+        }
+        Ok(launch)
     })
 }
 

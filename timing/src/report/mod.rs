@@ -1,5 +1,6 @@
 //! Statistics of a run, launch by launch, and their formats.
 
+mod beside;
 mod channels;
 mod csv;
 mod gpgpu_sim;
@@ -7,6 +8,7 @@ mod json;
 mod profiler;
 mod records;
 mod series;
+mod source_counts;
 mod summary;
 mod sums;
 mod text;
@@ -24,8 +26,9 @@ use crate::dram::ChannelCounts;
 use crate::series::Series;
 use crate::sm::Occupancy;
 use crate::statistics::Counts;
+use beside::{AllBeside, Beside};
 use records::Records;
-use series::AllSeries;
+pub use source_counts::{ListedFile, ListedLine, Listing, PcRow, SourceCounts};
 use sums::Sums;
 pub use sums::Total;
 pub use transfer::{TransferRecord, Transfers};
@@ -116,6 +119,9 @@ pub struct LaunchRecord {
     /// Counts over time of the simulated part. A report keeps them apart; a checkpoint has none.
     #[serde(skip)]
     pub series: Option<Series>,
+    /// Counts by program counter of the simulated part, kept as the series are.
+    #[serde(skip)]
+    pub source_counts: Option<SourceCounts>,
 }
 
 /// Simulated part of an extrapolated launch.
@@ -172,9 +178,12 @@ pub struct Report {
     gpu: String,
     launches: Records<LaunchRecord>,
     transfers: Records<TransferRecord>,
-    /// Series of launches, by the places of their records.
+    /// Series and counts by program counter, by the places of their records.
     #[serde(skip)]
-    series: AllSeries,
+    beside: AllBeside,
+    /// Code of launches with counts by program counter.
+    #[serde(skip)]
+    listings: Vec<Listing>,
     #[serde(skip)]
     sums: Sums,
     /// Records are dropped once summed.
@@ -197,7 +206,15 @@ impl From<Saved> for Report {
         // Records just decoded are readable.
         launches.iter().flatten().for_each(|launch| sums.add(&launch));
         transfers.iter().flatten().for_each(|transfer| sums.add_transfer(&transfer));
-        Self { gpu, launches, transfers, series: AllSeries::default(), sums, has_sums_alone: false }
+        Self {
+            gpu,
+            launches,
+            transfers,
+            beside: AllBeside::default(),
+            listings: Vec::new(),
+            sums,
+            has_sums_alone: false,
+        }
     }
 }
 
@@ -210,12 +227,13 @@ impl Report {
     /// A report that moves excess records into an unnamed file in a folder.
     pub fn in_folder(gpu: &str, folder: &Path) -> Report {
         let (launches, transfers) = (Records::new(folder.to_owned()), Records::new(folder.to_owned()));
-        let series = AllSeries::new(folder.to_owned());
+        let beside = AllBeside::new(folder.to_owned());
         Report {
             gpu: gpu.to_owned(),
             launches,
             transfers,
-            series,
+            beside,
+            listings: Vec::new(),
             sums: Sums::default(),
             has_sums_alone: false,
         }
@@ -228,21 +246,27 @@ impl Report {
 
     /// Adds a launch.
     pub fn add(&mut self, launch: LaunchRecord) {
-        let launch = self.with_series_kept(launch);
+        let launch = self.without_beside(launch);
         self.sums.add(&launch);
         if !self.has_sums_alone {
             self.launches.add(launch);
         }
     }
 
-    /// Keeps the series of the next launch.
-    fn with_series_kept(&mut self, mut launch: LaunchRecord) -> LaunchRecord {
-        if let Some(series) = launch.series.take()
-            && !self.has_sums_alone
-        {
-            self.series.add(self.launches.len(), &series);
+    /// Keeps the series and the counts by program counter of the next launch.
+    fn without_beside(&mut self, mut launch: LaunchRecord) -> LaunchRecord {
+        let beside = Beside { series: launch.series.take(), source_counts: launch.source_counts.take() };
+        if !self.has_sums_alone {
+            self.beside.add(self.launches.len(), &beside);
         }
         launch
+    }
+
+    /// Adds the code of launches, unless a listing of that number is there.
+    pub fn list(&mut self, number: u64, listing: impl FnOnce() -> Listing) {
+        if !self.has_sums_alone && self.listings.iter().all(|listing| listing.number != number) {
+            self.listings.push(listing());
+        }
     }
 
     /// The launches.
@@ -291,9 +315,6 @@ impl Report {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 }
-
-/// A launch, perhaps with its series.
-type WithSeries<'a> = (Cow<'a, LaunchRecord>, Option<Series>);
 
 /// Reports of a run's devices, for output.
 pub struct Run<'a> {
@@ -357,9 +378,13 @@ impl<'a> Run<'a> {
         self.reports.iter().flat_map(|report| report.launches.iter())
     }
 
-    /// Launches with their series.
-    fn launches_with_series(&self) -> impl Iterator<Item = io::Result<WithSeries<'_>>> {
-        self.reports.iter().flat_map(|report| report.series.beside(report.launches.iter()))
+    /// Launches with the data beside them.
+    fn launches_with_beside(&self) -> impl Iterator<Item = io::Result<(Cow<'_, LaunchRecord>, Beside)>> {
+        self.reports.iter().flat_map(|report| report.beside.of(report.launches.iter()))
+    }
+
+    fn listings(&self) -> impl Iterator<Item = &Listing> {
+        self.reports.iter().flat_map(|report| &report.listings)
     }
 
     fn transfers(&self) -> impl Iterator<Item = io::Result<Cow<'_, TransferRecord>>> {
@@ -432,6 +457,7 @@ mod tests {
             counters: vec![(&CYCLES, 100), (&INSTRUCTIONS, 50 * number)],
             channels: Vec::new(),
             series: None,
+            source_counts: None,
         }
     }
 

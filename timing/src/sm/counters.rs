@@ -166,6 +166,11 @@ impl InstructionCounters {
         self.thread[class as usize] += u64::from(lanes);
     }
 
+    /// Name of a class, as in the counters.
+    pub(crate) fn class_name(class: OperationClass) -> &'static str {
+        WARP_CLASSES.get(class as usize).map_or("", |counter| counter.name)
+    }
+
     fn tables(&self) -> [(&'static [Counter], &Vec<u64>); 3] {
         [(LANES, &self.lanes), (WARP_CLASSES, &self.warp), (THREAD_CLASSES, &self.thread)]
     }

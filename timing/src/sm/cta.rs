@@ -346,6 +346,9 @@ impl Sm {
     /// Records that the last CTA left the SM.
     fn end_activity(&mut self, cycle: u64) {
         let since = self.state.active_since.take().unwrap_or(cycle);
+        if self.pc_profile.is_some() {
+            (0..SUB_CORES).for_each(|number| self.count_pending_pcs(number, cycle));
+        }
         let counters = &mut self.state.counters;
         counters.activity.active_cycles += cycle.saturating_sub(since);
         for sub_core in &mut self.state.sub_cores {

@@ -60,7 +60,11 @@ impl Sm {
         self.state.ctas[name.cta as usize].instructions += 1;
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
         let issued = Issued { slot, cycle, position, execution: &self.execution, deferred };
+        let accesses = self.pc_profile.is_some().then(|| self.memory.access_sums());
         let is_performed = self.state.occupy(&self.gpu, program, issued, &mut self.memory);
+        if let Some(before) = accesses {
+            self.count_pc(cta, position, active, &before);
+        }
         if let Some(deferred) = deferred.filter(|_| !is_access) {
             cold_path();
             self.take_effect(cycle, deferred, sources)?;

@@ -21,6 +21,7 @@ mod issuing;
 pub mod memory;
 pub mod occupancy;
 pub mod operands;
+mod pc_counts;
 mod program;
 pub mod result_bus;
 mod running;
@@ -47,6 +48,8 @@ use self::front_end::L1;
 use self::memory::{MemoryUnit, SUB_CORES};
 use self::occupancy::{Demand, Space};
 pub use self::occupancy::{Limit, Occupancy};
+use self::pc_counts::PcProfile;
+pub use self::pc_counts::{PcCounts, STALLS};
 pub use self::program::Program;
 use self::sub_core::SubCore;
 pub use self::waiting::{Reason, Stage, WaitingAccess, WaitingWarp};
@@ -203,6 +206,8 @@ pub struct Sm {
     performed: Vec<u32>,
     /// Scratch: missing instruction lines.
     missed: Vec<u64>,
+    /// Counts by program counter, if they are wanted.
+    pc_profile: Option<Box<PcProfile>>,
 }
 
 impl Sm {
@@ -239,6 +244,7 @@ impl Sm {
             execution: Execution::default(),
             performed: Vec::new(),
             missed: Vec::new(),
+            pc_profile: None,
         }
     }
 
@@ -274,6 +280,9 @@ impl Sm {
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
+        if let Some(profile) = &mut self.pc_profile {
+            profile.begin(launch, program.length());
+        }
         let slot = self.begin_cta(cycle, launch, program, cta, sources)?;
         self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
     }

@@ -185,6 +185,9 @@ impl Sm {
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
         let width = self.gpu.issue.width;
+        if self.pc_profile.is_some() {
+            self.count_pending_pcs(number, cycle);
+        }
         let sub_core = &mut self.state.sub_cores[number];
         sub_core.count_until(&mut self.state.counters.issue, width, cycle);
         let counts = sub_core.begin_cycle(cycle);
@@ -217,9 +220,15 @@ impl Sm {
                 }
             }
         }
+        if counts && issued < width && self.pc_profile.is_some() {
+            self.count_stall_of_pc(number, stall, width - issued, cycle);
+        }
         self.fetch(number, cycle);
+        self.state.sub_cores[number].end_cycle(&self.gpu, cycle, issued > 0);
+        if self.pc_profile.is_some() {
+            self.choose_owner(number, cycle);
+        }
         let sub_core = &mut self.state.sub_cores[number];
-        sub_core.end_cycle(&self.gpu, cycle, issued > 0);
         if counts {
             self.state.counters.issue.issued += u64::from(issued);
             self.state.counters.issue.count(stall, u64::from(width - issued));

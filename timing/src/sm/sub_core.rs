@@ -259,6 +259,16 @@ impl SubCore {
         }
     }
 
+    /// Outcome of the uncounted slots up to a cycle, and their number.
+    pub fn pending(&self, width: u32, cycle: u64) -> (IssueStall, u64) {
+        (self.stall, self.uncounted(width, cycle))
+    }
+
+    /// Outcome of the slots after the last examination.
+    pub fn stall(&self) -> IssueStall {
+        self.stall
+    }
+
     fn uncounted(&self, width: u32, cycle: u64) -> u64 {
         cycle.saturating_sub(self.counted) * u64::from(width)
     }

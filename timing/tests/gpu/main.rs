@@ -17,6 +17,7 @@ mod policies;
 mod recall;
 mod script;
 mod series;
+mod source_counts;
 mod stable;
 mod state;
 mod statistics;

@@ -279,6 +279,21 @@ options! {
         on_mistake: OnMistake::Refuse,
     }
 
+    /// Count by program counter too, for PTX and source lines.
+    ///
+    /// Files ending in .json have instructions, sectors, bank conflicts and lost issue slots of
+    /// each instruction, with lines of PTX and of CUDA source (`nvcc -lineinfo`). Reports have them
+    /// without the option. The counts of a launch add up to its counters.
+    source_counts: bool = "VOLTSIM_SOURCE_COUNTS" {
+        section: Section::Timing,
+        option: Some("source-counts"),
+        form: Form::Switch("1"),
+        takers: SAVERS,
+        implies_timing: true,
+        needs_one_of: &[Key::statistics, Key::report],
+        on_mistake: OnMistake::Refuse,
+    }
+
     /// Write a report to a file when the program ends: one HTML page with pictures.
     ///
     /// The page has kernels by time, their limits, the traffic between units and a timeline, and

@@ -133,6 +133,6 @@ fn go_on(
 ) -> Result<LaunchRecord, LaunchError> {
     let mut interrupted = Gpu::restore_running(gpu.spec(), state, &[source])?.with_threads(threads);
     let record = interrupted.finish(display);
-    *gpu = interrupted.into_gpu().with_series(super::series());
+    *gpu = super::observed(interrupted.into_gpu());
     record
 }

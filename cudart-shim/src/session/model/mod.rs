@@ -9,12 +9,14 @@
 //! - `VOLTSIM_STATISTICS` names the statistics file written at exit; without it, a summary goes to
 //!   standard error.
 //! - `VOLTSIM_SERIES` sets the interval of time series in the statistics file.
+//! - `VOLTSIM_SOURCE_COUNTS` counts by program counter in the statistics file.
 //! - `VOLTSIM_REPORT` names the HTML page written at exit.
 //!
 //! Events of a modelled device use simulated time.
 
 mod concurrent;
 mod inside;
+mod listing;
 mod nested;
 mod partial;
 mod progress;
@@ -115,6 +117,12 @@ fn series() -> Option<Interval> {
     }
 }
 
+/// Counts over time and by program counter, as the outputs show them.
+fn observed(gpu: Gpu) -> Gpu {
+    let counts = options().source_counts == Some(true) || options().report.is_some();
+    gpu.with_series(series()).with_pc_counts(counts)
+}
+
 /// Execution mode of a launch with these markers; `None` if the model has no say.
 pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     let Settings { only, warm_up, .. } = settings().ok().flatten()?;
@@ -195,7 +203,7 @@ impl Model {
         Ok(Some(Model {
             settings,
             threads,
-            gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads).with_series(series())),
+            gpu: Mutex::new(observed(Gpu::new(&settings.spec).with_threads(threads))),
             interrupted: Mutex::new(None),
             clock: Arc::default(),
             report: Mutex::new(written::new_report(&settings.gpu)),
@@ -263,7 +271,7 @@ impl Model {
         }
         let gpu = if cold { Gpu::restore_cold(spec, gpu) } else { Gpu::restore(spec, gpu) }?;
         self.set_now(gpu.now().nanoseconds);
-        *self.gpu.lock() = gpu.with_threads(self.threads).with_series(series());
+        *self.gpu.lock() = observed(gpu.with_threads(self.threads));
         *self.report.lock() = report;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Execution of launches by the model: fully, in part, or only to warm the caches.
 
 use super::concurrent::{self, Met};
+use super::listing;
 use super::nested::Nested;
 use super::progress::Display;
 use super::{Model, fault};
@@ -257,9 +258,14 @@ impl Model {
                 + before.lane_instructions,
             elapsed,
         };
-        if let Some(record) = record {
+        if let Some(mut record) = record {
             self.tell_trace(record.start, record.cycles);
-            self.report.lock().add(record);
+            let mut report = self.report.lock();
+            if let Some(counts) = &mut record.source_counts {
+                counts.listing = Some(work.program.number);
+                report.list(work.program.number, || listing::of(work.program));
+            }
+            report.add(record);
         }
         statistics
     }

@@ -77,6 +77,44 @@ impl Counters for MemoryCounters {
     }
 }
 
+/// Sums over the kinds of accesses, counted when an access is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AccessSums {
+    /// Distinct sectors of global, local and texture memory.
+    pub sectors: u64,
+    /// Extra passes through bank conflicts of shared memory.
+    pub shared_conflicts: u64,
+    /// Extra passes through conflicts of L1's banks.
+    pub l1_conflicts: u64,
+}
+
+/// Counters whose sum is [`AccessSums::sectors`], as `section.name`.
+pub const SECTORS: [(&str, &str); 7] = [
+    ("coalescer", "global_load_sectors"),
+    ("coalescer", "global_store_sectors"),
+    ("coalescer", "local_load_sectors"),
+    ("coalescer", "local_store_sectors"),
+    ("coalescer", "atomic_sectors"),
+    ("coalescer", "reduction_sectors"),
+    ("coalescer", "texture_sectors"),
+];
+
+impl AccessSums {
+    pub(super) fn of(coalescer: &CoalescerCounters, shared: &SharedCounters, l1: &L1Counters) -> AccessSums {
+        AccessSums {
+            sectors: coalescer.global_load_sectors
+                + coalescer.global_store_sectors
+                + coalescer.local_load_sectors
+                + coalescer.local_store_sectors
+                + coalescer.atomic_sectors
+                + coalescer.reduction_sectors
+                + coalescer.texture_sectors,
+            shared_conflicts: shared.load_conflicts + shared.store_conflicts + shared.atomic_conflicts,
+            l1_conflicts: l1.load_conflicts + l1.store_conflicts + l1.atomic_conflicts,
+        }
+    }
+}
+
 impl MemoryCounters {
     /// Counts an access to shared memory.
     pub(super) fn count_shared(&mut self, kind: AccessKind, passes: Passes) {

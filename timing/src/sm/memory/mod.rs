@@ -39,7 +39,7 @@ use self::arbitration::{Arbiter, pipelines};
 pub(crate) use self::check::{Awaited, Unaccepted};
 use self::coalescer::{Coalesced, Pattern};
 use self::constant::ConstantCache;
-pub use self::counters::MemoryCounters;
+pub use self::counters::{AccessSums, MemoryCounters, SECTORS};
 use self::l1::bank_conflicts::Part;
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline, Queued};
@@ -239,6 +239,12 @@ impl MemoryUnit {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });
         }
         self.state.accesses.insert(access)
+    }
+
+    /// Sums over the accesses issued so far.
+    pub(super) fn access_sums(&self) -> AccessSums {
+        let State { counters, l1, .. } = &self.state;
+        AccessSums::of(&counters.coalescer, &counters.shared, &l1.counters)
     }
 
     /// Accepts an access with complete operands; [`MemoryUnit::can_accept`] must hold.

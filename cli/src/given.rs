@@ -36,7 +36,7 @@ pub(crate) mod taking {
         )+};
     }
 
-    taking!(Run, Resume, Record, Capture, Coverage, Trace, Plan, Time false, Sweep false, CacheModel);
+    taking!(Run, Resume, Record, Capture, Coverage, Trace, Plan, Time false, Sweep false, CacheModel, Why);
 }
 
 /// The options of a run that a command was given.

@@ -24,8 +24,7 @@ pub(crate) fn name(options: &RunOptions) -> &str {
 /// The GPU that the options describe.
 pub(crate) fn spec(options: &RunOptions) -> Result<GpuSpec, Failure> {
     let document = document(options)?;
-    let spec = GpuSpec::read(&document);
-    let spec = spec.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
+    let spec = read(&document)?;
     // The program is told of this GPU.
     gpu_file::spec(&document).map(|_| spec)
 }
@@ -34,10 +33,18 @@ pub(crate) fn spec(options: &RunOptions) -> Result<GpuSpec, Failure> {
 fn document(options: &RunOptions) -> Result<Document, Failure> {
     let mut document = gpu_file::document(name(options))?;
     gpu_file::tell_old_layout(&document);
+    if !of_mode(options).is_empty() {
+        // The changes of a mode would hide that the GPU has no timing.
+        read(&document)?;
+    }
     let mut all = of_mode(options).iter().copied().chain(changes(options));
     let changed = all.try_for_each(|change| gpu::change(&mut document, change));
     changed.map_err(|error| Failure::new(&error).remedy(error.remedy()))?;
     Ok(document)
+}
+
+fn read(document: &Document) -> Result<GpuSpec, Failure> {
+    GpuSpec::read(document).map_err(|error| Failure::new(&error).remedy(error.remedy()))
 }
 
 /// Changes of fidelities that the mode makes.

@@ -35,6 +35,7 @@ mod sweep;
 mod time;
 mod trace;
 mod version;
+mod why;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Time(time::Args),
     Trace(trace::Args),
     Version(version::Args),
+    Why(why::Args),
 }
 
 impl Command {
@@ -112,6 +114,7 @@ impl Command {
             Self::Time(args) => time::run(args, out),
             Self::Trace(args) => trace::run(args),
             Self::Version(args) => version::run(args, out),
+            Self::Why(args) => why::run(args, out),
         }
     }
 }

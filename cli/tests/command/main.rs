@@ -33,6 +33,7 @@ mod report;
 mod stream;
 mod trace;
 mod until_stable;
+mod why;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};

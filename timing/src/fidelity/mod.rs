@@ -5,6 +5,8 @@
 //! removes the unit's cost. The file of a unit lists the counters that a fidelity leaves out.
 
 pub mod arithmetic;
+pub mod banks;
+pub mod coalescer;
 pub mod dram;
 pub mod front_end;
 pub mod interconnect;
@@ -17,6 +19,8 @@ mod mode;
 pub mod rates;
 
 pub use self::arithmetic::Arithmetic;
+pub use self::banks::Banks;
+pub use self::coalescer::Coalescer;
 pub use self::dram::Dram;
 pub use self::front_end::FrontEnd;
 pub use self::interconnect::Interconnect;
@@ -41,6 +45,10 @@ crate::specification! {
         arithmetic: Arithmetic ["choice"] = "detailed",
         /// Memory pipelines, coalescer, shared memory and L1 TLB.
         load_store: LoadStore ["choice"] = "detailed",
+        /// Addresses of loads and stores, as the coalescer takes them.
+        coalescer: Coalescer ["choice"] = "detailed",
+        /// Banks of shared memory and L1.
+        banks: Banks ["choice"] = "detailed",
         /// L1 data cache.
         l1: L1 ["choice"] = "detailed",
         /// Crossbar between SMs and L2.

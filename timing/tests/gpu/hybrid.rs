@@ -145,6 +145,29 @@ fn ideal_queue_is_no_slower_than_an_analytical_one() {
 }
 
 #[test]
+fn ideal_coalescer_leaves_the_sectors_of_neighbours() {
+    let script = Script::new(40, 128).load(4, &[], |thread| (1 << 32) + 256 * thread.number).exit();
+    let sectors = |changes: &[&str]| {
+        let record = launch(&mut titan_v(changes), &script);
+        count(&record, "coalescer.global_load_sectors")
+    };
+    assert_eq!(sectors(&[]), 32 * 160);
+    assert_eq!(sectors(&["fidelity.coalescer=ideal"]), 4 * 160);
+}
+
+#[test]
+fn ideal_banks_leave_one_pass_for_each_access() {
+    let one_bank = |thread: Thread| 128 * (thread.number % 32);
+    let script = Script::new(2, 32).access(MemorySpace::Shared, AccessKind::Load, Some(4), one_bank).exit();
+    let counts = |changes: &[&str]| {
+        let record = launch(&mut titan_v(changes), &script);
+        (count(&record, "shared.passes"), count(&record, "shared.load_conflicts"))
+    };
+    assert_eq!(counts(&[]), (64, 62));
+    assert_eq!(counts(&["fidelity.banks=ideal"]), (2, 0));
+}
+
+#[test]
 fn queues_behind_detailed_sms_are_near_the_detailed_memory_side() {
     for script in [sum_of_vectors_by(2048), sgemm_of(128, 64)] {
         let detailed = cycles(&mut titan_v(&[]), &script);

@@ -100,6 +100,11 @@ impl Captured {
         Captured::compiled("waves.c", "kernels.h", include_str!("waves.ptx"))
     }
 
+    /// The program whose kernels have a known limit each.
+    pub(crate) fn limits() -> Captured {
+        Captured::compiled("limits.c", "kernels.h", include_str!("limits.ptx"))
+    }
+
     /// A program that includes its kernels' PTX as a text.
     fn compiled(source: &str, header: &str, kernels: &str) -> Captured {
         let place = Workplace::new();

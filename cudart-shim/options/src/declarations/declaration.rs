@@ -28,6 +28,8 @@ pub enum Taker {
     Sweep,
     /// `voltsim cache-model`
     CacheModel,
+    /// `voltsim why`
+    Why,
 }
 
 /// The commands that start a program.

@@ -49,7 +49,7 @@ options! {
         option: Some("threads"),
         value: "COUNT",
         takers: &[Taker::Run, Taker::Resume, Taker::Record, Taker::Capture, Taker::Coverage, Taker::Trace,
-            Taker::Plan, Taker::Time, Taker::CacheModel],
+            Taker::Plan, Taker::Time, Taker::CacheModel, Taker::Why],
     }
 
     /// Execute untimed CTAs in a fixed order on one thread, so that every run gives the same bytes.
@@ -176,7 +176,7 @@ options! {
         section: Section::Timing,
         option: Some("mode"),
         value: "MODE",
-        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep],
+        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep, Taker::Why],
         on_mistake: OnMistake::Refuse,
     }
 
@@ -188,7 +188,7 @@ options! {
         section: Section::Timing,
         option: Some("gpu"),
         value: "NAME|FILE",
-        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep],
+        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep, Taker::Why],
         implies_timing: true,
         on_mistake: OnMistake::Refuse,
     }
@@ -203,7 +203,7 @@ options! {
         option: Some("set"),
         value: "KEY=VALUE",
         form: Form::Repeated,
-        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep],
+        takers: &[Taker::Run, Taker::Resume, Taker::Trace, Taker::Time, Taker::Sweep, Taker::Why],
         implies_timing: true,
         on_mistake: OnMistake::Refuse,
     }

@@ -37,7 +37,7 @@ use self::analytical::Analytical;
 pub use self::analytical::Issued;
 use self::arbitration::{Arbiter, pipelines};
 pub(crate) use self::check::{Awaited, Unaccepted};
-use self::coalescer::{Coalesced, Pattern};
+use self::coalescer::{Coalesced, Pattern, ideal};
 use self::constant::ConstantCache;
 pub use self::counters::{AccessSums, MemoryCounters, SECTORS};
 use self::l1::bank_conflicts::Part;
@@ -46,7 +46,7 @@ use self::pipeline::{Organisation, Pipeline, Queued};
 use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use super::sub_cores;
-use crate::fidelity::LevelRates;
+use crate::fidelity::{Coalescer, LevelRates};
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::policy::warp_scheduler::L1Event;
 use crate::slab::{NONE, Slab};
@@ -291,6 +291,7 @@ impl MemoryUnit {
         match operation.space {
             MemorySpace::Shared => {
                 let passes = self.gpu.shared.passes(operation.kind, active, addresses, operation.width);
+                let passes = passes.with(self.gpu.fidelity.banks, operation.kind);
                 self.state.counters.count_shared(operation.kind, passes);
                 access.passes = passes.passes.clamp(1, u32::from(u16::MAX)) as u16;
                 return access;
@@ -308,11 +309,18 @@ impl MemoryUnit {
             }
             MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
                 access.structure = Structure::L1;
-                let pattern =
-                    Pattern { active, addresses, stride: issue.stride, width: operation.width, marks };
+                let is_ideal = self.gpu.fidelity.coalescer == Coalescer::Ideal
+                    && matches!(operation.kind, AccessKind::Load | AccessKind::Store);
+                let beside = is_ideal.then(|| ideal::beside(active, addresses, operation.width));
+                let (addresses, stride) = match &beside {
+                    Some(beside) => (beside, None),
+                    None => (addresses, issue.stride),
+                };
+                let pattern = Pattern { active, addresses, stride, width: operation.width, marks };
                 let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
                 let passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.part);
+                let passes = passes.with(self.gpu.fidelity.banks, operation.kind);
                 let sectors = self.coalesced.lines.iter().map(|line| line.sectors.count_ones());
                 let stored = match operation.kind {
                     AccessKind::Store => self.gpu.l1.store_passes(sectors.sum()),

@@ -3,6 +3,7 @@
 use warp_stream::{AccessKind, LaneMask, WARP_SIZE};
 
 use super::banks;
+use crate::fidelity::Banks;
 use crate::specification::{Document, SpecificationError};
 
 /// Word size of a bank in bytes.
@@ -101,6 +102,17 @@ impl Passes {
     /// Passes of one part. All but the first are conflicts.
     pub fn of_a_part(passes: u32) -> Passes {
         Passes { passes, conflicts: passes.saturating_sub(1) }
+    }
+
+    /// The passes of the access with ideal banks; atomic operations keep theirs.
+    #[must_use]
+    pub fn with(self, banks: Banks, kind: AccessKind) -> Passes {
+        match (banks, kind) {
+            (Banks::Ideal, AccessKind::Load | AccessKind::Store) => {
+                Passes::of_parts(self.passes - self.conflicts)
+            }
+            _ => self,
+        }
     }
 
     /// Adds the passes of another part.

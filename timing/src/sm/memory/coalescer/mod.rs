@@ -1,6 +1,7 @@
 //! Coalescer: lines and sectors touched by a warp's access.
 
 mod fermi;
+pub mod ideal;
 mod line_index;
 pub mod runs;
 pub mod shape;

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_first_later_stands_before_what_was_put_first_earlier() {
+    fn last_prepended_entry_comes_first() {
         let mut command = Command::new("true");
         for name in ["b", "a"] {
             prepend(&mut command, "VOLTSIM_TEST_UNSET", OsStr::new(name));

@@ -1,6 +1,6 @@
-//! Running a program as a child of this process. At the end, this process gives an exit status of
-//! its own or closes a timeline: checks found mistakes, a kernel was refused, or an output could not
-//! be written.
+//! Running a program as a child of this process. At the end, this process closes a timeline. The
+//! exit status is its own if checks found mistakes, a kernel was refused, or an output could not be
+//! written.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -30,9 +30,10 @@ pub(crate) const MISTAKES_FOUND: u8 = 86;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Ended {
-    /// The program's status, as a shell gives it: 128 and the signal's number for a signal. Status 88 stands for a
-    /// success in which a kernel was refused and the program has not asked for the error, 89 for one in which an output
-    /// could not be written, 86 for one in which checks have found mistakes.
+    /// The program's status, as a shell gives it: 128 and the signal's number for a signal. Three
+    /// statuses replace a success. Status 86 follows mistakes found by checks, and 89 an output
+    /// that could not be written. Status 88 follows a refused kernel whose error the program
+    /// ignored.
     pub(crate) status: u8,
     signal: Option<i32>,
 }
@@ -43,8 +44,8 @@ impl Ended {
         self.signal.is_some()
     }
 
-    /// Ends this process by the signal that has ended the program, if there is one; else gives the program's status.
-    /// Callers have written and removed their files before.
+    /// Ends this process by the signal that has ended the program, if there is one; else gives the
+    /// program's status. Callers have written and removed their files before.
     pub(crate) fn pass_on(self) -> ExitCode {
         self.signal.into_iter().for_each(die_by);
         ExitCode::from(self.status)

@@ -294,8 +294,8 @@ fn kernels_lower_to_the_expected_machine_instructions() {
     }
 }
 
-/// PTX of four sums over a window of `SIDE` rows, unrolled: row `i` of one sum is row `i + 4` of the sum before, and
-/// each value is loaded once.
+/// PTX of four sums over a window of `SIDE` rows, unrolled. Row `i` of one sum is row `i + 4` of
+/// the sum before, and each value is loaded once.
 fn sums_over_shared_rows() -> String {
     const SIDE: usize = 12;
     const SUMS: usize = 4;
@@ -329,7 +329,8 @@ fn values_that_sums_share_do_not_stay_in_registers() {
     let of = lowered(module.function("sums").unwrap());
     each_takes_effect_once(&of);
     blocks_stay_apart(&of);
-    // 144 values are live at once in the order of the text; ptxas 11.8 and 12.9 take 32 registers for such code.
+    // 144 values are live at once in the order of the text; ptxas 11.8 and 12.9 take 32 registers
+    // for such code.
     assert!(of.lowered.registers <= 32, "{} registers", of.lowered.registers);
 }
 

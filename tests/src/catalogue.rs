@@ -5,14 +5,14 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `long` | reason why only `cargo xtask programs --long` compiles the program; `cargo xtask test NAME` runs it then |
+//! | `long` | reason why only `cargo xtask programs --long` compiles the program |
 //! | `modes` | names of [`Mode`]s to build and run, default `shared static` |
 //! | `arch` | target of nvcc for the kernels, default `compute_75` |
 //! | `code` | code in the binary instead of PTX: `sm_75` |
 //! | `device` | device profile instead of the default |
 //! | `devices` | number of devices, default one |
 //! | `flags` | additional compiler options |
-//! | `link` | additional linker options; a substitute library satisfies `-lcuda`, as no package contains the real one |
+//! | `link` | additional linker options; a substitute library satisfies `-lcuda` |
 //! | `args` | arguments of the program |
 //! | `stdout` | line that the program's standard output must contain |
 //! | `stderr` | text that the program's standard error must contain |
@@ -20,6 +20,8 @@
 //! | `mistakes` | reason why checks may report errors in the program |
 //! | `status` | exit status of the run, default 0 |
 //! | `seconds` | time limit of a run, default 60 |
+//!
+//! After `--long`, `cargo xtask test NAME` runs a `long` program.
 //!
 //! Every program checks its own results, prints `PASS` as its last line and exits with 0. With `check`, the
 //! status may differ.

@@ -1,8 +1,9 @@
 //! The book: its links lead somewhere, and its examples run.
 //!
-//! Examples are blocks of a page marked `run` ([`voltsim_tests::book::Example`]). They run in a folder that holds
-//! the compiled programs by name, and `program`, which is `vector_add`. `cargo xtask test` says where programs,
-//! command and compiler are; without it the examples are reported as ignored.
+//! Examples are blocks of a page marked `run` ([`voltsim_tests::book::Example`]). They run in a
+//! folder that holds the compiled programs by name, and `program`, which is `vector_add`. `cargo
+//! xtask test` says where programs, command and compiler are; without it the examples are reported
+//! as ignored.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::os::unix::fs::symlink;

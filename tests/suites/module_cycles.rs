@@ -1,4 +1,5 @@
-//! No top-level module of a crate reaches itself by the modules that it names, but for those that a list allows.
+//! No top-level module of a crate reaches itself by the modules that it names, but for those that a
+//! list allows.
 
 #![allow(clippy::expect_used, reason = "helpers of tests, where a panic is the report")]
 

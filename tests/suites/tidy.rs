@@ -48,6 +48,12 @@ fn sentence_of_26_words_is_found() {
 }
 
 #[test]
+fn abbreviation_ends_no_sentence_and_a_word_like_it_does() {
+    assert_eq!(rules("docs/page.md", "The warp. It ends.\n"), [(Rule::Opener, 1)]);
+    assert_eq!(rules("docs/page.md", "The page (p. It).\n"), []);
+}
+
+#[test]
 fn code_counts_as_one_word() {
     assert_eq!(rules("docs/page.md", &format!("The command `{LONG}` ends.\n")), []);
 }

@@ -1,7 +1,7 @@
 //! Timing model: execution time of GPU code, and its causes.
 //!
-//! Each unit of the machine is a module: an immutable Spec (its section of the GPU's file), a
-//! State, counters, and behaviour as functions over them.
+//! Each unit of the machine is a module with an immutable Spec, a State, counters, and behaviour as
+//! functions over them. The Spec is a section of the GPU's file.
 
 pub mod clock;
 pub mod correlate;

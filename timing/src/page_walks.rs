@@ -1,9 +1,9 @@
 //! Page walks: requests that miss every TLB.
 //!
-//! All SMs share the L2 TLB, which covers more memory than most programs use. It therefore keeps
-//! every page walked since it was last emptied. A request for another page waits for the walk, and
-//! later requests for that page join it. Requests for other pages pass. Instructions and constants
-//! are not translated, and copy engines have their own TLBs.
+//! All SMs share the L2 TLB, which covers more memory than most programs use. The TLB therefore
+//! keeps every page walked since it was last emptied. A request for another page waits for the
+//! walk, and later requests for that page join it. Requests for other pages pass. Instructions and
+//! constants are not translated, and copy engines have their own TLBs.
 
 use std::collections::{BTreeSet, VecDeque};
 

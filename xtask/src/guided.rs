@@ -19,8 +19,8 @@ struct Training {
     options: &'static [&'static str],
 }
 
-/// Functions compiled without the profile: single instructions and the interpreter loop. They are
-/// tuned by hand, and the profile slows them down by a tenth to a quarter in functional mode.
+/// Functions compiled without the profile: single instructions and the interpreter loop. The
+/// profile slows these hand-tuned functions down by a tenth to a quarter in functional mode.
 const WITHOUT: &str = "10functional(3ops|6engine(6shapes|10arithmetic|6native|7running|7special))";
 
 const TIMED: &[&str] = &["--mode", "detailed", "--threads", "1"];

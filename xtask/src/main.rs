@@ -45,9 +45,8 @@ struct Arguments {
 enum Task {
     /// Set up what the tests need, check style, compile the CUDA programs and run every test.
     Test {
-        /// Run only tests whose name contains this, and leave the style checks out; `pytorch` and
-        /// `pytorch-2.6` are suites of their own, which set PyTorch up, and so is `slurm`, which
-        /// installs Slurm.
+        /// Run only tests whose name contains this, and leave the style checks out. `pytorch`,
+        /// `pytorch-2.6` and `slurm` are suites run by name alone; the last one installs Slurm.
         filter: Option<String>,
         /// Run the fast lane: format, unit tests, and suites without CUDA programs; under five
         /// minutes on a warm build.

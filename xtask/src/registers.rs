@@ -76,7 +76,8 @@ impl Kernel {
     }
 }
 
-/// Resident warps that an SM's 65,536 registers allow; a warp's registers are allocated in units of eight a thread.
+/// Resident warps that an SM's 65,536 registers allow; a warp's registers are allocated in units of
+/// eight a thread.
 fn warps(registers: u32) -> u32 {
     (65_536 / (registers.max(1).next_multiple_of(8) * 32)).min(64)
 }

@@ -8,7 +8,7 @@
 //! | 8 | 4 | format version |
 //! | 12 | 4 | number of sections, *n* |
 //! | 16 | 32 | BLAKE3 of bytes 0 to 15 and of the section table |
-//! | 48 | 80 *n* | section table: name (32 bytes of UTF-8, padded with zeros), schema (8), length (8), BLAKE3 of the contents (32) |
+//! | 48 | 80 *n* | table: name (32, UTF-8 and zeros), schema (8), length (8), BLAKE3 of the contents (32) |
 //! | 48 + 80 *n* | | contents of the sections, in the table's order |
 
 mod file;

@@ -4,7 +4,7 @@
 //!
 //! | section | contents |
 //! |---|---|
-//! | `NAME.pages` | chunks of up to 128 pages, compressed, or uncompressed at a multiple of 4096 bytes in the file |
+//! | `NAME.pages` | chunks of up to 128 pages, compressed, or as they are at a multiple of 4096 bytes |
 //! | `NAME.hashes` | 16 bytes of BLAKE3 for each page of `NAME.pages`, in order |
 //! | `NAME.chunks` | position and hash of each chunk |
 //! | `NAME.map` | address ranges, the pages at each address, and the earlier files that hold some of them |

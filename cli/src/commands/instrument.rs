@@ -17,10 +17,9 @@ use crate::outputs;
 
 /// Rewrite a kernel's PTX so that every value written to a register is stored in a buffer too
 ///
-/// Line numbers stay the same. The module gets a variable `voltsim_log` of five values, 8 bytes
-/// each: address of the log, first thread, number of threads, first write, and number of writes per
-/// thread. A captured launch becomes a launch that brings its log along. `voltsim compare` does all
-/// this by itself.
+/// Line numbers stay the same. The module gets a variable `voltsim_log` of five 8-byte values:
+/// address of the log, first thread, number of threads, first write, and writes per thread. A
+/// captured launch becomes a launch with its own log. `voltsim compare` runs these steps itself.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// PTX text, or the folder of a captured launch

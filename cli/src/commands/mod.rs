@@ -1,9 +1,9 @@
 //! The subcommands of `voltsim`.
 //!
-//! To add a command: a file here, or a folder for a long one, with `pub(crate) struct Args` (clap
-//! derive; the doc comment is the help text) and `pub(crate) fn run(args: &Args, out: &mut dyn
-//! Write) -> Result<ExitCode, Failure>`. Then one variant in [`Command`] and one arm in
-//! [`Command::run`].
+//! A new command is a file here, or a folder for a long one, with `pub(crate) struct Args` and
+//! `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`. `Args`
+//! derives clap's parser, and its doc comment is the help text. [`Command`] gets a variant and
+//! [`Command::run`] an arm.
 
 mod cache_model;
 mod capture;

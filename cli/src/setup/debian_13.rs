@@ -1,10 +1,10 @@
 //! PyTorch 2.6 of Debian 13, in a private root: packages are unpacked, not installed, and run on
 //! any Linux of x86-64.
 //!
-//! Debian's build has PTX for every kernel. Its Python is started by the root's own loader and
-//! searches the root's folders, all else is the host's. CUDA's libraries are linked again from
-//! their static forms, as the dynamic ones contain a runtime of their own; they choose kernels that
-//! have PTX when the device is newer than all machine code of theirs.
+//! Debian's build has PTX for every kernel. The root's own loader starts Python, which searches the
+//! root's folders; everything else is the host's. CUDA's libraries are linked again from their
+//! static forms, because the dynamic ones contain a runtime of their own. They select kernels with
+//! PTX when the device is newer than all their machine code.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -50,9 +50,8 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// Where the root has Python's packages.
 const PACKAGES: &str = "usr/lib/python3/dist-packages";
 
-/// Links, each with what it points at: those of a Debian system, names under which PyTorch looks
-/// for parts of itself, and what OpenBLAS's LAPACK needs, which looks in its own folder and the
-/// host's.
+/// Links with their targets: those of a Debian system, names under which PyTorch looks for its
+/// parts, and libraries of OpenBLAS's LAPACK. LAPACK looks in its own folder and in the host's.
 const LINKS: [(&str, &str); 7] = [
     ("bin", "usr/bin"),
     ("lib", "usr/lib"),
@@ -282,8 +281,8 @@ fn relink(root: &Path, library: &Relinked, folder: &Path, front: &Path) -> Resul
     link.args(library.needed.iter().map(of_root)).arg(front);
     let usual = ["libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6"];
     link.args(usual.iter().map(of_root)).arg(root.join("usr/lib64/ld-linux-x86-64.so.2"));
-    // The host's C library has what is never shared, such as atexit. What the needed libraries need
-    // is there when they are loaded.
+    // The host's C library has the functions that are never shared, such as atexit. The loader
+    // finds the dependencies of the needed libraries later.
     link.args(["-lc", "-Wl,--allow-shlib-undefined"]);
     finish_library(root, library.soname, link)
 }

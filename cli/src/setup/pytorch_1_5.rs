@@ -1,8 +1,8 @@
 //! PyTorch 1.5.1 of PyPI with cuBLAS 10.2 and cuDNN 7.6.5.
 //!
-//! The last PyTorch on PyPI with PTX for every kernel of its own. cuBLAS and cuDNN choose kernels
-//! that have PTX when the device is newer than all machine code of theirs, so the device says that
-//! its compute capability is 8.0.
+//! The last PyTorch on PyPI with PTX for every kernel of its own. The device reports compute
+//! capability 8.0: cuBLAS and cuDNN select kernels with PTX when the device is newer than all their
+//! machine code.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -50,7 +50,7 @@ fn a_replayed_launch_frees_what_a_kernel_has_allocated() {
 }
 
 #[test]
-fn buffers_that_only_other_buffers_point_to_are_saved_and_variables_have_their_names() {
+fn indirect_buffers_are_saved_and_variables_keep_names() {
     let captured = Captured::with(&["--only", "launch=4"]);
     let manifest = captured.place.read("captured/0004-sum_list/launch.toml");
     assert_eq!(manifest.matches("[[buffers]]").count(), 5, "{manifest}");
@@ -103,7 +103,7 @@ fn a_selection_that_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn when_launches_cannot_be_saved_the_program_goes_on_and_one_message_says_why() {
+fn failed_capture_prints_one_message_and_the_program_continues() {
     let captured = Captured::program();
     std::fs::create_dir_all(captured.place.path("captured/0001-sum_list")).unwrap();
     let settings =

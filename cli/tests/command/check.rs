@@ -1,5 +1,5 @@
-//! `voltsim run --check`. What checks find is tested with the engine and with CUDA programs; here is what the command does
-//! with it.
+//! `voltsim run --check`: the command's options and exit status. Tests of the engine and of CUDA
+//! programs hold the findings of checks.
 
 use super::Workplace;
 use super::launches::{Captured, SUM};
@@ -20,7 +20,7 @@ fn a_program_without_mistakes_is_what_it_is_without_checks() {
 }
 
 #[test]
-fn the_status_is_86_if_a_mistake_was_found_and_the_program_did_not_mind() {
+fn successful_program_with_mistakes_ends_with_status_86() {
     let found = format!("echo memory >> {}", super::handed_over("check_status"));
     assert_eq!(checked(&found).0, 86);
     assert_eq!(checked(&format!("({found}); true")).0, 86, "found by a child");
@@ -42,7 +42,7 @@ fn signals_are_passed_on() {
 }
 
 #[test]
-fn an_unknown_check_is_refused_with_the_names_of_those_there_are() {
+fn unknown_check_is_refused_with_the_list_of_checks() {
     let outcome = Workplace::new().voltsim(&["run", "--check", "memory,luck", "--", "true"]);
     assert_eq!(outcome.status, 2);
     assert!(outcome.stderr.contains("unknown check `luck`"), "{}", outcome.stderr);

@@ -1,5 +1,5 @@
-//! `voltsim run --checkpoint`, `voltsim resume` and `voltsim checkpoint`. What a checkpoint holds is tested with the
-//! libraries; here is what a user meets.
+//! `voltsim run --checkpoint`, `voltsim resume` and `voltsim checkpoint`, as a user meets them.
+//! Tests of the libraries hold the contents of checkpoints.
 
 use super::launches::{Captured, SUM};
 use super::{Outcome, Workplace};
@@ -54,7 +54,7 @@ fn a_resumed_run_can_be_timed_from_the_point_on() {
 }
 
 #[test]
-fn a_timed_run_is_saved_inside_of_a_launch_and_resumed_with_the_same_statistics() {
+fn resume_inside_a_timed_launch_gives_equal_statistics() {
     let captured = Captured::program();
     let place = &captured.place;
     let model = ["--mode", "detailed", "--gpu", "tiny", "--statistics", "run.json"];
@@ -74,7 +74,7 @@ fn a_timed_run_is_saved_inside_of_a_launch_and_resumed_with_the_same_statistics(
 }
 
 #[test]
-fn threads_make_their_calls_in_the_same_order_when_they_are_resumed_and_a_checkpoint_tells_of_them() {
+fn resumed_threads_keep_the_order_of_their_calls() {
     let place = Captured::threads().place;
     let counted = |outcome: &Outcome| (outcome.status, outcome.stdout.clone(), outcome.stderr.clone());
     let all = (0, "4 4\n".to_owned(), String::new());
@@ -102,7 +102,7 @@ fn a_run_can_be_saved_again_and_again() {
 }
 
 #[test]
-fn a_program_that_does_not_come_to_the_point_is_told_and_has_a_status_of_its_own() {
+fn unreached_checkpoint_gives_status_87_and_names_the_point() {
     let captured = Captured::program();
     let arguments = ["run", "--checkpoint", "kernel=100", "-o", "here.vck", "--", "./launches", "2"];
     let outcome = captured.place.voltsim(&arguments);
@@ -117,7 +117,7 @@ fn a_program_that_does_not_come_to_the_point_is_told_and_has_a_status_of_its_own
 }
 
 #[test]
-fn a_checkpoint_tells_what_it_is_of_and_can_be_verified_and_compared() {
+fn checkpoint_is_described_verified_and_compared() {
     let captured = saved();
     let place = &captured.place;
     let info = place.voltsim(&["checkpoint", "info", "here.vck"]);
@@ -136,7 +136,7 @@ fn a_checkpoint_tells_what_it_is_of_and_can_be_verified_and_compared() {
 }
 
 #[test]
-fn a_damaged_or_foreign_file_is_refused_with_its_name_before_anything_starts() {
+fn damaged_checkpoint_is_refused_before_the_program_starts() {
     let captured = saved();
     let place = &captured.place;
     let bytes = std::fs::read(place.path("here.vck")).unwrap();
@@ -171,7 +171,7 @@ fn the_demo_is_saved_and_goes_on_as_it_says() {
 }
 
 #[test]
-fn points_and_options_that_do_not_fit_are_refused_before_anything_starts() {
+fn wrong_checkpoint_options_are_refused_before_the_start() {
     super::launches::libraries();
     let place = Workplace::new();
     let refused: [&[&str]; 6] = [

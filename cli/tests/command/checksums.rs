@@ -23,7 +23,7 @@ fn runs_that_are_the_same_are_told_so() {
 }
 
 #[test]
-fn the_first_launch_of_which_the_runs_have_another_kernel_is_named() {
+fn first_launch_with_another_kernel_is_named() {
     let captured = Captured::program();
     let place = &captured.place;
     record(place, "one.sums", &[], "1");
@@ -82,7 +82,7 @@ fn a_damaged_or_foreign_file_is_refused_with_its_name_and_place() {
 }
 
 #[test]
-fn options_that_do_not_fit_and_a_file_that_cannot_be_are_refused_before_anything_starts() {
+fn wrong_checksum_options_are_refused_before_the_start() {
     libraries();
     let place = Workplace::new();
     let refused: [&[&str]; 3] = [

@@ -30,7 +30,7 @@ fn compare(launch: &str, from: &str, to: &str, options: &[&str]) -> String {
 }
 
 #[test]
-fn a_wrong_instruction_in_a_called_function_is_named_with_thread_line_and_both_values() {
+fn wrong_instruction_is_named_with_thread_line_and_values() {
     let report = compare("0002-remainder", "rem.s32", "rem.u32", &[]);
     assert!(report.contains("launch 2 (API call "), "{report}");
     assert!(report.contains("), kernel remainder: different results\n  buffer 0 (device at 0x"), "{report}");
@@ -100,7 +100,7 @@ fn a_launch_that_fails_in_one_way_alone_is_different() {
 }
 
 #[test]
-fn texts_with_other_instructions_cannot_be_compared_by_instruction() {
+fn texts_with_other_register_writes_are_not_comparable() {
     let captured = Captured::with(&["--only", "launch=2"]);
     captured.changed("other.ptx", "rem.s32 %r3, %r1, %r2;", "add.s32 %r3, %r1, 1; rem.s32 %r3, %r1, 7;");
     let outcome = captured.place.voltsim(&["compare", "captured/0002-remainder", "--ptx-b", "other.ptx"]);

@@ -35,9 +35,10 @@ fn saved(point: &str, options: &[&str]) -> Captured {
 /// Which versions the sections of a file have.
 #[derive(Clone, Copy)]
 enum Versions {
-    /// Those of this build.
+    /// The versions of this build.
     Present,
-    /// All the same, as when the timing model's state was at the end of a device, and steps did not tell their version: 8 or 9.
+    /// One version for all sections, 8 or 9. The timing model's state then ends the section of a
+    /// device, and steps have no version.
     Common(u32),
 }
 
@@ -129,7 +130,7 @@ fn converted(place: &Workplace, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_checkpoint_of_another_build_is_refused_and_goes_on_when_it_is_converted() {
+fn checkpoint_of_another_build_resumes_after_conversion() {
     let captured = saved("kernel=2", &[]);
     let place = &captured.place;
     for version in [8, 9] {
@@ -167,7 +168,7 @@ fn a_build_alone_is_lifted_too() {
 }
 
 #[test]
-fn a_converted_timed_run_has_the_statistics_of_the_undisturbed_one() {
+fn converted_timed_run_gives_equal_statistics() {
     let captured = saved("kernel=3", &TIMED);
     let place = &captured.place;
     let undisturbed = place.read("run.json");
@@ -179,7 +180,7 @@ fn a_converted_timed_run_has_the_statistics_of_the_undisturbed_one() {
 }
 
 #[test]
-fn the_state_of_an_older_timing_model_is_left_out_by_cold_alone_and_time_goes_on() {
+fn only_cold_drops_the_state_of_an_older_timing_model() {
     let captured = saved("kernel=3", &TIMED);
     let place = &captured.place;
     let statistics = || serde_json::from_str::<serde_json::Value>(&place.read("run.json")).unwrap();
@@ -198,7 +199,7 @@ fn the_state_of_an_older_timing_model_is_left_out_by_cold_alone_and_time_goes_on
 }
 
 #[test]
-fn a_launch_that_has_begun_in_another_build_is_refused_and_one_of_which_ctas_are_over_is_not() {
+fn launch_in_flight_of_another_build_is_refused() {
     for (point, options, is_refused) in [
         ("kernel=2,cta=0,ctas=2,instructions=3", &[][..], true),
         ("kernel=2,cycle=900", &TIMED[..], true),
@@ -220,7 +221,7 @@ fn a_launch_that_has_begun_in_another_build_is_refused_and_one_of_which_ctas_are
 }
 
 #[test]
-fn a_series_is_converted_as_a_folder_and_each_of_its_files_alone() {
+fn series_converts_as_a_folder_and_by_file() {
     let captured = Captured::program();
     let place = &captured.place;
     let every = ["run", "--checkpoint-every", "1", "-o", "here"];
@@ -273,7 +274,7 @@ fn a_checkpoint_of_this_build_is_copied() {
 }
 
 #[test]
-fn what_is_damaged_cut_off_foreign_or_newer_is_refused_and_what_cannot_be_written_leaves_nothing_behind() {
+fn refused_conversion_leaves_no_file() {
     let captured = saved("kernel=2", &[]);
     let place = &captured.place;
     of_another_build(place, Versions::Present);

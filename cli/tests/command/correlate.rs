@@ -93,7 +93,7 @@ fn a_profile_of_other_metrics_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn a_program_or_metric_that_is_not_there_is_refused_with_those_there_are() {
+fn unknown_program_or_metric_is_refused_with_a_list() {
     assert_eq!(
         refused(TABLE, &["--program", "c"]),
         "card.csv: no launch is of a program `c`; there are: a, b"
@@ -176,7 +176,7 @@ fn units_of_nsight_computes_details_are_read() {
 }
 
 #[test]
-fn units_of_nsight_computes_raw_page_are_those_of_its_second_row() {
+fn second_row_of_nsights_raw_page_holds_the_units() {
     for (metric, unit, value, expected) in UNITS.iter().filter(|(metric, ..)| metric.contains("__")) {
         let profile = format!(
             "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"CC\",\"{metric}\"\n\"\",\"\",\"\",\"\",\"\",\"{unit}\"\n\
@@ -261,7 +261,7 @@ fn a_folders_statistics_are_compared_program_by_program() {
 }
 
 #[test]
-fn what_another_simulator_predicts_is_compared_on_the_same_launches() {
+fn predictions_of_a_peer_are_compared_on_equal_launches() {
     let outcome = correlate_folder(&["a", "b"], PREDICTED, &["--beside", "accelsim_cycles"]);
     // Launches 50, 10, 50 and 0 %; programs 140 to 200 and 460 to 350.
     let line = "accelsim_cycles of the same launches: 27.5 % per launch, 30.7 % per program";
@@ -272,7 +272,7 @@ fn what_another_simulator_predicts_is_compared_on_the_same_launches() {
 }
 
 #[test]
-fn a_prediction_or_a_program_of_a_folder_that_is_not_there_is_named() {
+fn missing_prediction_or_program_is_named() {
     let said = |programs: &[&str], options: &[&str]| {
         let outcome = correlate_folder(programs, PREDICTED, options);
         (outcome.status, outcome.stderr.lines().next().unwrap_or_default().to_owned())

@@ -46,7 +46,7 @@ fn kernels_without_ptx_are_named_with_their_architectures() {
 }
 
 #[test]
-fn an_unknown_instruction_is_counted_and_shown_with_its_first_place() {
+fn unknown_instruction_is_counted_with_its_first_place() {
     let place = Workplace::new();
     let entry = |kernel| EntryBuilder::ptx(70, &ptx(kernel, "frobnicate.u32 1;\nfrobnicate.u32 2;"));
     place.write("a.fatbin", [container(&[entry("first")]), container(&[entry("second")])].concat());

@@ -10,8 +10,8 @@ const DESCRIPTION: &str = "name = \"mine\"\ndevice = \"device.toml\"\npreload = 
 const DEVICE: &str =
     "base = \"titan-v\"\n[attributes]\ncompute_capability_major = 8\ncompute_capability_minor = 0\n";
 
-/// A place with the environment `e`: a program that tells what it was given, a library to be loaded first, and a library with
-/// PTX for one kernel and machine code for another.
+/// A folder with the environment `e`. A program there prints its surroundings, one library is to be
+/// preloaded, and another has PTX for one kernel and machine code for the other.
 fn environment() -> Workplace {
     let place = Workplace::new();
     for folder in ["e/bin", "e/lib"] {
@@ -35,14 +35,14 @@ fn assert_device(outcome: &Outcome, device: &str) {
 }
 
 #[test]
-fn a_program_gets_the_device_and_the_libraries_of_its_environment() {
+fn program_gets_device_and_libraries_of_its_environment() {
     let place = environment();
     let outcome = place.voltsim(&["run", "--", "e/bin/tell"]);
     assert_device(&outcome, &place.path("e/device.toml").display().to_string());
 }
 
 #[test]
-fn a_device_that_the_user_names_goes_before_that_of_the_environment() {
+fn device_option_overrides_that_of_the_environment() {
     let outcome = environment().voltsim(&["run", "--device", "v100", "--", "e/bin/tell"]);
     assert_device(&outcome, "v100");
 }
@@ -59,7 +59,7 @@ fn a_damaged_environment_is_told_with_file_and_remedy() {
 }
 
 #[test]
-fn doctor_looks_at_the_libraries_of_an_environment_with_its_device() {
+fn doctor_judges_an_environment_by_its_device() {
     let place = environment();
     let outcome = place.voltsim(&["doctor", "--json", "--", "e/bin/tell", "program.py"]);
     let report = outcome.json();
@@ -78,7 +78,8 @@ fn script(place: &Workplace, file: &str, text: &str) {
     std::fs::set_permissions(place.path(file), PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// Runs a program in the environment `e` as its profile `mine`, with a `pip` and a `python` of the host on the path.
+/// Runs a program in the environment `e` as its profile `mine`, with a `pip` and a `python` of the
+/// host on the path.
 fn in_profile(place: &Workplace, arguments: &[&str]) -> super::Outcome {
     std::fs::create_dir_all(place.path("host")).unwrap();
     for name in ["pip", "python3"] {

@@ -1,11 +1,11 @@
-//! `voltsim experiment`: each by its one command, with arrays as small as show what its paper found, in direction and rough size.
-//! The papers are those that the command's help names.
+//! `voltsim experiment`: each experiment runs once, with arrays just large enough for the paper's
+//! result, in direction and rough size. The command's help names the papers.
 
 use std::sync::LazyLock;
 
 use super::Workplace;
 
-/// What an experiment prints: its table, whose columns are two spaces apart.
+/// The table that an experiment prints. Columns are two spaces apart.
 struct Table {
     heading: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -57,7 +57,7 @@ static STREAM: LazyLock<Table> = LazyLock::new(|| Table::of("stream", "1048576")
 static FRONT_END: LazyLock<Table> = LazyLock::new(|| Table::of("frontend", "65536"));
 
 #[test]
-fn the_new_coalescer_makes_an_access_for_each_line_and_for_eight_lanes_at_least() {
+fn new_coalescer_makes_an_access_per_line_or_eight_lanes() {
     let accesses =
         COALESCER.numbers("stride").iter().map(|lanes| (32.0 / lanes).max(4.0)).collect::<Vec<_>>();
     assert_eq!(accesses, [32.0, 16.0, 8.0, 4.0, 4.0, 4.0]);
@@ -71,7 +71,7 @@ fn the_old_coalescer_makes_an_access_for_each_line() {
     assert_eq!(COALESCER.numbers("lines read by the old model"), lines);
 }
 
-/// Whether each access hits, and how many sectors are fetched for it.
+/// Outcome of each access, with the number of fetched sectors.
 fn outcomes(policy: &str) -> Vec<(&'static str, u32)> {
     let outcome = |cell: &'static str| {
         let (outcome, fetched) = cell.split_once(" (").unwrap();
@@ -81,7 +81,7 @@ fn outcomes(policy: &str) -> Vec<(&'static str, u32)> {
 }
 
 #[test]
-fn lazy_fetch_on_read_misses_and_fetches_at_the_first_read_of_a_sector_that_was_written_in_part() {
+fn lazy_fetch_fetches_at_the_first_read_of_a_partial_sector() {
     let outcomes = outcomes("lazy fetch on read");
     let hits: Vec<&str> = outcomes.iter().map(|(outcome, _)| *outcome).collect();
     assert_eq!(hits, ["miss", "hit", "miss", "hit", "hit"]);
@@ -90,7 +90,7 @@ fn lazy_fetch_on_read_misses_and_fetches_at_the_first_read_of_a_sector_that_was_
 }
 
 #[test]
-fn fetch_on_write_fetches_at_the_write_and_has_no_read_that_misses() {
+fn fetch_on_write_fetches_at_writes_and_never_misses_reads() {
     let outcomes = outcomes("fetch on write");
     assert!(outcomes[0].0 == "miss" && outcomes[0].1 > 0, "{outcomes:?}");
     assert!(outcomes[1..].iter().all(|access| *access == ("hit", 0)), "{outcomes:?}");
@@ -120,7 +120,7 @@ fn fr_fcfs_doubles_the_speed_of_a_stream_in_the_new_model() {
 }
 
 #[test]
-fn the_old_l1_fails_to_reserve_in_a_tenth_of_its_cycles_and_more() {
+fn old_l1_fails_to_reserve_in_over_a_tenth_of_its_cycles() {
     for kernel in ["triad", "gather", "rows", "stencil"] {
         let failures = CONTENTION.number(kernel, "old model");
         assert!(failures > 100.0, "{kernel}: {failures}");
@@ -184,14 +184,14 @@ fn greatest(organisation: &str) -> f64 {
 }
 
 #[test]
-fn the_first_instruction_cache_of_a_sub_core_misses_several_times_as_often_with_much_code() {
+fn l0_instruction_cache_misses_more_often_with_long_code() {
     let factors = FRONT_END.numbers("misses x");
     assert!(factors.iter().all(|factor| *factor >= 1.0), "{factors:?}");
     assert!(FRONT_END.number("long_code", "misses x") > 2.0, "{factors:?}");
 }
 
 #[test]
-fn the_front_end_of_a_sub_core_slows_much_code_down_and_nothing_else_changes_that() {
+fn only_the_sub_core_front_end_slows_long_code_down() {
     let slower = FRONT_END.number("long_code", "front end");
     let others = ["result bus", "memory pipeline"].map(|organisation| change("long_code", organisation));
     assert!(slower > 2.0 && others.iter().all(|change| *change < 0.5), "{slower} {others:?}");
@@ -204,7 +204,7 @@ fn the_result_bus_changes_least() {
 }
 
 #[test]
-fn the_memory_pipeline_of_a_sub_core_makes_a_kernel_faster_that_loads_from_shared_memory() {
+fn sub_core_memory_pipeline_speeds_shared_loads_up() {
     let faster = -FRONT_END.number("multiply", "memory pipeline");
     assert!(faster > 2.0, "{faster}");
 }

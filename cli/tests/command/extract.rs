@@ -16,7 +16,7 @@ fn fat_binary() -> Vec<u8> {
 }
 
 #[test]
-fn each_ptx_entry_becomes_a_file_named_by_its_number_and_architecture() {
+fn each_ptx_entry_becomes_a_file_by_number_and_architecture() {
     let place = Workplace::new();
     place.write("program", host_elf(&[(".nv_fatbin", &fat_binary())]));
     let outcome = place.voltsim(&["extract", "program", "-o", "out/deep"]);
@@ -65,7 +65,7 @@ fn cubins_and_ptx_text_are_listed_too() {
 }
 
 #[test]
-fn a_damaged_file_is_reported_on_stderr_after_what_could_be_read() {
+fn readable_entries_precede_the_error_of_a_damaged_file() {
     let place = Workplace::new();
     let mut bytes = fat_binary();
     bytes.extend(b"garbage, not a container");
@@ -79,7 +79,7 @@ fn a_damaged_file_is_reported_on_stderr_after_what_could_be_read() {
 }
 
 #[test]
-fn a_damaged_payload_does_not_keep_the_others_from_being_written() {
+fn payloads_beside_a_damaged_one_are_written() {
     let place = Workplace::new();
     let intact = EntryBuilder::ptx(80, &ptx("intact", ""));
     let damaged = EntryBuilder::ptx(70, &"text ".repeat(20)).lz4().claiming(3);

@@ -15,14 +15,14 @@ const OPTIONS: &str = "\
 -visualizer_enabled 0
 ";
 
-/// What a command that fails says, without `voltsim: ` before it.
+/// The message of a failing command, without `voltsim: `.
 fn refused(place: &Workplace, arguments: &[&str]) -> String {
     let outcome = place.voltsim(arguments);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""), "{}", outcome.stderr);
     outcome.stderr.strip_prefix("voltsim: ").unwrap().trim_end().to_owned()
 }
 
-/// What a command that succeeds prints.
+/// The output of a successful command.
 fn printed(place: &Workplace, arguments: &[&str]) -> String {
     let outcome = place.voltsim(arguments);
     assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{}", outcome.stdout);
@@ -182,7 +182,7 @@ fn an_imported_option_file_is_a_complete_gpu_file() {
 }
 
 #[test]
-fn an_import_says_where_values_come_from_and_which_options_have_no_counterpart() {
+fn import_names_sources_and_options_without_counterpart() {
     let place = Workplace::new();
     place.write("gpgpusim.config", OPTIONS);
     let text = printed(&place, &["config", "import", "gpgpusim.config"]);
@@ -195,7 +195,7 @@ fn an_import_says_where_values_come_from_and_which_options_have_no_counterpart()
 }
 
 #[test]
-fn an_option_that_cannot_be_imported_is_named_with_file_line_and_value() {
+fn refused_import_names_file_line_and_value() {
     let place = Workplace::new();
     place.write("gpgpusim.config", OPTIONS.replace("n_mem 8", "n_mem many"));
     assert_eq!(
@@ -219,7 +219,7 @@ fn what_the_model_refuses_is_imported_to_be_changed_and_named() {
 }
 
 #[test]
-fn a_gpu_file_that_makes_no_sense_is_refused_by_file_line_key_and_value() {
+fn wrong_gpu_file_is_refused_by_file_line_key_and_value() {
     let place = Workplace::new();
     for (written, said) in [
         (

@@ -42,7 +42,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a run of the command left behind.
+/// Status and output of a run of the command.
 struct Outcome {
     status: i32,
     stdout: String,

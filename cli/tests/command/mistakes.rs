@@ -1,4 +1,5 @@
-//! Mistakes in command lines: each one gets an exit status and a message that says what, where, and what to do.
+//! Mistakes in command lines: each one gets an exit status and a message with place, value and
+//! remedy.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

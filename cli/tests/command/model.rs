@@ -1,12 +1,12 @@
-//! Options of `voltsim run` and `voltsim trace` that concern the timing model. What the model does is tested with the
-//! libraries; here is what the command accepts.
+//! Options of `voltsim run` and `voltsim trace` that concern the timing model: which values the
+//! command accepts. Tests of the libraries hold the behaviour of the model.
 
 use serde_json::Value;
 
 use super::Workplace;
 use super::launches::{Captured, SUM};
 
-/// What `voltsim run` with these options says before it starts anything.
+/// The message by which `voltsim run` refuses these options before the program starts.
 fn refused(options: &[&str]) -> String {
     super::launches::libraries();
     let place = Workplace::new();
@@ -16,7 +16,7 @@ fn refused(options: &[&str]) -> String {
     outcome.stderr
 }
 
-/// What the program has printed: 32 threads times 1 to 8 turns, doubled by eight launches.
+/// The program's output: 32 threads times 1 to 8 turns, doubled by eight launches.
 const NESTED_SUM: &str = "294912\n";
 
 #[test]
@@ -102,13 +102,13 @@ fn option_takes_the_place_of_its_variable() {
 }
 
 #[test]
-fn a_gpu_that_is_not_there_is_refused_with_the_command_that_lists_them() {
+fn unknown_gpu_is_refused_with_the_command_that_lists_gpus() {
     let said = refused(&["--mode", "detailed", "--gpu", "titan-x"]);
     assert!(said.contains("titan-x") && said.contains("voltsim gpus"), "{said}");
 }
 
 #[test]
-fn a_wrong_key_a_value_without_its_unit_and_an_impossible_value_are_refused_by_key() {
+fn wrong_key_unit_or_value_is_refused_by_key() {
     for (change, named) in [
         ("l1.setz=4", "l1.setz"),
         ("l1.sets", "l1.sets"),
@@ -135,7 +135,7 @@ fn a_warm_up_that_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn statistics_that_cannot_be_written_are_refused_before_the_program_runs() {
+fn unwritable_statistics_are_refused_before_the_program_runs() {
     let said = refused(&["--mode", "detailed", "--statistics", "none/run.json"]);
     assert!(said.contains("none/run.json"), "{said}");
 }
@@ -219,7 +219,7 @@ fn launches_recorded_for_accel_sim_are_timed_too() {
 }
 
 #[test]
-fn statistics_of_recordings_that_cannot_be_written_are_refused_before_anything_is_timed() {
+fn unwritable_statistics_are_refused_before_timing_starts() {
     let place = Workplace::new();
     place.write("kernel-1.vrec", "damaged");
     let arguments = ["time", "kernel-1.vrec", "--gpu", "tiny", "--statistics", "none/run.json"];
@@ -229,7 +229,7 @@ fn statistics_of_recordings_that_cannot_be_written_are_refused_before_anything_i
 }
 
 #[test]
-fn a_recording_that_is_damaged_or_not_there_is_refused_with_its_name() {
+fn damaged_or_missing_recording_is_refused_by_name() {
     let place = Workplace::new();
     place.write("kernel-1.vrec", "none");
     place.write("empty.g", "MemcpyHtoD,0x1000,64\n");
@@ -275,7 +275,7 @@ fn launches_that_are_not_timed_have_used_all_pages() {
 }
 
 #[test]
-fn memory_that_a_program_registers_lies_at_the_same_address_in_each_timed_run() {
+fn registered_memory_has_equal_addresses_in_all_timed_runs() {
     let captured = Captured::bounds();
     let address = || {
         let outcome =

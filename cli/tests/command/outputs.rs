@@ -78,7 +78,7 @@ fn folders_and_logs_that_cannot_be_written_give_status_89() {
 }
 
 #[test]
-fn an_output_that_cannot_be_begun_is_refused_before_the_program_starts() {
+fn unwritable_output_is_refused_before_the_program_starts() {
     super::launches::libraries();
     let place = Workplace::new();
     for (options, _) in FILES.into_iter().chain([(&["--log"][..], "")]) {
@@ -163,7 +163,7 @@ fn a_signal_to_the_command_ends_both_and_leaves_statistics() {
 }
 
 #[test]
-fn a_default_action_that_the_program_sets_at_its_end_leaves_statistics() {
+fn statistics_survive_a_default_action_set_at_exit() {
     for argument in [&[][..], &["signal"]] {
         let place = Captured::interrupted().place;
         let run = ["run", "--mode", "detailed", "--statistics", "s.json", "--", "./launches"];

@@ -47,7 +47,7 @@ fn results(place: &Workplace) -> Vec<(PathBuf, std::time::SystemTime)> {
 }
 
 #[test]
-fn launches_run_again_without_their_program_and_leave_what_they_left() {
+fn stream_repeats_launches_and_memory_without_the_program() {
     let captured = streamed();
     let outcome = captured.place.voltsim(&["resume", "all.vks"]);
     assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
@@ -70,7 +70,7 @@ fn launches_of_a_stream_free_what_kernels_have_allocated() {
     }
 }
 
-/// What a run, and that of its stream, say of the launch that touches what lies behind memory of a kind.
+/// Outcomes of a run and of its stream, whose launch touches the bytes behind memory of a kind.
 fn of_touch_behind(kind: &str) -> [Outcome; 2] {
     let place = Captured::bounds().place;
     let run = place.voltsim(&["run", "--image", "all.vks", "--", "./launches", kind]);
@@ -83,7 +83,7 @@ fn fault(outcome: &Outcome) -> &str {
 }
 
 #[test]
-fn a_launch_of_a_stream_that_leaves_its_memory_fails_as_in_the_program() {
+fn access_outside_memory_fails_in_a_stream_as_in_the_program() {
     for kind in ["device", "managed", "host", "pool"] {
         let [run, resumed] = of_touch_behind(kind);
         assert_eq!((run.status, resumed.status), (1, 2), "{kind}: {}", resumed.stdout);
@@ -100,13 +100,13 @@ fn a_launch_of_a_stream_cannot_access_what_was_freed_before_it() {
 }
 
 #[test]
-fn a_launch_of_a_stream_can_access_memory_that_no_pointer_leads_to() {
+fn stream_reaches_memory_without_a_pointer() {
     let [run, resumed] = of_touch_behind("neighbour");
     assert_eq!((run.status, resumed.status), (0, 0), "{}", resumed.stderr);
 }
 
 #[test]
-fn a_launch_of_a_stream_that_leaves_registered_memory_fails_wherever_that_lies() {
+fn access_outside_registered_memory_fails_in_a_stream() {
     let [run, resumed] = of_touch_behind("registered");
     assert_eq!((run.status, resumed.status), (1, 2), "{}", resumed.stdout);
 }
@@ -134,14 +134,16 @@ fn a_launch_alone_keeps_its_number() {
     assert_eq!(cycles(&captured.place, "one.json").iter().map(|it| it.0).collect::<Vec<_>>(), [5]);
 }
 
-/// Core cycles by which a launch is off that begins at another phase of DRAM's clock: those of a DRAM cycle, rounded up.
+/// Greatest difference in core cycles of a launch that begins at another phase of DRAM's clock: a
+/// DRAM cycle, rounded up.
 const DRAM_PHASE: u64 = 2;
 
-/// The same of a launch that begins when refreshes are due at another time, or whose memory is in another bank: those of a refresh, and
-/// of opening a row. A page walk takes longer.
+/// Greatest difference in core cycles of a launch at another phase of refreshes or in another bank:
+/// a refresh, and the opening of a row. A page walk takes longer.
 const DRAM_REFRESH: u64 = 250;
 
-/// A program, and the cycles of its launches, of which there is a stream, and one that knows what came before each.
+/// A program with the cycles of its launches, its stream, and a stream with the history before each
+/// launch.
 struct Timed {
     place: Workplace,
     program: Vec<(u64, u64)>,
@@ -188,19 +190,19 @@ fn launches_of_a_stream_take_as_long_as_in_their_program() {
 }
 
 #[test]
-fn launches_of_a_stream_that_read_textures_take_as_long_as_in_their_program() {
+fn stream_with_textures_takes_the_cycles_of_the_program() {
     let timed = Timed::new(Captured::images(), "2");
     timed.check("all.vks", "launch=1..", DRAM_PHASE);
     timed.check_each_alone();
 }
 
 #[test]
-fn launches_of_a_stream_take_as_long_as_in_their_program_where_memory_lies_elsewhere() {
+fn moved_memory_keeps_the_cycles_of_a_stream() {
     Timed::new(Captured::bounds(), "registered and its end").check_each_alone();
 }
 
 #[test]
-fn fills_and_copies_within_the_device_take_as_long_as_in_their_program() {
+fn stream_fills_and_copies_take_the_cycles_of_the_program() {
     let captured = Captured::transfers();
     let place = &captured.place;
     let timed = |start: &[&str], file: &str, end: &[&str]| {
@@ -254,7 +256,7 @@ fn a_damaged_stream_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_stream_that_cannot_be_written_is_refused_before_the_program_runs() {
+fn unwritable_stream_is_refused_before_the_program_runs() {
     let captured = Captured::program();
     let outcome = captured.place.voltsim(&["run", "--image", "none/all.vks", "--", "./launches", "2"]);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
@@ -330,7 +332,7 @@ fn more_launches_of_each_kind_can_be_timed() {
 }
 
 #[test]
-fn a_program_without_launches_has_no_plan_and_leaves_that_of_before() {
+fn program_without_launches_keeps_the_old_plan() {
     let (captured, _) = planned();
     let before = captured.place.read("plan.toml");
     let outcome = captured.place.voltsim(&["plan", "--", "true"]);
@@ -386,7 +388,7 @@ fn the_estimate_of_a_launch_has_what_that_launches() {
 }
 
 #[test]
-fn a_sweep_times_only_what_the_estimate_needs_and_all_when_it_is_told_to() {
+fn sweep_times_the_needed_launches_or_with_all_every_one() {
     let (captured, _) = planned();
     let place = &captured.place;
     let timed = |options: &[&str]| {
@@ -403,7 +405,7 @@ fn a_sweep_times_only_what_the_estimate_needs_and_all_when_it_is_told_to() {
 }
 
 #[test]
-fn a_sweep_does_only_what_has_no_result_and_gives_the_same_however_it_is_done() {
+fn sweep_runs_missing_jobs_alone_with_equal_results() {
     let (captured, _) = planned();
     let place = &captured.place;
     let first = place.voltsim(&["sweep", "plan.toml", "--all", "-j", "1"]);
@@ -425,7 +427,7 @@ fn a_sweep_does_only_what_has_no_result_and_gives_the_same_however_it_is_done() 
 }
 
 #[test]
-fn a_job_that_fails_is_named_with_what_it_said_and_done_by_the_next_sweep() {
+fn failed_job_is_named_with_its_log_and_repeated() {
     let (captured, _) = planned();
     let place = &captured.place;
     let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));

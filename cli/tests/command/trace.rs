@@ -14,7 +14,7 @@ fn events(captured: &Captured) -> Vec<Value> {
 }
 
 #[test]
-fn a_timeline_has_each_call_with_its_thread_duration_arguments_and_result() {
+fn timeline_has_thread_duration_and_result_of_each_call() {
     let captured = Captured::program();
     let events = events(&captured);
     let launches: Vec<_> = events.iter().filter(|event| event["name"] == "cuLaunchKernel").collect();
@@ -38,7 +38,7 @@ fn timed_launches(captured: &Captured) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn kernels_of_a_timed_run_have_simulated_time_and_calls_the_hosts() {
+fn timed_timeline_has_simulated_kernels_and_host_calls() {
     let captured = Captured::program();
     let timed = ["--mode", "detailed", "--gpu", "tiny", "--statistics", "run.json"];
     let arguments = [&["trace", "-o", "trace.json"], &timed[..], &["--", "./launches", "2"]].concat();

@@ -20,7 +20,7 @@ fn launches(place: &Workplace, file: &str) -> Vec<(f64, f64, bool)> {
     launches.map(read).collect()
 }
 
-/// What the program prints when `voltsim` runs it so.
+/// The program's output under `voltsim run` with these options.
 fn printed(place: &Workplace, options: &[&str], threads: &str) -> String {
     let arguments = [&["run"], options, &["--", "./launches"]].concat();
     let threads = [("VOLTSIM_THREADS", PathBuf::from(threads))];
@@ -30,7 +30,7 @@ fn printed(place: &Workplace, options: &[&str], threads: &str) -> String {
 }
 
 #[test]
-fn a_program_whose_launches_end_early_has_its_results_and_about_its_time() {
+fn stable_launches_end_early_with_equal_results() {
     let captured = Captured::waves();
     let place = &captured.place;
     let result = printed(place, &[], "1");
@@ -49,7 +49,7 @@ fn a_program_whose_launches_end_early_has_its_results_and_about_its_time() {
 }
 
 #[test]
-fn launches_of_a_stream_that_end_early_leave_what_they_leave_in_their_program() {
+fn stable_launches_of_a_stream_leave_equal_memory() {
     let captured = Captured::waves();
     let place = &captured.place;
     printed(place, &[&DETAILED[..], &["program.json", "--until-stable"]].concat(), "1");
@@ -64,7 +64,7 @@ fn launches_of_a_stream_that_end_early_leave_what_they_leave_in_their_program() 
 }
 
 #[test]
-fn a_sweep_ends_launches_early_if_the_plan_says_so_and_has_other_results_then() {
+fn plan_with_until_stable_shortens_a_sweep() {
     let captured = Captured::waves();
     let place = &captured.place;
     let plan = ["plan", "--gpu", "tiny", "--until-stable=windows=10", "--", "./launches"];
@@ -106,7 +106,7 @@ fn recorded_launches_end_early_too() {
 }
 
 #[test]
-fn when_a_launch_is_stable_has_to_be_said_so_that_it_can_be_read() {
+fn unreadable_until_stable_is_refused() {
     let place = Workplace::new();
     let outcome = place.voltsim(&["run", "--mode", "detailed", "--until-stable=ipc=3", "--", "true"]);
     assert!(outcome.status == 2 && outcome.stderr.contains("windows=N"), "{}", outcome.stderr);

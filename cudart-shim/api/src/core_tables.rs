@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Source for `include!` in the core: `STUB_NAMES` and `STUB_ERRORS`, one slot table per library,
-/// the `cuGetProcAddress` names, and for the tests the signature of each body. A function marked
+/// and the `cuGetProcAddress` names. Tests also get the signature of each body. A function marked
 /// `done` that has no body is an unresolved path in this source.
 pub fn generate() -> Result<String, TableError> {
     let stubs = stubs()?;

@@ -1,9 +1,9 @@
 //! Generator of front libraries: trampolines through a table that the core fills, and linker
 //! arguments.
 //!
-//! Tried with rustc's linker (rust-lld): a version script alone leaves the symbols without their
-//! version node; `.symver` with an explicit `@@node` beside an empty node in the script gives
-//! exactly the original's symbol table.
+//! With rustc's linker (rust-lld), a version script alone leaves the symbols without their version
+//! node. An explicit `@@node` in `.symver`, beside an empty node in the script, gives exactly the
+//! original's symbol table.
 
 use crate::{Class, Function, Library, Signature, TableError, exports};
 use std::fmt::Write as _;

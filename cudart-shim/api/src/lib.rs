@@ -1,9 +1,9 @@
 //! The table of every function the shim exports, read from the text files beside this crate.
 //!
-//! `libcudart.tsv`, `libcuda.tsv` and `libnvidia-ml.tsv` hold one line per function: name, who
-//! exports it, state, signature, and, for the first two, the context that the call needs. The build
-//! scripts of the front libraries make their trampolines from it ([`front`]), the core its function
-//! tables ([`core_tables`]), and `voltsim status api` prints it.
+//! `libcudart.tsv`, `libcuda.tsv` and `libnvidia-ml.tsv` hold one line per function: name,
+//! exporting libraries, state and signature. The first two also hold the context that the call
+//! needs. The build scripts of the front libraries make their trampolines from it ([`front`]), the
+//! core its function tables ([`core_tables`]), and `voltsim status api` prints it.
 
 pub mod attributes;
 pub mod context;

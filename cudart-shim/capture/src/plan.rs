@@ -1,14 +1,15 @@
 //! Selects representative launches.
 //!
-//! Launches of similar work form a group. The group's first launch is timed, which finds caches
-//! cold for it; the second is timed for all that follow.
+//! Launches of similar work form a group. Two launches of a group are timed. The first finds cold
+//! caches and stands for itself; the second stands for all later ones.
 //!
 //! Launches with different amounts of memory that no cache can hold, since nothing accessed it
 //! before, are dissimilar: cold misses dominate a short launch.
 //!
 //! The method is principal kernel selection (Baddouh et al., MICRO 2021) with the counts of one
-//! functional pass. Launches arrive one by one and are not kept. A launch similar to the first of a
-//! group joins it, else it starts a group. A representative is therefore known in time to be saved.
+//! functional pass. Launches arrive one by one and are not kept. A launch joins the group whose
+//! first launch is similar, else it starts a group. A representative is therefore known in time to
+//! be saved.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -217,7 +217,9 @@ pub(crate) use api;
 /// ```text
 /// shared! {
 ///     /// What it does.
-///     fn cudaFoo, cudaFoo_ptsz = cuFoo, cuFoo_ptsz [default] (stream: StreamHandle) { context()?.foo(stream, default) }
+///     fn cudaFoo, cudaFoo_ptsz = cuFoo, cuFoo_ptsz [default] (stream: StreamHandle) {
+///         context()?.foo(stream, default)
+///     }
 /// }
 /// ```
 macro_rules! shared {

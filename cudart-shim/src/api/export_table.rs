@@ -1,5 +1,5 @@
-//! Private function tables that libraries request by number (`cuGetExportTable`): the runtime up to
-//! CUDA 10.2, alone or inside cuBLAS and cuDNN, and the cuBLAS of CUDA 12.
+//! Private function tables that libraries request by number (`cuGetExportTable`). The runtime up to
+//! CUDA 10.2 requests them, alone or inside cuBLAS and cuDNN, and so does the cuBLAS of CUDA 12.
 //!
 //! The tables are undocumented. Entries are known from observed calls; other entries are empty.
 //! Newer runtimes request more, including the vendor's authenticity check, which is not imitated.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Once, OnceLock};
 /// Capacity of the directory in bytes.
 const CAPACITY: u64 = 512 << 20;
 
-/// The process's cache. It opens no file before the first lookup.
+/// The process's cache, which opens no file before the first lookup.
 pub(crate) fn code_cache() -> Option<Arc<FunctionCache>> {
     static CACHE: OnceLock<Option<Arc<FunctionCache>>> = OnceLock::new();
     CACHE

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 pub(crate) struct FatBinaryHandle(usize);
 
 impl FatBinaryHandle {
-    /// The handle for a stub's pointer. It is looked up before use.
+    /// The handle for a stub's pointer, which is looked up before use.
     pub(crate) fn from_pointer(pointer: *const *const c_void) -> Self {
         Self(pointer as usize)
     }

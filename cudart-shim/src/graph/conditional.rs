@@ -39,8 +39,8 @@ impl Condition {
 
     /// Present value.
     pub(crate) fn get(&self) -> u32 {
-        // SAFETY: an allocation of four bytes at least that lives as long as the condition; kernels
-        // write it, so it is only touched through a raw pointer.
+        // SAFETY: the allocation has at least four bytes and lives as long as the condition.
+        // Kernels write it, so the host touches it only through a raw pointer.
         unsafe { (self.address as *const u32).read_volatile() }
     }
 

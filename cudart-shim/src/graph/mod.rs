@@ -1,6 +1,6 @@
 //! CUDA graphs: nodes of work as data, built by calls or captured from streams, instantiated,
-//! changed and launched (CUDA C++ programming guide, "CUDA Graphs"; runtime API, "Graph
-//! Management"; driver API, "Graph Management").
+//! changed and launched. Sources: "CUDA Graphs" in the CUDA C++ programming guide, and "Graph
+//! Management" in the references of both APIs.
 
 pub(crate) mod attributes;
 pub(crate) mod build;

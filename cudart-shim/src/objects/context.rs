@@ -42,8 +42,8 @@ pub(crate) fn current_device() -> usize {
 }
 
 thread_local! {
-    /// Current context. It has no destructor, because exit handlers may call CUDA after the main
-    /// thread's destructors.
+    /// Current context. The value has no destructor, because exit handlers may call CUDA after the
+    /// main thread's destructors.
     static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
     /// Device of the current call's object, if it takes precedence.
     static OBJECT: Cell<Option<usize>> = const { Cell::new(None) };

@@ -97,7 +97,7 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
     result.set(handle)
 }
 
-/// Releases imported memory. Its mapped buffers remain until they are freed.
+/// Releases imported memory. Mapped buffers of the memory remain until they are freed.
 pub(crate) fn destroy(handle: u64) -> Result<()> {
     shared().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
 }

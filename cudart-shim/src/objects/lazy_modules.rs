@@ -1,9 +1,9 @@
 //! Lazy loading of modules and kernels.
 //!
 //! Up to CUDA 10, the runtime passes every fat binary of the process to the driver at its first
-//! call. It then looks up every kernel and variable: tens of thousands, of which a run uses few. A
-//! module is therefore loaded when one of its kernels is used. For the address of a variable, the
-//! module is parsed, its variables are placed, and the code is dropped.
+//! call. The runtime then looks up every kernel and variable: tens of thousands, of which a run
+//! uses few. A module is therefore loaded when one of its kernels is used. For the address of a
+//! variable, the module is parsed, its variables are placed, and the code is dropped.
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, ModuleHandle};

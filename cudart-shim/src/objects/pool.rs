@@ -294,7 +294,7 @@ pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
     });
 }
 
-/// Destroys a created pool. Its allocations remain until they are freed.
+/// Destroys a created pool. Allocations of the pool remain until they are freed.
 pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
     if (0..device_count()).flat_map(homes).any(|home| pool == home.default_pool()) {
         return Err(Error::InvalidValue);

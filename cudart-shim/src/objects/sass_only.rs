@@ -1,8 +1,8 @@
 //! Refused kernels: machine code without PTX, unsupported instructions, invalid PTX.
 //!
 //! The program receives an error code, which libraries such as cuBLAS and cuDNN translate or drop.
-//! Each refused kernel is therefore reported once on standard error and every time in the log, and
-//! the error string names the last one.
+//! Standard error therefore names each refused kernel once, and the log names it every time. The
+//! error string names the last one.
 //!
 //! A refused launch is *open* until the program has read its error ([`Refusal::is_told`] defines
 //! this). `VOLTSIM_REFUSED_STATUS` names a file that receives refusals and reads for `voltsim run`:
@@ -237,8 +237,8 @@ pub(crate) fn text_of(texts: &ErrorText) -> &'static CStr {
     refused().unwrap_or(texts.text)
 }
 
-/// The string for the preloaded library, or null. It is appended to other libraries' error strings
-/// and Python exceptions. Reading it counts as reading the error.
+/// The string for the preloaded library, or null. The preloaded library appends the string to other
+/// libraries' error strings and Python exceptions. Reading it counts as reading the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn voltsim_refused_kernel() -> *const c_char {
     let read = || {

@@ -94,7 +94,7 @@ impl Batch {
     }
 }
 
-/// Watchdog timer of a wait. It starts at the first check.
+/// Watchdog timer of a wait, from the first check on.
 struct Patience {
     limit: Option<Duration>,
     began: OnceLock<Instant>,

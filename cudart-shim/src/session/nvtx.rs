@@ -1,8 +1,8 @@
 //! The program's NVTX 3 markers and ranges, which appear in the timeline and select launches.
 //!
-//! NVTX is header-only. At its first call it loads the library `NVTX_INJECTION64_PATH`, which fills
-//! the program's function tables. That is this library if a run is traced or ranges select
-//! launches.
+//! NVTX is header-only. The first call of NVTX loads the library `NVTX_INJECTION64_PATH`, which
+//! fills the program's function tables. The variable names this library if a run is traced or
+//! ranges select launches.
 
 use crate::session::state::session;
 use crate::session::{annotations, trace};

@@ -1,5 +1,5 @@
-//! Interface for `voltsim` to run captured launches: access to device memory and cache history. It
-//! takes no simulated time and is not part of the CUDA API.
+//! Interface for `voltsim` to run captured launches: access to device memory and cache history. The
+//! interface takes no simulated time and is no part of the CUDA API.
 
 use crate::session::simulator::{owner_of, simulator_of};
 use functional::device::USUAL_HEAP;

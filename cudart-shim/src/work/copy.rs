@@ -65,7 +65,7 @@ pub(crate) fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Plac
         return if is_reserved { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
     };
     match allocation.kind {
-        // A host buffer may be registered only in part. It then counts as pageable.
+        // A host buffer that is registered only in part counts as pageable.
         AllocationKind::Registered if memory.check_range(side.address as u64, span as u64).is_err() => {
             return Ok(Place::Pageable);
         }

@@ -10,7 +10,7 @@ pub(crate) type Parameters = [u64; 6];
 /// Most operations in a batch.
 const BATCH: usize = 256;
 
-/// `CU_STREAM_WAIT_VALUE_FLUSH`. It has no effect: all writes are visible immediately.
+/// `CU_STREAM_WAIT_VALUE_FLUSH`, which has no effect: all writes are visible immediately.
 const FLUSH: u32 = 1 << 30;
 
 /// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.

@@ -1,9 +1,9 @@
 //! CUDA's ordering of streams and events, free of any simulator or ABI type.
 //!
-//! The engine orders opaque work items the way the CUDA programming guide ("Asynchronous Concurrent
-//! Execution") orders kernels, copies and host functions, and runs them on threads of its own.
-//! [`state`] holds the rules as plain data and functions without threads or clocks; [`Engine`] adds
-//! the lock, the waiting and the executor threads.
+//! The engine orders opaque work items and runs them on threads of its own. Kernels, copies and
+//! host functions have the order of the CUDA programming guide ("Asynchronous Concurrent
+//! Execution"). [`state`] holds the rules as plain data and functions without threads or clocks;
+//! [`Engine`] adds the lock, the waiting and the executor threads.
 
 mod clock;
 mod condition;

@@ -1,9 +1,9 @@
 //! Work on demand: the engine gathers all concurrent work before any of it advances.
 //!
 //! The caller that gives running items their time ([`Engine::wait_until_gathered`]) must know all
-//! concurrent items. They are known once every startable item has started and waits for its time
-//! ([`Engine::gather`]), while the program's thread waits for the engine and cannot add more. With
-//! one such thread, concurrency depends on the program's calls alone.
+//! concurrent items. All are known once every startable item has started and waits for its time
+//! ([`Engine::gather`]). Meanwhile the program's thread waits for the engine and cannot add more.
+//! With one such thread, concurrency depends on the program's calls alone.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::handles::ItemId;
 use crate::lanes::Lane;
 use crate::work::Fault;
 
-/// Time to wait for events that may never come: a call of the program, which may poll memory
-/// instead, or the end of an item that waits for a gathered one.
+/// Time to wait for events that may never come. One is a call of the program, which may poll memory
+/// instead. The other is the end of an item that waits for a gathered one.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// State of work on demand.

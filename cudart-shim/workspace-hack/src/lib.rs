@@ -1,4 +1,3 @@
-//! Nothing but its dependencies: cargo compiles a dependency once for each set of features, and all
-//! that depends on it. The libraries are built alone, by the command and by the tests; with the
-//! features here that is what has been compiled for the command, and by `cargo test --workspace`,
-//! already.
+//! Dependencies with the union of their features. Cargo compiles a dependency, and all that depends
+//! on it, once for each set of features. The command and the tests build the libraries alone; with
+//! the features here, the builds of the command and of `cargo test --workspace` serve them.

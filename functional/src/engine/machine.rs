@@ -1,7 +1,7 @@
 //! Machine code of a program: the machine instruction of each op, and the information for a timing model.
 //!
-//! Ops are stored in machine-code order, and each machine instruction has at least one op. A program
-//! counter is therefore a position in the machine code. Reconvergence ops belong to no machine instruction.
+//! Ops are stored in machine-code order. Each machine instruction has at least one op, so a program
+//! counter is a position in the machine code. Reconvergence ops belong to no machine instruction.
 
 use std::sync::{Arc, OnceLock};
 

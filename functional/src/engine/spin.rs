@@ -5,9 +5,9 @@
 //! detector compares fingerprints of a warp at the ends of its turns (Brent's algorithm with a bounded
 //! period). A false match costs time only: the warp's CTA gives way to another one earlier.
 //!
-//! Turns of a warp that may spin end at one place, the anchor, whatever the number of jumps in the loop:
-//! each turn so finds the registers of the same moment of the loop. Loops of code without optimisation call
-//! functions for atomics and have some 10 to 40 jumps.
+//! Turns of a warp that may spin end at one place, the anchor, whatever the number of jumps in the
+//! loop. Each turn therefore finds the registers of one moment of the loop. Loops of code without
+//! optimisation call functions for atomics and have some 10 to 40 jumps.
 
 use super::divergence::Divergence;
 

@@ -230,8 +230,8 @@ impl WarpContext<'_> {
     #[inline(always)]
     unsafe fn run_ops(&mut self) -> Stop {
         let code: *const Op = self.grid.program.code.as_ptr();
-        // The widths differ so that the compiler does not pack both into one vector register and spill it
-        // at every op. A time slice ends long before 32 bits overflow.
+        // With different widths the compiler does not pack both into one vector register, and so
+        // does not spill it at every op. A time slice ends long before 32 bits overflow.
         let (mut instructions, mut lane_instructions) = (0u32, 0u64);
         loop {
             let pc = self.pc;

@@ -1,10 +1,11 @@
 //! Registered memory that the program unmaps or protects, and a kernel accesses.
 //!
-//! The engine checks an access and then makes it; between the two the program may unmap the memory. The
-//! program may also protect the memory at any time (`mprotect`). The access raises SIGSEGV. The handler
-//! here maps empty memory at the place, or opens the protected pages, so that the access ends. The launch
-//! then ends with a fault, and [`protect_again`] restores the protection. Each other SIGSEGV goes to the
-//! action that was set before: an access by code of another file, or an address that is not registered.
+//! The engine checks an access and then makes it; between the two the program may unmap the memory.
+//! The program may also protect the memory at any time (`mprotect`). The access raises SIGSEGV. The
+//! handler here maps empty memory at the place, or opens the protected pages, so that the access
+//! ends. The launch then ends with a fault, and [`protect_again`] restores the protection. Any other
+//! SIGSEGV goes to the action that was set before. Examples are an access by code of another file,
+//! and an address that is not registered.
 //!
 //! State is global because signals have no receiver, and atomic because a handler may take no lock. The
 //! empty memory stays mapped: the program may have mapped over it since.

@@ -72,7 +72,7 @@ stored! {
 #[inline(always)]
 unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let value = |memory: L::InMemory| L::extend(memory).to_bits();
-    // SAFETY: the binder allocated the rows, and the pointers were checked for the whole warp. Other
+    // SAFETY: the binder allocated the rows, and the whole warp's pointers were checked. Other
     // threads and the program share the memory, so only raw pointers access it.
     unsafe {
         let words = match regular::<I, S>(w, op, size_of::<L::InMemory>() as u32) {

@@ -9,8 +9,10 @@
 //! | release | acquire |
 //! |---|---|
 //! | arrival at a barrier of the CTA or the cluster, with or without a count | passing it |
-//! | atomic or strong write after a fence of the same warp, or after a barrier that follows a fence | atomic or strong read of the same 8 bytes, with or without a fence |
+//! | atomic or strong write after a fence of the warp | atomic or strong read of the same 8 bytes |
 //! | `.release`, `.acq_rel`, arrival at an mbarrier | `.acquire`, wait at the mbarrier |
+//!
+//! A barrier after a fence orders as the fence does. The read needs no fence.
 //!
 //! Fences apply to every scope. All lanes of a warp share one clock: two lanes are ordered once both
 //! executed `bar.warp.sync`, a barrier, or an edge of the table. Shuffles, votes and matrix products order

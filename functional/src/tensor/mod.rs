@@ -11,9 +11,11 @@
 //! | 40 | elements along dimensions 0 to 4, four bytes each |
 //! | 60 | elements of the box along dimensions 0 to 4, four bytes each; of a column: channels and pixels |
 //! | 80 | steps along dimensions 0 to 4, four bytes each |
-//! | 100 | rank - 1, element type, interleave, swizzle, swizzle atomicity, fill, with the numbers of `tensormap.replace` |
+//! | 100 | rank - 1, element type, interleave, swizzle, swizzle atomicity, fill |
 //! | 106 | mode |
 //! | 108 | corners of a column's pixel box: lower and upper, two bytes for each of W, H and D |
+//!
+//! Values of fields are the numbers of `tensormap.replace`.
 //!
 //! All zeros are an invalid map: programs build maps on the device by setting each field of 128 zeros.
 

@@ -1,9 +1,12 @@
 //! Entries of a container: PTX or machine code for one architecture, optionally compressed.
 //!
 //! ```text
-//! +0  u16 kind   +4  u32 header size   +8  u64 payload size, padded   +16 u32 compressed size   +20 u32 → options
-//! +24 u16 minor  +26 u16 major version +28 u32 architecture           +32 u32 → identifier, +36 u32 its length
-//! +40 u64 flags  +56 u64 uncompressed size                            +64 strings, then the payload
+//! +0  u16 kind             +4  u32 header size       +8  u64 payload size, padded
+//! +16 u32 compressed size  +20 u32 → options
+//! +24 u16 minor version    +26 u16 major version     +28 u32 architecture
+//! +32 u32 → identifier     +36 u32 length of the identifier
+//! +40 u64 flags            +56 u64 uncompressed size
+//! +64 strings, then the payload
 //! ```
 //!
 //! Listing entries reads only headers; [`Entry::payload`] decompresses a payload.

@@ -1,10 +1,12 @@
 //! Fat binaries: wrapper records and containers; [`super::entry`] reads their entries.
 //!
 //! ```text
-//! wrapper (24 bytes, section .nvFatBinSegment)   u32 magic, u32 version 1|2, u64 → container, u64 (version 2) → array
-//! container                                      u32 magic, u16 version, u16 header size, u64 size of the entries
-//!   entry, entry, …                              header (64 bytes or more), payload padded to 8 bytes
+//! wrapper            u32 magic, u32 version 1|2, u64 → container, u64 (version 2) → array
+//! container          u32 magic, u16 version, u16 header size, u64 size of the entries
+//!   entry, entry, …  header (64 bytes or more), payload padded to 8 bytes
 //! ```
+//!
+//! A wrapper has 24 bytes and lies in the section `.nvFatBinSegment`.
 //!
 //! The vendor documents none of this; the layout was inferred from the output of CUDA 11.8 to 13.5. All
 //! numbers are little endian.

@@ -133,13 +133,15 @@ macro_rules! matrix_ops {
             mma_sp_narrow_f32: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a"
                 / "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32", 8.6, "100a",
                 Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C in half precision, A sparse (metadata e, lanes f) of 8-bit, 6-bit or 4-bit floats, a byte each.
+            /// D = A * B + C in half precision, A sparse (metadata e, lanes f) of 8-bit, 6-bit or
+            /// 4-bit floats, a byte each.
             mma_sp_narrow_f16: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
             /// As mma_sp_narrow_f32, rows of A and columns of B scaled by g and k.
             mma_sp_scaled: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
             /// D = A * B + C, A sparse of 4-bit floats; halves of rows and columns scaled by g and k.
             mma_sp_scaled_halves: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
-            /// D = A * B + C, A sparse of 4-bit floats; halves or quarters of rows and columns scaled by g and k.
+            /// D = A * B + C, A sparse of 4-bit floats; halves or quarters of rows and columns
+            /// scaled by g and k.
             mma_sp_scaled_quarters: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X@9.1:120a).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a"
                 / "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, "120a",
                 Tensor, Convergent, "9.7.14.6.3";
@@ -175,7 +177,8 @@ macro_rules! matrix_ops {
             wgmma_f16: "wgmma.mma_async.sync{.aligned}<m64k16>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A in registers.
             wgmma_f16_registers: "wgmma.mma_async.sync{.aligned}<m64k16>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A sparse, in
+            /// shared memory.
             wgmma_sp_f16: "wgmma.mma_async.sp.sync{.aligned}<m64k32>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// Warpgroup product A * B + D, or A * B if s is false: binary16 numbers, A sparse, in registers.
             wgmma_sp_f16_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k32>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
@@ -183,7 +186,8 @@ macro_rules! matrix_ops {
             wgmma_bf16: "wgmma.mma_async.sync{.aligned}<m64k16>.f32.bf16.bf16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A in registers.
             wgmma_bf16_registers: "wgmma.mma_async.sync{.aligned}<m64k16>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
-            /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in shared memory.
+            /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in
+            /// shared memory.
             wgmma_sp_bf16: "wgmma.mma_async.sp.sync{.aligned}<m64k32>.f32.bf16.bf16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// Warpgroup product A * B + D, or A * B if s is false: bfloat16 numbers, A sparse, in registers.
             wgmma_sp_bf16_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k32>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";

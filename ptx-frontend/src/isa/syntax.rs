@@ -8,12 +8,12 @@
 //! * `<m64k16>` is the set of shapes `.m64nNk16` for all N; `<m64k32_integer>` is limited to N valid for
 //!   integers.
 //! * Commas separate operands. Names that start with `d`, `p` or `q` are written, all others are read.
-//!   `name:type` sets the type; the default is the instruction's last type. Types are scalar types and the
-//!   following. `T1`, `T2` … is the n-th type of the instruction, and `wide` has twice the width of the
-//!   last type. `vector` has one or more elements by `.v2 .v4 .v8`, `quad` has four elements of the last
-//!   type, and `results` has elements of the first type by `.v2 .v4`. `fragment` is a lane's registers of a
-//!   matrix, by shape and types. The others are `label`, `function`, `params`, `targets`, `prototype`,
-//!   `variable`.
+//!   `name:type` sets the type; the default is the instruction's last type. Types are scalar types and
+//!   the following. `T1`, `T2` … is the n-th type of the instruction, and `wide` has twice the width of
+//!   the last type. A `vector` has one or more elements by `.v2 .v4 .v8`, a `quad` four elements of the
+//!   last type. A `results` has elements of the first type by `.v2 .v4`. A `fragment` is a lane's
+//!   registers of a matrix, by shape and types. The others are `label`, `function`, `params`,
+//!   `targets`, `prototype`, `variable`.
 //! * `[a:texture]`, `[a:surface]` and `[a:tensor]` are a handle and coordinates. `offsets` and `gradient`
 //!   belong to a texture's, `pixel_offsets` to a tensor's. `scale` and `selector` are those of a matrix's
 //!   scales.

@@ -103,8 +103,8 @@ impl Facts {
         }
     }
 
-    /// By register: is it live in the whole block, whatever the order? Its value comes from another block, or it is the
-    /// address of many accesses.
+    /// By register: true if the register is live in the whole block, whatever the order. The value
+    /// comes from another block, or is the address of many accesses.
     fn is_lasting(&self, nodes: &[Node]) -> Vec<bool> {
         let accesses = |at: &&u32| nodes[**at as usize].memory.is_some();
         let of_word = |(readers, producer): (&Vec<u32>, &Option<u32>)| {
@@ -165,8 +165,8 @@ impl<'n> BottomUp<'n> {
         absorbed.or_else(|| latest.min_by_key(|at| self.key(**at))).copied()
     }
 
-    /// The node with the least key is placed first: few registers; then values whose other users are near; then the value
-    /// that was opened last.
+    /// The node with the least key is placed first: few registers; then values whose other users
+    /// are near; then the value that was opened last.
     fn key(&self, at: u32) -> (i32, u32, Reverse<u32>, Reverse<u32>) {
         let opened = Reverse(self.opened[at as usize]);
         (self.cost(at, LOOKAHEAD), self.blocked(at), opened, Reverse(at))
@@ -186,7 +186,8 @@ impl<'n> BottomUp<'n> {
         far.map(|other| self.facts.height[*other as usize]).max().unwrap_or(0)
     }
 
-    /// Registers that the node opens less those that it ends, if the producers that wait for it alone follow at once.
+    /// Registers that the node opens less those that it ends, if the producers that wait for it
+    /// alone follow at once.
     fn cost(&self, at: u32, depth: u32) -> i32 {
         let is_guarded = self.nodes[at as usize].guarded;
         let ended = self.facts.writes[at as usize].iter().filter(|word| !is_guarded && self.is_live(word));

@@ -2,8 +2,9 @@
 //! far as timing is concerned.
 //!
 //! ```text
-//! contract ──► rewrite ──► values (who writes and reads what) ──► combine (which instructions absorb others) ──► select (nodes
-//! over virtual registers) ──► dead ──► join (several accesses become one) ──► schedule ──► allocate ──► emit
+//! contract ──► rewrite ──► values (writers and readers of a register)
+//!   ──► combine (which instructions absorb others) ──► select (nodes over virtual registers)
+//!   ──► dead ──► join (several accesses become one) ──► schedule ──► allocate ──► emit
 //! ```
 //!
 //! Every PTX instruction takes effect with exactly one machine instruction. A PTX instruction without its

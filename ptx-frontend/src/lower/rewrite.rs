@@ -2,9 +2,9 @@
 //! itself, so that execution follows them:
 //!
 //! * A branch to a return becomes a return.
-//! * A short stretch that a branch skips is guarded by the branch's condition, and the branch disappears.
-//!   ptxas 12.9 and 11.8 do so for `sm_70` with up to eight machine instructions, or twenty if one of them
-//!   loads from global memory.
+//! * A short stretch that a branch skips is guarded by the branch's condition, and the branch
+//!   disappears. For `sm_70`, versions 12.9 and 11.8 of `ptxas` do so up to eight machine instructions,
+//!   or twenty with a load from global memory.
 
 use std::ops::Range;
 use std::sync::Arc;

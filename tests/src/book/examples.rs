@@ -16,8 +16,8 @@ pub enum Language {
     File(String),
 }
 
-/// A code block that a test runs: ` ```sh run `, ` ```python run ` or ` ```cuda file=NAME `. Blocks of one page run
-/// in one folder, one after the other.
+/// A code block that a test runs: ` ```sh run `, ` ```python run ` or ` ```cuda file=NAME `. Blocks
+/// of one page run in one folder, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The line of the block's fence, from 1.
@@ -51,7 +51,8 @@ pub fn of_page(text: &str) -> Vec<Example> {
     examples.flatten().collect()
 }
 
-/// Code blocks of a page: information of the fence, its line from 1, and the code without the fence's indentation.
+/// Code blocks of a page: information of the fence, its line from 1, and the code without the
+/// fence's indentation.
 pub(super) fn blocks(text: &str) -> Vec<(&str, usize, String)> {
     let mut found = Vec::new();
     let mut open: Option<((&str, usize, String), usize)> = None;

@@ -11,8 +11,8 @@ const BOOK: &str = "docs";
 /// The book's table of contents.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Every link of a page of the checkout at `root` that leads nowhere, as `file:line: reason`. A page of the book
-/// may link to pages of the book alone, since the built book holds nothing else.
+/// Every link of a page of the checkout at `root` that leads nowhere, as `file:line: reason`. A
+/// page of the book may link to pages of the book alone, since the built book holds nothing else.
 pub fn broken_links(root: &Path) -> Result<Vec<String>, Error> {
     let mut pages = BTreeMap::new();
     for path in tidy::files(root)?.into_iter().filter(|path| has_extension(path, &["md"])) {

@@ -28,7 +28,8 @@ struct Source {
 }
 
 impl ModuleGraph {
-    /// Reads the sources below `folder`, the `src` of a crate. Modules deeper than `depth` count as part of the one above.
+    /// Reads the sources below `folder`, the `src` of a crate. Modules deeper than `depth` count as
+    /// part of the one above.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -1,8 +1,8 @@
 //! The rules of STYLE.md that a program can hold, and the places that break them.
 //!
-//! [`check`] reads every Rust source and Markdown page of a checkout. The file `tests/suites/tidy.tsv` holds the
-//! number of findings that each top-level folder may still have of each [`Rule`]; the counts may only fall
-//! ([`Ratchet`]).
+//! [`check`] reads every Rust source and Markdown page of a checkout. The file
+//! `tests/suites/tidy.tsv` holds the number of findings that each top-level folder may still have
+//! of each [`Rule`]; the counts may only fall ([`Ratchet`]).
 
 mod comments;
 mod prose;

@@ -156,7 +156,7 @@ fn split(text: &str) -> Vec<&str> {
             && opens.starts_with(|next: char| {
                 next.is_uppercase() || next.is_ascii_digit() || "·\"“(*_".contains(next)
             });
-        if is_end && !ABBREVIATIONS.iter().any(|abbreviation| head.ends_with(abbreviation)) {
+        if is_end && !is_abbreviated(head) {
             let end = text.len() - closed.len();
             sentences.push(text[start..end].trim());
             start = end;
@@ -164,4 +164,10 @@ fn split(text: &str) -> Vec<&str> {
     }
     sentences.push(text[start..].trim());
     sentences
+}
+
+/// True if the text ends with an abbreviation, which is a word of its own: `warp.` ends with none.
+fn is_abbreviated(text: &str) -> bool {
+    let before = ABBREVIATIONS.iter().filter_map(|abbreviation| text.strip_suffix(abbreviation));
+    before.into_iter().any(|before| !before.ends_with(char::is_alphanumeric))
 }

@@ -83,7 +83,7 @@ pub struct Channel {
     counters: DramCounters,
     /// Activity by bank.
     activity: Vec<BankActivity>,
-    /// Protocol checker, in debug builds. It is not part of the model.
+    /// Protocol checker of debug builds, no part of the model.
     #[serde(skip)]
     checker: Option<Box<Checker>>,
 }

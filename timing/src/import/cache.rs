@@ -1,8 +1,8 @@
 //! Caches of option files: `S:4:128:64,L:T:m:L:L,A:512:8,16:0,32`.
 //!
 //! Fields: kind, sets, line bytes, ways; replacement, writes, allocation, write allocation, set
-//! index; MSHRs and merges; miss queue with a result FIFO; width of the data port. Older files omit
-//! the kind. GPGPU-Sim 3.1 omits the set index; 3.0 puts policies after the geometry:
+//! index; MSHRs and merges; miss queue with a result FIFO; data port's width. Older files omit the
+//! kind. GPGPU-Sim 3.1 omits the set index; 3.0 puts policies after the geometry:
 //! `64:128:8:L:B:m,A:32:8,8`.
 
 use super::ImportError;

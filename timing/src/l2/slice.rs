@@ -1,5 +1,5 @@
-//! An L2 slice. It serves requests in order at one sector a cycle and replies once all sectors are
-//! valid.
+//! An L2 slice, which serves requests in order at one sector a cycle and replies once all sectors
+//! are valid.
 
 mod check;
 mod count;

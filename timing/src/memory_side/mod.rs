@@ -2,8 +2,8 @@
 //!
 //! The memory side runs an epoch at a time. Requests cross the crossbar, partitions run
 //! independently on any thread, then replies cross back. Credits, which flow the other way, are
-//! exchanged at ends of epochs. A slice knows of a reply one L2 latency before it leaves, so
-//! replies cross ahead of time and an epoch may exceed a crossbar traversal.
+//! exchanged at ends of epochs. A slice knows of a reply one L2 latency before the reply leaves.
+//! Replies therefore cross ahead of time, and an epoch may exceed a crossbar traversal.
 
 mod hang_report;
 mod partitions;

@@ -290,7 +290,7 @@ impl Sm {
         Ok(())
     }
 
-    /// Executes a deferred instruction. Its access is still in flight, so no CTA ends here.
+    /// Executes a deferred instruction, whose access is still in flight, so no CTA ends here.
     pub(super) fn take_effect(
         &mut self,
         cycle: u64,

@@ -15,7 +15,7 @@ pub const UNKNOWN: u64 = u64::MAX;
 const PENDING: u16 = u16::MAX;
 
 /// Least distance in core cycles between the table's base and new entries, once a warp has run
-/// longer. It exceeds the latency of every known result.
+/// longer. The distance exceeds the latency of every known result.
 const BEFORE: u64 = 1 << 15;
 
 /// Largest offset in core cycles of a new entry, leaving room for late uses below [`PENDING`].

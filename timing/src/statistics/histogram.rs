@@ -65,7 +65,8 @@ fn range(latency: u64) -> usize {
 /// latencies.add_one(47);
 /// let mut told = Vec::new();
 /// latencies.each(&mut |counter, value| told.push((counter.name, value)));
-/// assert_eq!(told[..5], [("ways", 1), ("latency", 47), ("latency_below_32", 0), ("latency_below_48", 1), ("latency_below_64", 0)]);
+/// assert_eq!(told[..2], [("ways", 1), ("latency", 47)]);
+/// assert_eq!(told[2..4], [("latency_below_32", 0), ("latency_below_48", 1)]);
 /// ```
 #[macro_export]
 macro_rules! latencies {

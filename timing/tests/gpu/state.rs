@@ -42,7 +42,7 @@ pub fn script(kernel: u64) -> Script {
         })
 }
 
-/// What is done one after the other.
+/// A step of a sequence.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Launch(u64),
@@ -100,7 +100,7 @@ fn run_all(spec: &Arc<GpuSpec>, threads: usize, steps: &[Step], saves: &[usize])
 }
 
 #[test]
-fn launches_after_a_restored_state_give_the_statistics_of_an_uninterrupted_run() {
+fn restored_state_gives_statistics_of_an_uninterrupted_run() {
     let spec = tiny();
     let at_once = run_all(&spec, 1, &LAUNCHES, &[]);
     for saves in [&[0][..], &[1], &[0, 1], &[2]] {
@@ -187,7 +187,7 @@ fn a_cold_gpu_is_saved_with_what_was_counted_before() {
 }
 
 #[test]
-fn a_state_of_another_gpu_is_refused_with_the_first_value_that_differs() {
+fn state_of_another_gpu_is_refused_with_the_first_difference() {
     let state = Gpu::new(&tiny()).state();
     let error = Gpu::restore(&spec("tiny", &["l2.size=12288"]), state).unwrap_err();
     let text = "the state is of a GPU with cta.warps = 16; this GPU has cta.warps = 64";
@@ -206,7 +206,7 @@ fn saved() -> &'static [u8] {
     })
 }
 
-/// What was read is refused, or is a state that can run: a launch ends, with an error perhaps.
+/// The bytes are refused, or give a state that can run: a launch ends, with an error perhaps.
 fn try_state(bytes: &[u8]) {
     let Ok(state) = GpuState::decode(bytes) else { return };
     let Ok(mut gpu) = Gpu::restore(&tiny(), state) else { return };

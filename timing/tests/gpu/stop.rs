@@ -40,7 +40,7 @@ impl Observer for StopAfter {
     }
 }
 
-/// What a launch has come to, or the state in which it was stopped.
+/// The record of an ended launch, or the state of a stopped one.
 fn stopped_or_ended(outcome: Result<LaunchRecord, LaunchError>) -> Result<LaunchRecord, Box<GpuState>> {
     outcome.map_err(|error| match error {
         LaunchError::Stopped(state) => state,
@@ -221,7 +221,7 @@ fn a_launch_is_stopped_when_so_many_of_its_ctas_have_ended() {
 }
 
 #[test]
-fn a_launch_under_way_is_not_forgotten_and_not_taken_for_another() {
+fn launch_in_flight_continues_with_its_own_source_only() {
     let spec = tiny();
     let state = stop(&mut Gpu::new(&spec), &script(1), 1000);
     let text = |error: RestoreError| error.to_string();
@@ -251,7 +251,7 @@ fn stopped(cycle: u64) -> (Vec<u8>, Script) {
 
 static STOPPED: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// What was read is refused, or is a state that can go on, to an error perhaps.
+/// The bytes are refused, or give a state that can go on, to an error perhaps.
 fn try_state(bytes: &[u8]) {
     let Ok(state) = GpuState::decode(bytes) else { return };
     let (_, script) = stopped(900);
@@ -271,7 +271,7 @@ fn stopped_transfers() -> Vec<u8> {
     session.state().encode().unwrap()
 }
 
-/// What was read is refused, or goes on, to an error perhaps.
+/// The bytes are refused, or go on, to an error perhaps.
 fn try_transfers(bytes: &[u8]) {
     let Ok(state) = GpuState::decode(bytes) else { return };
     if let Ok(mut interrupted) = Gpu::restore_running(&tiny(), state, &[]) {
@@ -302,7 +302,7 @@ proptest! {
     ) {
         let mut bytes = TRANSFERS.get_or_init(stopped_transfers).clone();
         let length = bytes.len();
-        // What is under way is written last.
+        // Work in flight is written last.
         flips.iter().for_each(|(place, bit)| bytes[length - 1 - place.index(length.min(4096))] ^= 1 << bit);
         try_transfers(&bytes);
     }

@@ -33,7 +33,7 @@ fn the_old_model_has_the_bandwidth_of_the_new_one() {
 }
 
 #[test]
-fn three_stacks_of_hbm1_move_128_bits_a_channel_at_a_gigabit_a_pin() {
+fn three_hbm1_stacks_peak_at_384_gigabytes_a_second() {
     let bandwidth = GpuSpec::built_in("titan-v-hbm1").unwrap().peak_dram_bandwidth() as f64 / 1e9;
     assert!((bandwidth - 24.0 * 16.0).abs() < 0.1, "{bandwidth} GB/s");
 }

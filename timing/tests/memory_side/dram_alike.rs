@@ -1,5 +1,5 @@
 //! A DRAM channel behaves identically whether sectors of a line arrive together or one by one in a
-//! cycle, and whether idle cycles are simulated or skipped.
+//! cycle. Skipped idle cycles have the effect of simulated ones.
 
 use std::collections::VecDeque;
 

@@ -32,7 +32,7 @@ struct Outcome {
 }
 
 /// Settings of a TITAN V as far as DRAMsim3 supports them: one pseudo-channel, all-bank refresh,
-/// queues as long as its transaction queues, write drains when the queue is full.
+/// queues as long as its transaction queues. Write drains happen when the queue is full.
 fn settings() -> DramSpec {
     let mut spec = titan_v(|_| ()).dram;
     spec.pseudo_channels = 1;

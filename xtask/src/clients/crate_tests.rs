@@ -1,6 +1,6 @@
-//! Tests of crates that use CUDA. cargo takes a crate's source from crates.io, checks it against the
-//! checksum in `tests/clients/NAME/Cargo.lock`, and compiles its tests in the cache folder. The
-//! tests open libraries of PyPI's packages.
+//! Tests of crates that use CUDA. Cargo takes a crate's source from crates.io and checks it against
+//! the checksum in `tests/clients/NAME/Cargo.lock`. The tests are compiled in the cache folder and
+//! open libraries of PyPI's packages.
 
 use super::pass_list::{self, Outcomes};
 use super::{Part, left_out, lists, pytest, read};

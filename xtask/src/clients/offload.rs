@@ -1,4 +1,4 @@
-//! Voltsim's programs that GCC 12 compiles for a device: OpenMP and OpenACC regions become PTX
+//! Voltsim's programs that GCC 12 compiles for a device. OpenMP and OpenACC regions become PTX
 //! modules, which libgomp links with its own and the device C library's.
 
 use super::pass_list::{self, Outcomes};

@@ -88,9 +88,9 @@ impl<'a> Search<'a> {
 
     /// Runs both ways, window after window, until the first difference is known.
     ///
-    /// A thread whose first difference is a value read from memory may suffer from what another
-    /// thread has written; so the search goes on until some thread's first difference is of another
-    /// kind, or all has been seen.
+    /// A thread whose first difference is a value read from memory may suffer from another thread's
+    /// writes. The search therefore ends at a thread whose first difference is of another kind, or
+    /// after the last window.
     pub(super) fn run(&self) -> Result<Finding, Failure> {
         let threads = self.capture.launch().threads();
         let capacity = (self.room / ENTRY / threads.max(1)).clamp(LEAST_WRITES, MOST_WRITES);

@@ -1,5 +1,5 @@
-//! The device code of a file: what would be chosen for the device, what is only there as machine
-//! code, and which instructions of it are not there.
+//! The device code of a file: the PTX that the device would select, kernels that exist as machine
+//! code only, and instructions that Voltsim lacks.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};

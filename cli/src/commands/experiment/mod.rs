@@ -1,10 +1,9 @@
 //! `voltsim experiment`: experiments of papers on the timing model, each with the paper's values
 //! beside ours.
 //!
-//! An experiment measures a [`Workload`](workload::Workload) (kernels of ours, in `kernels.ptx`) on
-//! GPUs that differ in what is studied. The command starts itself once for each of them, with the
-//! model's settings in the environment, and reads the statistics that the run leaves behind
-//! (`measure.rs`).
+//! An experiment measures a [`Workload`](workload::Workload) (kernels in `kernels.ptx`) on GPUs
+//! that differ in one respect. The command starts itself once for each GPU, with the model's
+//! settings in the environment, and reads the statistics of the run (`measure.rs`).
 
 mod cache_model;
 mod cache_parameters;
@@ -49,10 +48,11 @@ fn elements(text: &str) -> Result<u32, String> {
     right.then_some(number).ok_or_else(|| format!("a power of two from {few} to {} is needed", 1 << 28))
 }
 
-/// The papers are Xu et al., "Swift-Sim: A Modular and Hybrid GPU Architecture Simulation
-/// Framework", Khairy et al., "Exploring Modern GPU Memory System Design Challenges through
-/// Accurate Modeling", Huerta et al., "Analyzing and Improving Hardware Modeling of Accel-Sim", and
-/// Nugteren et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory".
+/// Experiments by name. The papers:
+/// * Xu et al., "Swift-Sim: A Modular and Hybrid GPU Architecture Simulation Framework".
+/// * Khairy et al., "Exploring Modern GPU Memory System Design Challenges through Accurate Modeling".
+/// * Huerta et al., "Analyzing and Improving Hardware Modeling of Accel-Sim".
+/// * Nugteren et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Experiment {
     /// Sectors of a warp's accesses against the stride of its lanes (Khairy et al., Fig. 4)

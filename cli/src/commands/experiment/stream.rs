@@ -15,9 +15,9 @@ const BYTES: f64 = 12.0;
 /// How many SMs, the change that leaves so many, and what the paper measures on the card, in
 /// percent of the peak.
 ///
-/// The paper says "4 and 2 cores". Two SMs would have to move 185 B a core cycle each for its 68 %,
-/// more than the 128 B of an SM's L1, so these are taken for 4 and 2 SMs of each of GV100's six
-/// GPCs.
+/// The paper says "4 and 2 cores". For 68 % of the peak, each of two SMs would move 185 B a core
+/// cycle, more than the 128 B of an SM's L1. The experiment therefore takes 4 and 2 SMs of each of
+/// GV100's six GPCs.
 const SMS: [(&str, &[&str], &str); 3] =
     [("80", &[], "82"), ("24", &["chip.sms=24"], "75"), ("12", &["chip.sms=12"], "68")];
 

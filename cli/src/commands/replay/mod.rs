@@ -1,10 +1,10 @@
 //! `voltsim replay`: runs one captured launch alone, through the driver API.
 
-mod ground;
+mod address_space;
 mod modules;
 mod objects;
 mod placement;
-mod ready;
+mod prepared_launch;
 mod stream;
 
 use std::env;
@@ -22,14 +22,14 @@ use crate::difference::{self, Tolerance};
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::given::hand_over;
 use crate::{libraries, program};
-use ground::Ground;
-use ready::Ready;
+use address_space::AddressSpace;
+use prepared_launch::PreparedLaunch;
 pub(crate) use stream::Replay;
 
 /// Run one captured launch alone
 ///
-/// The command allocates the buffers anew, adjusts the pointers to them, and launches the kernel
-/// through the driver API of Voltsim or of a real libcuda. The exit status is 0 when the launch
+/// The command allocates the buffers, relocates the pointers to them, and launches the kernel by
+/// the driver API. The driver is Voltsim's or a real libcuda. The exit status is 0 when the launch
 /// ends with the captured results, or succeeds if no results were captured. A refused kernel gives
 /// 88, and everything else 1.
 #[derive(clap::Args)]
@@ -137,19 +137,19 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     let driver = open(library)?;
     let failed = |error: DriverError| refused(capture, error);
     let module = driver.load(&capture.modules()?).map_err(failed)?;
-    let ready = Ready::new(&driver, module, (capture, None), &mut Ground::default())?;
-    ready.launch()?;
+    let prepared = PreparedLaunch::new(&driver, module, (capture, None), &mut AddressSpace::default())?;
+    prepared.launch()?;
     let outcome = driver.synchronize();
     let mut writer = ResultsWriter::new(folder)?;
     if outcome.is_ok() {
         for (number, buffer) in capture.launch().buffers.iter().enumerate() {
-            let address = ready.placement.address(number);
+            let address = prepared.placement.address(number);
             let mut bytes = match driver.read(address, buffer.size) {
                 // The launch has freed it.
                 Err(_) if buffer.is_of_heap() => vec![0; usize::try_from(buffer.size).unwrap_or(0)],
                 read => read.map_err(failed)?,
             };
-            ready.objects.update(&driver, capture, number, &mut bytes).map_err(failed)?;
+            prepared.objects.update(&driver, capture, number, &mut bytes).map_err(failed)?;
             writer.buffer(address, &bytes)?;
         }
     }

@@ -6,7 +6,7 @@ use cuda_driver::{Driver, Module};
 use launch_capture::{Capture, Entry, KernelStream};
 use voltsim_checkpoint::contents::Content;
 
-use super::ground::Ground;
+use super::address_space::AddressSpace;
 use super::refused;
 use crate::failure::Failure;
 
@@ -23,7 +23,7 @@ impl<'a> Modules<'a> {
     pub(super) fn of(
         stream: &'a KernelStream,
         launches: impl IntoIterator<Item = (usize, &'a Capture)>,
-        ground: &Ground,
+        space: &AddressSpace,
     ) -> Modules<'a> {
         let mut modules = Modules::default();
         for (entry, capture) in launches {
@@ -34,7 +34,7 @@ impl<'a> Modules<'a> {
                 // variable of another module does.
                 if let Some(name) = &buffer.variable
                     && buffer.functions.is_empty()
-                    && ground.has(start, end)
+                    && space.has(start, end)
                 {
                     places.insert(name, start);
                 }

@@ -105,7 +105,8 @@ impl Objects {
     }
 }
 
-/// Has the next array lie where an image lay, if its buffer does. Whether it will.
+/// Asks the driver for an image's old address, if the image's buffer keeps its own. True if the
+/// next array gets that address.
 fn place(driver: &Driver, image: &Image, placement: &Placement) -> bool {
     let first = image.levels.first().map(|level| level.address.0);
     let stays = first.is_some_and(|first| placement.moved(first) == Some(first));

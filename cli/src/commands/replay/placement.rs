@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use cuda_driver::{Driver, DriverError, Module};
 use launch_capture::{Accessible, Buffer, Capture, Ranges, Words, word_at};
 
-use super::ground::Ground;
+use super::address_space::AddressSpace;
 
 /// New places for old ones.
 pub(super) struct Placement {
@@ -22,13 +22,13 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// Finds room for the buffers. Those that lay side by side do so again, so that an address
-    /// between two stays what it was: the end of one and the start of the other.
+    /// Finds room for the buffers. Adjacent buffers stay adjacent, because their common boundary is
+    /// the end of one and the start of the other.
     pub(super) fn new(
         driver: &Driver,
         module: Module,
         (capture, accessible): (&Capture, Option<&Accessible>),
-        ground: &mut Ground,
+        space: &mut AddressSpace,
     ) -> Result<Placement, DriverError> {
         let buffers = &capture.launch().buffers;
         let mut placement = Placement {
@@ -55,7 +55,7 @@ impl Placement {
         for group in loose.chunk_by(|one, next| range(one).1 == range(next).0) {
             let (start, end) =
                 (group.first().map_or(0, |n| range(n).0), group.last().map_or(0, |n| range(n).1));
-            let address = ground.room(driver, start, end)?;
+            let address = space.room(driver, start, end)?;
             for number in group {
                 placement.set(*number, address + (range(number).0 - start));
             }
@@ -101,8 +101,8 @@ impl Placement {
         replace(bytes, objects, |handle| self.objects.get(&handle).copied());
     }
 
-    /// Learns from a variable of the module, as it was and as it is loaded, where device functions
-    /// are now, and keeps their addresses as they are loaded.
+    /// Learns the new addresses of device functions from a variable of the module, by its captured
+    /// and its loaded contents. The variable keeps the loaded addresses.
     pub(super) fn learn_functions(&mut self, bytes: &mut [u8], loaded: &[u8], functions: &Words) {
         for offset in functions.offsets() {
             if let (Some(before), Some(now)) = (word_at(bytes, offset), word_at(loaded, offset)) {

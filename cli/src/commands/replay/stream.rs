@@ -13,9 +13,9 @@ use run_options::{Reading, RunOptions};
 use saved_run::refusals;
 use warp_stream::kernel_name::signature;
 
-use super::ground::Ground;
+use super::address_space::AddressSpace;
 use super::modules::Modules;
-use super::ready::Ready;
+use super::prepared_launch::PreparedLaunch;
 use super::{Args, is_refusal, open};
 use crate::failure::{EXIT_STATUS, Failure};
 use crate::given::with_variables;
@@ -35,7 +35,7 @@ impl Replay {
         Ok(Replay { stream: KernelStream::open(file)?, launches: String::new() })
     }
 
-    /// The process, ready to start.
+    /// The process, prepared to start.
     pub(crate) fn prepare(&self, options: RunOptions, profile: Option<&str>) -> Result<Prepared, Failure> {
         let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
         let selection = format!("--launches={}", self.launches);
@@ -85,11 +85,12 @@ struct Run<'a> {
     args: &'a Args,
     driver: &'a Driver,
     stream: &'a Arc<KernelStream>,
-    ground: Ground,
+    space: AddressSpace,
     modules: Modules<'a>,
 }
 
-/// Runs the chosen launches. A refused launch is told, and the others run all the same: each finds the memory that it had.
+/// Runs the chosen launches. A refused launch is reported and the others run, since each finds its
+/// captured memory.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if !args.here {
         return Err(Failure::in_file(&args.folder, "this is a kernel stream")
@@ -99,9 +100,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let chosen = chosen(&stream, args)?;
     let driver = open(args.library.as_deref())?;
     let memory = chosen.iter().map(|chosen| (&chosen.capture, chosen.accessible.as_ref()));
-    let ground = Ground::claim(&driver, memory).map_err(|error| Failure::in_file(&args.folder, error))?;
-    let modules = Modules::of(&stream, chosen.iter().map(|chosen| (chosen.entry, &chosen.capture)), &ground);
-    let mut run = Run { args, driver: &driver, stream: &stream, ground, modules };
+    let space =
+        AddressSpace::claim(&driver, memory).map_err(|error| Failure::in_file(&args.folder, error))?;
+    let modules = Modules::of(&stream, chosen.iter().map(|chosen| (chosen.entry, &chosen.capture)), &space);
+    let mut run = Run { args, driver: &driver, stream: &stream, space, modules };
     let (mut refused, mut is_refused) = (0, false);
     for (place, launch) in chosen.iter().enumerate() {
         let follows = launch.follows && !is_refused;
@@ -123,9 +125,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
 }
 
 impl Run<'_> {
-    /// Runs a launch. Before, its memory is brought to what it was, where that is something else than what the launches before have
-    /// left: copies and the program itself have written there. That takes no simulated time; copies between host and device take
-    /// theirs. A launch that does not follow another finds caches as what came before it has left them, if the stream knows that.
+    /// Runs a launch. Memory that copies or the program changed between launches is restored first,
+    /// without simulated time. Copies between host and device take their time. A launch that does
+    /// not follow its predecessor in the stream starts with the recorded history of caches, if
+    /// there is one.
     fn launch(
         &mut self,
         chosen: &Chosen<'_>,
@@ -133,11 +136,11 @@ impl Run<'_> {
         is_last: bool,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let Run { args, driver, stream, ground, modules } = self;
+        let Run { args, driver, stream, space, modules } = self;
         let Chosen { entry, capture, accessible, copies, .. } = chosen;
         let failed = |error: DriverError| Failure::in_file(&args.folder, error);
         let module = modules.load(driver, stream, *entry, capture)?;
-        let ready = Ready::new(driver, module, (capture, accessible.as_ref()), ground)?;
+        let prepared = PreparedLaunch::new(driver, module, (capture, accessible.as_ref()), space)?;
         let launch = capture.launch();
         let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
         writeln!(
@@ -145,12 +148,12 @@ impl Run<'_> {
             "launch {}, {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} bytes restored",
             launch.launch,
             signature(&launch.kernel),
-            ready.restored
+            prepared.restored
         )?;
         out.flush()?;
-        let past = stream.past(*entry)?.filter(|_| !follows).map(|past| ready.past_here(past));
+        let past = stream.past(*entry)?.filter(|_| !follows).map(|past| prepared.past_here(past));
         match &past {
-            None => copies.iter().try_for_each(|copy| again(driver, ground, copy)).map_err(failed)?,
+            None => copies.iter().try_for_each(|copy| again(driver, space, copy)).map_err(failed)?,
             Some(past) if driver.recall(past) => {}
             Some(_) => {
                 return Err(Failure::in_file(&args.folder, "what came before a launch cannot be read"));
@@ -159,7 +162,7 @@ impl Run<'_> {
         if is_last {
             driver.next_is_last();
         }
-        let launched = ready.launch().and_then(|()| {
+        let launched = prepared.launch().and_then(|()| {
             driver.synchronize().map_err(|error| {
                 let status = if is_refusal(&error) { refusals::STATUS } else { EXIT_STATUS };
                 Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
@@ -167,11 +170,12 @@ impl Run<'_> {
             })
         });
         driver.narrow(None);
-        launched.and_then(|()| ready.objects.destroy(driver).map_err(failed))?;
-        ground.clear(driver).map_err(failed)
+        launched.and_then(|()| prepared.objects.destroy(driver).map_err(failed))?;
+        space.clear(driver).map_err(failed)
     }
 
-    /// Tells that a launch was refused. That ends the run where the user wants it or the driver makes no other launch.
+    /// Reports a refused launch. The report ends the run with `--strict`, or if the driver accepts
+    /// no further launch.
     fn pass_over(&mut self, chosen: &Chosen<'_>, failure: Failure) -> Result<bool, Failure> {
         let is_strict = Reading::of_environment().options.strict == Some(true);
         if is_strict || self.driver.synchronize().is_err() {
@@ -179,18 +183,17 @@ impl Run<'_> {
         }
         let launch = chosen.capture.launch();
         eprintln!("voltsim: launch {}, {}, was refused: {failure}", launch.launch, signature(&launch.kernel));
-        self.ground.clear(self.driver).map_err(|error| Failure::in_file(&self.args.folder, error))?;
+        self.space.clear(self.driver).map_err(|error| Failure::in_file(&self.args.folder, error))?;
         Ok(true)
     }
 }
 
-/// Copies, and fills, once more what was copied and filled before a launch, for the time that it
-/// takes and what it leaves in caches; the memory is as it has to be already. What takes memory
-/// that the launch cannot reach is left out.
-fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverError> {
+/// Repeats a copy or fill before a launch, for its time and its effect on caches. The memory
+/// already holds its contents. A copy of memory that the launch cannot reach is left out.
+fn again(driver: &Driver, space: &AddressSpace, entry: &Entry) -> Result<(), DriverError> {
     match entry {
         Entry::Copy { to_device, address, bytes }
-            if ground.reaches(*address, address.saturating_add(*bytes)) =>
+            if space.reaches(*address, address.saturating_add(*bytes)) =>
         {
             match to_device {
                 true => driver.write(*address, &driver.peek(*address, *bytes)?),
@@ -199,7 +202,7 @@ fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverEr
         }
         Entry::Transfer(transfer) => {
             let mut both = [Some(transfer.to), transfer.from].into_iter().flatten();
-            match both.all(|rows| rows.end().is_some_and(|end| ground.reaches(rows.address, end))) {
+            match both.all(|rows| rows.end().is_some_and(|end| space.reaches(rows.address, end))) {
                 true => driver.transfer(transfer),
                 false => Ok(()),
             }

@@ -1,4 +1,4 @@
-//! From the times of representatives to that of the program.
+//! Estimated cycles of a program from the cycles of its timed launches.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,9 +10,9 @@ use serde::Serialize;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Rows, Transfer};
 use timing::specification::GpuSpec;
 
-use super::family::Portion;
 use super::job::{Jobs, Timed};
-use super::strangers::Strangers;
+use super::kernel_cluster::Portion;
+use super::untimed_prior::UntimedPrior;
 use crate::failure::Failure;
 use crate::outputs;
 
@@ -26,21 +26,20 @@ pub(super) struct Estimate {
 #[derive(Serialize)]
 struct Total {
     configuration: String,
-    /// Of all launches, in cycles of the core's clock.
+    /// Core cycles of all launches.
     cycles: f64,
-    /// Of all copies between host and device, one after the other.
+    /// Core cycles of all copies between host and device, without overlap.
     copies: u64,
-    /// Of all copies within the device, one after the other.
+    /// Core cycles of all copies within the device, without overlap.
     device_copies: u64,
-    /// Of all fills, one after the other.
+    /// Core cycles of all fills, without overlap.
     fills: u64,
-    /// How far that may be off, as a part of it: by how much launches may take other times than
-    /// those that stand for them, and these other ones than were extrapolated, or than they take
-    /// where refreshes come at other times.
+    /// Error bound of the cycles, as a fraction of them. Three errors add up: launches that differ
+    /// from their representatives, extrapolated ends of launches, and refreshes at other times.
     bound: f64,
-    /// Cycles that were simulated for it.
+    /// Simulated cycles.
     timed: u64,
-    /// The part of all warp instructions that was timed for it.
+    /// Fraction of all warp instructions that was timed.
     work: f64,
     /// In the order of the plan.
     groups: Vec<Part>,
@@ -51,15 +50,15 @@ struct Total {
 struct Part {
     kernel: String,
     launches: u64,
-    /// Of all its launches.
+    /// Core cycles of the group's launches.
     cycles: f64,
-    /// How far that may be off.
+    /// Error bound of `cycles`.
     bound: f64,
     timed: Vec<Timed>,
 }
 
-/// Cycles of copies or fills: of one of their mean size, as often as there are such, as its time is
-/// its bytes' and what each waits.
+/// Cycles of all copies or fills of a kind: the time of one of mean size, multiplied by their
+/// number. A copy's time is linear in its bytes.
 fn of_copies(
     copies: &Copies,
     gpu: Option<&Arc<GpuSpec>>,
@@ -83,9 +82,9 @@ fn transfer(gpu: &mut Gpu, bytes: u64, is_copy: bool) -> Result<(), LaunchError>
 }
 
 impl Part {
-    /// Cycles by which its launches may be off as those that were timed began when refreshes were
-    /// due at other times than in the program: one that comes in between, or does not, is half of a
-    /// refresh for each.
+    /// Error bound in cycles from the phase of DRAM refreshes. A timed launch may begin at another
+    /// phase than in the program, and meet one refresh more or less. The mean error is half a
+    /// refresh.
     fn phase(&self, refresh: u64) -> f64 {
         match self.timed.len() {
             0 => 0.0,
@@ -93,7 +92,7 @@ impl Part {
         }
     }
 
-    /// Adds to its bound how far those that were timed may be off, for all that they stand for.
+    /// Adds the error of extrapolated launches to the bound, scaled to the launches they represent.
     fn add_unsure(&mut self) {
         let of = |count: fn(&Timed) -> u64| self.timed.iter().map(count).sum::<u64>() as f64;
         let [cycles, unsure] = [of(|timed| timed.cycles), of(|timed| timed.unsure_cycles)];
@@ -101,8 +100,8 @@ impl Part {
     }
 }
 
-/// Adds to each group's bound how far off it may be by when refreshes come; gives how far all of
-/// them together may be. Groups know nothing of each other's refreshes, so these do not add up.
+/// Adds the refresh error to each group's bound, and returns the bound of all groups. Refresh
+/// errors of groups are independent, so their squares add up.
 fn bound_of_all(groups: &mut [Part], refresh: u64) -> f64 {
     let (mut bound, mut squares) = (0.0, 0.0);
     for part in groups {
@@ -116,7 +115,7 @@ fn bound_of_all(groups: &mut [Part], refresh: u64) -> f64 {
 
 impl Total {
     fn new(plan: &Plan, jobs: &Jobs, number: usize, chosen: &BTreeSet<usize>) -> Result<Total, Failure> {
-        let families = jobs.families(plan, number, chosen)?;
+        let clusters = jobs.clusters(plan, number, chosen)?;
         let results = jobs.results(number, chosen)?;
         let part = |(number, group): (usize, &Group)| {
             let timed = results.iter().filter(|(_, job, _)| job.group == number);
@@ -124,9 +123,9 @@ impl Total {
             Part { kernel: group.name(), launches: group.launches, timed, ..Part::default() }
         };
         let mut groups: Vec<Part> = plan.groups.iter().enumerate().map(part).collect();
-        let strangers = Strangers::new(&families);
-        for family in &families {
-            for (portion, estimated) in family.portions.iter().zip(family.estimate(strangers)) {
+        let prior = UntimedPrior::new(&clusters);
+        for cluster in &clusters {
+            for (portion, estimated) in cluster.portions.iter().zip(cluster.estimate(prior)) {
                 if let Some(part) = groups.get_mut(portion.group) {
                     part.cycles += estimated.cycles;
                     part.bound += estimated.bound;
@@ -134,7 +133,7 @@ impl Total {
             }
         }
         groups.iter_mut().for_each(Part::add_unsure);
-        let work = families.iter().flat_map(|family| &family.portions).map(Portion::work);
+        let work = clusters.iter().flat_map(|cluster| &cluster.portions).map(Portion::work);
         let (all, timed) = work.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
         let gpu = jobs.specs.get(number);
         let cycles: f64 = groups.iter().map(|part| part.cycles).sum();
@@ -154,21 +153,21 @@ impl Total {
 }
 
 impl Estimate {
-    /// From the results of the jobs that were chosen.
+    /// The estimate from the results of the chosen jobs.
     pub(super) fn new(plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Result<Estimate, Failure> {
         let numbers = 0..plan.configurations.len();
         let configurations = numbers.map(|number| Total::new(plan, jobs, number, chosen));
         Ok(Estimate { configurations: configurations.collect::<Result<_, _>>()? })
     }
 
-    /// Writes it to the folder of results.
+    /// Writes the estimate to the folder of results.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let file = folder.join("estimate.json");
         let text = serde_json::to_vec_pretty(self).map_err(Failure::new)?;
         outputs::write(&file, text)
     }
 
-    /// For a reader.
+    /// The estimate as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for total in &self.configurations {
@@ -176,7 +175,7 @@ impl Estimate {
             let timed = total.groups.iter().map(|part| part.timed.len()).sum::<usize>();
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels, {:.1} % more or less if launches are as alike as what is known of them, {} of copies between host and device, {} of copies within the device and {} of fills; {} cycles were simulated, of {timed} of {launches} launches with {:.1} % of all warp instructions",
+                "{}: {:.0} cycles of kernels (error bound {:.1} %), {} of copies between host and device, {} of copies within the device and {} of fills; {} cycles were simulated, of {timed} of {launches} launches with {:.1} % of all warp instructions",
                 total.configuration,
                 total.cycles,
                 total.bound * 100.0,
@@ -210,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_more_launches_that_were_timed_less_hangs_on_when_refreshes_come() {
+    fn refresh_error_falls_with_the_root_of_timed_launches() {
         let timed = |launch| Timed { launch, cycles: 100, simulated_cycles: 100, unsure_cycles: 0 };
         let phase = |timed| Part { launches: 8, timed, ..Part::default() }.phase(200);
         assert_eq!(phase(vec![timed(1)]), 800.0);
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_groups_add_up_but_for_their_refreshes() {
+    fn bounds_add_up_and_refresh_errors_add_in_squares() {
         let group = |launches, bound| {
             let timed = Timed { launch: 1, cycles: 100, simulated_cycles: 100, unsure_cycles: 0 };
             Part { launches, bound, timed: vec![timed], ..Part::default() }
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsure_of_a_launch_is_so_of_all_that_it_stands_for() {
+    fn extrapolation_error_scales_to_represented_launches() {
         let timed = Timed { launch: 1, cycles: 100, simulated_cycles: 50, unsure_cycles: 5 };
         let mut part = Part { launches: 3, cycles: 300.0, bound: 2.0, timed: vec![timed], ..Part::default() };
         part.add_unsure();

@@ -18,7 +18,7 @@ use tempfile::Builder;
 use timing::specification::GpuSpec;
 
 use super::beside;
-use super::family::Family;
+use super::kernel_cluster::KernelCluster;
 use crate::commands::replay::Replay;
 use crate::failure::Failure;
 use crate::libraries;
@@ -51,11 +51,11 @@ pub(super) struct Timed {
     pub(super) cycles: u64,
     /// Simulated cycles among them.
     pub(super) simulated_cycles: u64,
-    /// Cycles by which it may be off, if not all were simulated.
+    /// Error bound in cycles of an extrapolated launch.
     pub(super) unsure_cycles: u64,
 }
 
-/// A job, by number, with what it has found out if it was chosen.
+/// A job with its number, and the result of a chosen one.
 pub(super) type Known<'a> = (usize, &'a Job, Option<Timed>);
 
 /// The part of a run's statistics that is read.
@@ -118,14 +118,14 @@ impl Jobs {
     }
 
     /// Kernels of a plan's launches, with the results of the chosen jobs of a configuration.
-    pub(super) fn families(
+    pub(super) fn clusters(
         &self,
         plan: &Plan,
         configuration: usize,
         chosen: &BTreeSet<usize>,
-    ) -> Result<Vec<Family>, Failure> {
+    ) -> Result<Vec<KernelCluster>, Failure> {
         let sms = self.specs.get(configuration).map_or(1, |spec| spec.chip.sms);
-        Ok(Family::all(plan, sms, &self.results(configuration, chosen)?))
+        Ok(KernelCluster::all(plan, sms, &self.results(configuration, chosen)?))
     }
 }
 
@@ -133,12 +133,12 @@ impl Jobs {
 /// in its name.
 const TAKEN: [Key; 3] = [Key::cache, Key::device, Key::threads];
 
-/// How the names of folders of jobs begin that this machine works on.
+/// Prefix of the names of this machine's job folders.
 fn unfinished_here() -> String {
     format!(".job-{}-", uname().nodename().to_string_lossy())
 }
 
-/// Removes what jobs of this machine have left that were killed.
+/// Removes the folders of killed jobs of this machine.
 pub(super) fn clear(folder: &Path) {
     let here = unfinished_here();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

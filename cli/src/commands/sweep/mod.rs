@@ -1,14 +1,14 @@
-//! `voltsim sweep`: times the launches of a plan under several GPUs, and says what that means for
-//! the whole program.
+//! `voltsim sweep`: times the launches of a plan under several GPUs, and estimates the whole
+//! program.
 
 mod choice;
+mod cost_model;
 mod estimate;
-mod family;
 mod job;
-mod scale;
+mod kernel_cluster;
+mod regression;
 mod slurm;
-mod strangers;
-mod work;
+mod untimed_prior;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +31,7 @@ use choice::Aim;
 use estimate::Estimate;
 use job::{Job, Jobs};
 
-/// How often a job is tried that ends without a result.
+/// Tries of a job that ends without a result.
 const TRIES: usize = 2;
 
 /// Time the launches of a plan, and estimate the whole program
@@ -154,7 +154,7 @@ fn choose(args: &Args, plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Re
         return Ok((0..jobs.all.len()).filter(|number| !chosen.contains(number)).collect());
     }
     let aim = Aim { within: args.within, budget: args.budget };
-    let of = |number| Ok(choice::next(&jobs.families(plan, number, chosen)?, aim));
+    let of = |number| Ok(choice::next(&jobs.clusters(plan, number, chosen)?, aim));
     let next = (0..plan.configurations.len()).map(of).collect::<Result<Vec<_>, Failure>>()?;
     Ok(next.into_iter().flatten().collect())
 }

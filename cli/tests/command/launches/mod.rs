@@ -13,7 +13,7 @@ pub(crate) fn line_of(text: &str) -> usize {
     KERNELS.lines().position(|line| line.contains(text)).unwrap() + 1
 }
 
-/// What the program prints: the sum of the numbers that `remainder` leaves, as an unsigned number.
+/// The program's output: the sum of the numbers that `remainder` leaves, as an unsigned number.
 pub(crate) const SUM: &str = "18446744073709550768\n";
 
 fn here() -> PathBuf {

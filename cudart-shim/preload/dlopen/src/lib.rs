@@ -2,8 +2,8 @@
 //! Voltsim's from this library's folder. Sonames and paths are both replaced, since the loader's
 //! search path does not affect paths; Python packages open the libraries beside them by path.
 //!
-//! The library also extends error texts with the cause that Voltsim knows ([`texts`]), and has
-//! outputs written when a signal's default action ends the program ([`signals`]).
+//! The library also extends error texts with the cause that Voltsim knows ([`texts`]). Outputs are
+//! written when a signal's default action ends the program ([`signals`]).
 //!
 //! `dlopen` continues by a jump, so the loader sees the program's own call: search path and
 //! `$ORIGIN` of the caller apply.
@@ -44,8 +44,9 @@ static DIE_WITH_COMMAND: extern "C" fn() = {
     at_start
 };
 
-/// The process in the value of options, which has entries between semicolons. The crate `run-options` writes the value;
-/// this library is loaded into every program and stays small without that crate.
+/// The process in the value of options, which has entries between semicolons. The crate
+/// `run-options` writes the value; this library is loaded into every program and stays small
+/// without that crate.
 fn supervisor(options: &[u8]) -> Option<libc::pid_t> {
     let mut entries = options.split(|byte| *byte == b';');
     let process = entries.find_map(|entry| entry.strip_prefix(b"supervisor="))?;

@@ -1,7 +1,7 @@
 //! Overwrites the starts of functions with jumps.
 //!
-//! A runtime function may be as short as one jump, so each gets a 5-byte jump with a reach of 2
-//! GiB, to a long jump in a page mapped near the program.
+//! A runtime function may be as short as one jump. Each function gets a 5-byte jump with a reach of
+//! 2 GiB, to a long jump in a page mapped near the program.
 
 use std::ffi::c_void;
 use std::io;

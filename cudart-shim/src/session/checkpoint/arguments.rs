@@ -1,4 +1,4 @@
-//! Digest of a launch's arguments. It must be equal in every run of the program.
+//! Digest of a launch's arguments, which must be equal in every run of the program.
 //!
 //! The digest covers the parameter bytes that the kernel reads. If the code does not tell which
 //! bytes it reads, because the kernel indexes its parameters, the program may have left some unset.
@@ -76,6 +76,6 @@ fn is_own_memory(address: u64) -> bool {
         return false;
     }
     let page = (address & !(PAGE - 1)) as *mut libc::c_void;
-    // SAFETY: with this flag the call changes nothing. It fails for unmapped memory.
+    // SAFETY: with this flag the call changes nothing, and fails for unmapped memory.
     unsafe { libc::msync(page, 1, libc::MS_ASYNC) == 0 }
 }

@@ -15,7 +15,7 @@ use stream_engine::Context;
 use timing::gpu::{Gpu, GpuState, LaunchError, Stability, Untimed};
 use timing::report::LaunchRecord;
 
-/// Stop condition of a timed launch. It stops at the end of the first epoch that satisfies the
+/// Stop condition of a timed launch, which stops at the end of the first epoch that satisfies the
 /// condition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StopAt {

@@ -183,7 +183,7 @@ pub(crate) struct Model {
     settings: &'static Settings,
     threads: usize,
     gpu: Mutex<Gpu>,
-    /// GPU state inside an interrupted launch. It replaces the GPU when the launch resumes.
+    /// GPU state inside an interrupted launch, which replaces the GPU when the launch resumes.
     interrupted: Mutex<Option<GpuState>>,
     clock: Arc<SimulatedClock>,
     report: Mutex<Report>,

@@ -89,7 +89,7 @@ pub(super) fn statistics_file() -> Option<&'static Path> {
     options().statistics.as_deref()
 }
 
-/// A new report of a device. It keeps single launches only if an output needs them.
+/// A new report of a device, with single launches only if an output needs them.
 pub(super) fn new_report(gpu: &str) -> Report {
     match statistics_file().or(options().report.as_deref()) {
         Some(file) => Report::in_folder(gpu, folder_of(file)),

@@ -1,6 +1,6 @@
 //! Timeline of a run: API calls by thread; kernels, copies and fills by stream; NVTX markers and
-//! ranges. It is written to the file `VOLTSIM_TRACE` in the Trace Event Format, for Perfetto and
-//! Chrome's tracing page.
+//! ranges. The file `VOLTSIM_TRACE` has the Trace Event Format, for Perfetto and Chrome's tracing
+//! page.
 //!
 //! Host times start at the first event of the first process, which the file's first entry records.
 //! Work on a modelled device uses simulated time since device start and appears as a separate
@@ -231,7 +231,7 @@ pub(crate) fn end_range() {
     write(&event("", "nvtx", "E", now(), thread_track()));
 }
 
-/// Adds a range that may end on another thread. It began at `start` and just ended.
+/// Adds a range from `start` to now, which may have begun on another thread.
 pub(crate) fn free_range(name: &str, start: f64) {
     write(&Event { duration: since(start), ..event(name, "nvtx", "X", start, thread_track()) });
 }

@@ -1,9 +1,9 @@
 //! Graphs: items with an internal order that form one unit in their stream (CUDA C++ programming
 //! guide, "CUDA Graphs").
 //!
-//! A graph starts with an item that waits as any work of the stream, and ends with one that follows
-//! all nodes and precedes later work. Inner nodes have no place in the stream's queue, so
-//! independent ones overlap.
+//! A graph starts with an item that waits like any work of the stream. The last item follows all
+//! nodes and precedes later work. Inner nodes have no place in the stream's queue, so independent
+//! ones overlap.
 
 use super::{Effects, Operation, Place, State};
 use crate::clock::Timestamp;

@@ -1,9 +1,9 @@
 //! Front for `libnvrtc.so.{11.2,12,13}`: passes calls on to the real NVRTC. A program that requests
 //! a cubin gets its PTX in an image that Voltsim's driver loads.
 //!
-//! The library looks for the real one when loaded: the file in `VOLTSIM_NVRTC`, else the path that
-//! the program named, else the first in the folders of [`search`]. Without a real library, every
-//! call reports the problem.
+//! The library looks for the real one when loaded. The order is the file in `VOLTSIM_NVRTC`, the
+//! path that the program named, and the folders of [`search`]. Without a real library, every call
+//! reports the problem.
 
 #![allow(unsafe_code)]
 // A test exports no symbols.

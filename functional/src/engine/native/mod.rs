@@ -262,7 +262,8 @@ fn set_conditional(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-/// `void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t charsize)`.
+/// `void __assertfail(const char *message, const char *file, unsigned line, const char *function,
+/// size_t charsize)`.
 fn assertion_failed(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     let lane = w.mask.trailing_zeros() as usize;
     let mut string = |n: usize| match argument(w, op, n, lane) {

@@ -76,7 +76,9 @@ fn reduce_large(x: f32) -> f64 {
     if field == 0xff {
         return f64::NAN;
     }
-    // |x| = significand × 2^exponent with an exponent from 1 to 104, so |x| / 2π = significand × 2^(exponent - 1) / π. Whole turns cancel: bits of 2^(exponent - 1) / π above the point are omitted, and the product wraps.
+    // |x| = significand × 2^exponent with an exponent from 1 to 104, so |x| / 2π = significand ×
+    // 2^(exponent - 1) / π. Whole turns cancel: bits of 2^(exponent - 1) / π above the point are
+    // omitted, and the product wraps.
     let significand = u128::from(bits & 0x7f_ffff | 0x80_0000);
     let shift = field.saturating_sub(127 + 23 + 1);
     let fraction = match shift {

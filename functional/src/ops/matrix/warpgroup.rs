@@ -1,10 +1,10 @@
 //! `wgmma` (PTX manual 9.7.15): products of a warpgroup of four adjacent warps.
 //!
-//! Warp `w` of a warpgroup holds rows `16 w` to `16 w + 15` of A and D in its registers, with the layout of
-//! `mma.sync` for 16 rows. B, and A if it is not in registers, lie in shared memory. The rows of a warp
-//! thus depend on no other warp. Each warp computes its rows when it executes the instruction, so there is
-//! nothing to wait for. A program must not change the matrices before all four warps have passed the
-//! instruction, because the hardware starts only then.
+//! Warp `w` of a warpgroup holds rows `16 w` to `16 w + 15` of A and D in its registers, with the
+//! layout of `mma.sync` for 16 rows. Shared memory holds B, and A if registers do not. The rows of
+//! a warp thus depend on no other warp. Each warp computes its rows when it executes the
+//! instruction, so there is nothing to wait for. A program must not change the matrices before all
+//! four warps have passed the instruction, because the hardware starts only then.
 //!
 //! A matrix descriptor (9.7.15.5.1) describes the location of a matrix in shared memory, in chunks of 16
 //! bytes. With K consecutive in memory, a chunk belongs to one row of A or column of B; transposed, a chunk

@@ -161,7 +161,8 @@ where
     }
 
     /// Moves DRAM accesses from slices to channels at a cycle of the channels' clock, as far as
-    /// they fit: one per slice round robin, or as many as fit for a slice with its own channel.
+    /// they fit. Slices that share a channel move one access each, round robin; a slice with its
+    /// own channel moves as many as fit.
     #[inline(always)]
     fn take_misses(&mut self, cycle: u64) {
         if let Some(slice) = self.next_to_take() {

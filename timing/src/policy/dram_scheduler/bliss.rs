@@ -1,6 +1,6 @@
 //! BLISS, the blacklisting memory scheduler (Subramanian et al., "The Blacklisting Memory
-//! Scheduler", ICCD 2014, and "BLISS", TPDS 2016). It blacklists a source after several consecutive
-//! requests, and prefers other sources to blacklisted ones.
+//! Scheduler", ICCD 2014, and "BLISS", TPDS 2016). The scheduler blacklists a source after several
+//! consecutive requests, and prefers other sources to blacklisted ones.
 //!
 //! Sources are SMs. A request is an access to a line, whatever the number of sectors. After
 //! `dram.bliss_streak` consecutive requests an SM is blacklisted, and every `dram.bliss_interval`

@@ -1,6 +1,6 @@
-//! FR-FCFS with a cap (Mutlu and Moscibroda, "Stall-Time Fair Memory Access Scheduling", MICRO
-//! 2007): after `dram.cap` row hits ahead of an older access to another row, the bank activates
-//! that row.
+//! FR-FCFS with a cap: after `dram.cap` row hits ahead of an older access to another row, the bank
+//! activates that row. Source: Mutlu and Moscibroda, "Stall-Time Fair Memory Access Scheduling",
+//! MICRO 2007.
 //!
 //! The cap bounds the wait behind a stream of row hits, which FR-FCFS leaves unbounded.
 

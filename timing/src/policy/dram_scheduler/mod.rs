@@ -4,9 +4,9 @@
 //! banks. The channel then issues the oldest candidate command that the timing constraints permit.
 //! `issued` reports each column command.
 //!
-//! A new scheduler is one file beside this one and one line in [`schedulers!`] below. Its
-//! parameters and its state are types of its file; the line makes them keys of GPU files and a part
-//! of checkpoints.
+//! A new scheduler is one file beside this one and one line in [`schedulers!`] below. The file
+//! holds the types of parameters and state; the line makes them keys of GPU files and a part of
+//! checkpoints.
 
 mod bliss;
 #[cfg(test)]

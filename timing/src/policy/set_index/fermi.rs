@@ -1,5 +1,5 @@
-//! Fermi's index: bits 7 to 11 of the address xor bits 13, 14, 15, 17, 19, with bit 12 above them
-//! (Nugteren et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory", HPCA 2014).
+//! Fermi's index: bits 7 to 11 of the address xor bits 13, 14, 15, 17, 19, with bit 12 above them.
+//! Source: Nugteren et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory", HPCA 2014.
 
 use super::Policy;
 use crate::message::LINE_BYTES;

@@ -49,7 +49,7 @@ indices! {
     Linear = "linear" in linear::Linear,
     /// Address bits above the index are folded onto it by exclusive or.
     Xor = "xor" in xor::Xor,
-    /// Fermi: bits 7 to 11 xor bits 13, 14, 15, 17, 19 of the address, below bit 12 (Nugteren
-    /// et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory").
+    /// Fermi: bits 7 to 11 xor bits 13, 14, 15, 17, 19 of the address, below bit 12. Source:
+    /// Nugteren et al., "A Detailed GPU Cache Model Based on Reuse Distance Theory".
     Fermi = "fermi" in fermi::Fermi,
 }

@@ -11,9 +11,9 @@
 //!
 //! and decays by one point a cycle to the base score. Warps are sorted by score, the highest first
 //! and the older one among equals. Warps beyond the point where the summed scores exceed the cutoff
-//! may not load: a warp that loses locality pushes others out of the loading set until its score
-//! decays. The warp with the highest score may always load. Among eligible warps the policy is
-//! greedy-then-oldest, as in the paper.
+//! may not load. A warp that loses locality thus pushes others out of the loading set until its
+//! score decays. The warp with the highest score may always load. Among eligible warps the policy
+//! is greedy-then-oldest, as in the paper.
 //!
 //! The paper has one scheduler for all warps of an SM. Here each sub-core has its own, with victim
 //! tags, scores and cutoff for its own warps, although all sub-cores share L1. Totals restart when

@@ -1,4 +1,4 @@
-//! L1 instruction cache of an SM. It serves the sub-cores and the constant cache round robin, as
+//! L1 instruction cache of an SM, which serves the sub-cores and the constant cache round robin, as
 //! the L1.5 constant cache (Jia et al.).
 
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! Front end: instruction caches, fetch, decode, instruction buffers (Huerta et al., section 2.1).
 //!
-//! Each cycle a sub-core's fetch selects, round robin, a warp with room in its buffer. It fetches
-//! that warp's next instructions from the L0 instruction cache, up to the end of the line; they
-//! enter the buffer when decoded. L0 misses go to the SM's L1 instruction cache, whose arbiter
-//! serves one line a cycle, and from there through the memory unit to L2.
+//! Each cycle a sub-core's fetch selects, round robin, a warp with room in its buffer. The L0
+//! instruction cache supplies that warp's next instructions, up to the end of the line; they enter
+//! the buffer when decoded. L0 misses go to the SM's L1 instruction cache, whose arbiter serves one
+//! line a cycle, and from there through the memory unit to L2.
 
 mod l1;
 
@@ -137,7 +137,7 @@ pub struct Buffer {
     to: u32,
     /// End of the requested instructions.
     asked: u32,
-    /// Redirection count. It identifies arrivals from before the last redirection.
+    /// Redirection count, which identifies arrivals from before the last redirection.
     turn: u32,
 }
 

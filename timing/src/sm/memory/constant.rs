@@ -40,7 +40,7 @@ crate::specification! {
 /// Programming Guide, compute capabilities: 64 KiB).
 pub(crate) const PARAMETER_BANK: u64 = 64 << 10;
 
-/// Upper bound for the end of the parameters in the bank: they start at 0x160 (`cuobjdump -sass`)
+/// Upper bound for the end of the parameters in the bank. They start at 0x160 (`cuobjdump -sass`)
 /// and take at most 4 KiB (PTX manual, kernel function parameters, before 8.1).
 pub(crate) const PARAMETERS_END: u64 = 0x160 + (4 << 10);
 

@@ -1,11 +1,12 @@
 //! Memory unit of an SM: the path of a memory instruction from issue to result.
 //!
 //! An instruction passes through the memory pipeline of its sub-core ([`pipeline`]) to a shared
-//! structure: L1 data cache ([`l1`]), shared memory ([`shared`]), or constant cache ([`constant`]).
-//! The coalescer ([`coalescer`]) forms its requests at issue, and the address stage releases them
-//! at its rate. The structures serve the sub-cores round robin. L1 misses, stores, atomic
-//! operations and bypassing accesses leave as [`MemoryRequest`]s, and replies fill L1. Misses of
-//! the constant cache go to the SM's instruction cache. Outgoing requests pass the TLB ([`tlb`]).
+//! structure. The structures are L1 data cache ([`l1`]), shared memory ([`shared`]) and constant
+//! cache ([`constant`]). The coalescer ([`coalescer`]) forms requests at issue, and the address
+//! stage releases them at its rate. The structures serve the sub-cores round robin. L1 misses,
+//! stores, atomic operations and bypassing accesses leave as [`MemoryRequest`]s, and replies fill
+//! L1. Misses of the constant cache go to the SM's instruction cache. Outgoing requests pass the
+//! TLB ([`tlb`]).
 
 mod access;
 mod analytical;
@@ -18,6 +19,7 @@ pub mod constant;
 mod counters;
 pub mod l1;
 pub mod pipeline;
+mod replies;
 pub mod shared;
 pub mod texture;
 pub mod tlb;
@@ -47,7 +49,7 @@ use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use super::sub_cores;
 use crate::fidelity::{Coalescer, LevelRates};
-use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
+use crate::message::{MemoryReply, MemoryRequest, Timed};
 use crate::policy::warp_scheduler::L1Event;
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
@@ -396,73 +398,6 @@ impl MemoryUnit {
         if !self.state.outgoing.is_empty() && self.state.credits > 0 {
             self.state.next_step = cycle + 1;
         }
-    }
-
-    /// Accepts the replies that have arrived. Returns the cycle for the next one.
-    #[inline(always)]
-    fn take_replies(&mut self, cycle: u64, inbox: &mut VecDeque<Timed<MemoryReply>>) -> u64 {
-        let mut i = 0;
-        while let Some(&Timed { cycle: arrival, message: reply }) = inbox.get(i) {
-            if reply.requester.is_instruction_cache() {
-                i += 1;
-                continue;
-            }
-            if arrival.max(self.state.fill_free) > cycle {
-                return arrival.max(self.state.fill_free);
-            }
-            let _ = if i == 0 {
-                inbox.pop_front()
-            } else {
-                cold_path();
-                inbox.remove(i)
-            };
-            self.prefetch_host_replies(inbox, i);
-            self.reply(cycle, reply);
-        }
-        u64::MAX
-    }
-
-    /// Prefetches the host's cache lines for replies after the next one in the inbox.
-    fn prefetch_host_replies(&self, inbox: &VecDeque<Timed<MemoryReply>>, next: usize) {
-        let filled = |ahead: usize| {
-            let reply = inbox.get(next + ahead)?.message;
-            (reply.tag & FILL != 0 && !reply.requester.is_instruction_cache()).then_some(reply.tag & !FILL)
-        };
-        if let Some(entry) = filled(6) {
-            self.state.l1.prefetch_host_fill(entry);
-        }
-        if let Some(entry) = filled(4) {
-            self.state.l1.prefetch_host_answer(entry);
-        }
-        if let Some(entry) = filled(2) {
-            self.state.l1.prefetch_host_eviction(entry);
-        }
-    }
-
-    fn reply(&mut self, cycle: u64, reply: MemoryReply) {
-        self.state.counters.pipeline.replies += 1;
-        self.state.changed = true;
-        self.state.analytical.outstanding = self.state.analytical.outstanding.saturating_sub(1);
-        let spec = &self.gpu.l1;
-        if reply.kind == RequestKind::Read {
-            let bytes = reply.sectors.count_ones() * SECTOR_BYTES as u32;
-            self.state.fill_free = cycle + u64::from(bytes.div_ceil(spec.fill_bytes));
-        }
-        if reply.tag & FILL == 0 {
-            let there = match reply.kind {
-                RequestKind::Read | RequestKind::Atomic => cycle + u64::from(spec.fill_latency),
-                RequestKind::Write | RequestKind::Reduction => cycle,
-            };
-            return self.answer(reply.tag, there);
-        }
-        let mut answered = std::mem::take(&mut self.answered);
-        self.state.l1.fill(spec, cycle, reply.tag & !FILL, reply.sectors, &mut answered);
-        let there = cycle + u64::from(spec.fill_latency);
-        // Waiting accesses read the line one by one.
-        for (turn, number) in (0..).zip(answered.drain(..)) {
-            self.answer(number, there + turn);
-        }
-        self.answered = answered;
     }
 
     /// Tells whether there are constant lines to request.

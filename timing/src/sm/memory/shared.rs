@@ -1,4 +1,4 @@
-//! Shared memory: 32 banks of 4 B. It also executes `SHFL`.
+//! Shared memory: 32 banks of 4 B, which also execute `SHFL`.
 
 use warp_stream::{AccessKind, LaneMask, WARP_SIZE};
 
@@ -46,9 +46,9 @@ impl SharedSpec {
         size.or(self.sizes.last()).copied().unwrap_or_default()
     }
 
-    /// Passes of an access. Wide accesses are split into halves or quarters of the warp, each
-    /// needing at most one word per bank without conflicts (CUDA C++ programming guide, compute
-    /// capability 5.x and later).
+    /// Passes of an access. Wide accesses are split into halves or quarters of the warp, each with
+    /// at most one word per bank in the absence of conflicts. Source: CUDA C++ programming guide,
+    /// compute capability 5.x and later.
     pub fn passes(
         &self,
         kind: AccessKind,

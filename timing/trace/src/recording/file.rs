@@ -4,7 +4,10 @@
 //! |---|---|
 //! | 8 | `VOLTRACE` |
 //! | 4 | version, little-endian |
-//! | | blocks, each of: kind (1), number (8), bytes before compression (4), bytes after (4), BLAKE3 of all the block's other bytes (32), contents |
+//! | | blocks |
+//!
+//! A block has a kind (1 byte), a number (8), sizes before and after compression (4 each), a hash
+//! (32) and contents. The hash is BLAKE3 of the block's other bytes.
 //!
 //! The first block is the kernel, followed by its CTAs in any order with their numbers. The end
 //! block's number is the count of blocks before it. Contents are `serde` values in

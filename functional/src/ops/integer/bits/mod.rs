@@ -28,8 +28,9 @@ pub(crate) trait Bitwise: Lane {
     fn insert(self, target: Self, position: u32, length: u32) -> Self;
 }
 
-/// Position or length of a field in a value of `WIDTH` bits. The manual uses 8 bits of the operand. ptxas
-/// code uses 8 bits for words, and all 32 bits for double words, whose fields it extracts by shifts.
+/// Position or length of a field in a value of `WIDTH` bits. The manual uses 8 bits of the operand.
+/// Code of `ptxas` uses 8 bits for words. For double words, whose fields it extracts by shifts, it
+/// uses all 32 bits.
 #[inline(always)]
 fn counted<const WIDTH: u32>(count: u32) -> u32 {
     if WIDTH == 64 { count } else { count & 0xff }

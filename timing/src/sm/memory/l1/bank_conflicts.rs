@@ -1,10 +1,10 @@
 //! Passes of an access through L1: tag lookups in tag banks, then reads in data banks.
 //!
 //! The warp is split into parts whose data fill at most one line: half warps for 8 B words. In a
-//! pass each tag bank looks up one line. Those lines are then read together, in as many cycles as
-//! the busiest data bank has words of them. The tag bank of a line is its number folded by
-//! exclusive or. With 4 banks, folding six bits reproduces best the cycles that RRZE measured on a
-//! V100 for strided loads (mean deviation 8 %; 30 % with four arbitrary lookups a cycle).
+//! pass each tag bank looks up one line. The data banks then read these lines together, in as many
+//! cycles as the busiest bank has words of them. The tag bank of a line is its number folded by
+//! exclusive or. Folding six bits, with 4 banks, reproduces best the cycles that RRZE measured on a
+//! V100 for strided loads. The mean deviation is 8 %, and 30 % with four arbitrary lookups a cycle.
 
 use warp_stream::WARP_SIZE;
 

@@ -41,7 +41,7 @@ impl Default for LineTable {
     }
 }
 
-/// Fibonacci hash of a line number. Its low bits determine the home slot.
+/// Fibonacci hash of a line number, whose low bits determine the home slot.
 fn hash(line: u64) -> u16 {
     ((line / LINE_BYTES).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
 }

@@ -1,7 +1,7 @@
 //! L1 data cache: lines of 128 B in four sectors, with tags and MSHRs in one table.
 //!
 //! A table entry is a resident line, an outstanding line, or both. With allocation on fill a line
-//! needs a way only on arrival, so more lines may be outstanding than there are ways (Khairy et
+//! needs a way only on arrival. More lines may then be outstanding than there are ways (Khairy et
 //! al., section III-C). With allocation on miss a way is reserved at the miss.
 
 pub(crate) mod bank_conflicts;
@@ -495,7 +495,7 @@ impl L1 {
         spec.replacement.filled(&mut self.set_lines(spec, set), number);
     }
 
-    /// Evicts a line, if resident. Its entry remains while sectors are outstanding.
+    /// Evicts a line, if resident. The line's entry remains while sectors are outstanding.
     fn evict(&mut self, number: u32) {
         if self.entries[number].pending == 0 {
             self.remove_entry(number);

@@ -1,33 +1,32 @@
 //! A rough time of a launch, from the counts of its work.
 //!
-//! One part is serial on a GPU of any size: the launch itself, first fetches of code, page walks,
-//! the longest path of a warp. SMs and memory share the rest. A line that all warps write is a
-//! serial path too; the longer of both paths counts. Sectors from DRAM also come through L2, so
-//! the longer of these two counts as well.
+//! One part is serial on a GPU of any size: the launch, first fetches of code, page walks, the
+//! longest path of a warp. SMs and memory share the rest. A line that all warps write is a serial
+//! path too; the longer of both paths counts. Sectors from DRAM also come through L2, so the longer
+//! of these two counts as well.
 
 use launch_capture::Group;
 
-/// How many things a launch's time goes into.
+/// Number of parts of a launch's rough time.
 const PARTS: usize = 11;
 
-/// Core cycles of a walk through the page tables. Those of a launch's new pages mostly come at the
-/// same time.
+/// Core cycles of a page walk. The walks of a launch's new pages mostly overlap.
 const WALK: f64 = 650.0;
 
-/// Core cycles of a launch of which half is not spent on waiting for code that is not there.
+/// Core cycles of a launch that hides half of its waits for code.
 const LONG: f64 = 20_000.0;
 
-/// By how much more than expected two launches may differ in each.
+/// Weight of each part in the distance of two launches.
 const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0, 1.0];
 
-/// Roughly the core cycles of a launch, by what takes them.
+/// Rough core cycles of a launch, by cause.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Work {
-    /// Any launch.
+pub(super) struct LaunchCost {
+    /// Fixed cost of a launch.
     pub(super) launch: f64,
     /// The longest path of a warp.
     pub(super) path: f64,
-    /// Instructions of an SM.
+    /// Instruction issue of an SM.
     pub(super) issue: f64,
     /// Shared memory and loads of an SM.
     pub(super) loads: f64,
@@ -35,22 +34,22 @@ pub(super) struct Work {
     pub(super) stores: f64,
     /// Atomic operations of an SM.
     pub(super) atomics: f64,
-    /// Sectors that no launch before has used.
+    /// Sectors that no earlier launch used.
     pub(super) dram: f64,
     /// Sectors from and to L2.
     pub(super) l2: f64,
-    /// Writes to the line that is written to most.
+    /// Writes to the line with the most writes.
     pub(super) hottest: f64,
-    /// Code that was not executed before.
+    /// First execution of code.
     pub(super) code: f64,
-    /// Pages that were not accessed before.
+    /// First access to pages.
     pub(super) walk: f64,
 }
 
-impl Work {
-    /// Of a group's launch that does what is counted, on so many SMs. What is multiplied is what a
-    /// launch takes on a Volta GPU, roughly, by a fit to all launches of our examples.
-    pub(super) fn new(group: &Group, counts: &[u64], counted: &[String], sms: u32) -> Work {
+impl LaunchCost {
+    /// LaunchCost of a group's launch with these counts on `sms` SMs. The factors are a fit to all
+    /// launches of the examples on a Volta GPU.
+    pub(super) fn new(group: &Group, counts: &[u64], counted: &[String], sms: u32) -> LaunchCost {
         let count = |name: &str| {
             let position = counted.iter().position(|counted| counted == name);
             position.and_then(|position| counts.get(position)).map_or(0.0, |count| *count as f64)
@@ -58,10 +57,10 @@ impl Work {
         let product = |extents: [u32; 3]| extents.into_iter().map(f64::from).product::<f64>().max(1.0);
         let instructions = group.timed.first().map_or(0.0, |first| first.instructions as f64);
         let (ctas, threads) = (product(group.grid), product(group.block));
-        // A plan that does not say what its longest warp does has the mean of all.
+        // A plan without the instructions of the longest warp has the mean of all warps.
         let longest = count("longest_instructions").max(instructions / (ctas * (threads / 32.0).ceil()));
         let sms = ctas.min(f64::from(sms));
-        let work = Work {
+        let work = LaunchCost {
             launch: 2400.0,
             path: 4.0 * longest + 100.0 * count("longest_global"),
             issue: 0.5 * instructions / sms,
@@ -70,48 +69,48 @@ impl Work {
             atomics: 0.3 * count("atomic_lanes") / sms,
             dram: 0.08 * count("sectors_new"),
             l2: 2.4 * count("sectors_far") / sms,
-            // A slice takes one in a cycle; what waits behind them makes it more.
+            // A slice serves one write a cycle, and requests wait behind the writes.
             hottest: 1.2 * count("hottest_writes"),
             code: 0.0,
             walk: WALK * count("pages_new").min(1.0),
         };
-        // A warp waits for code that it executes itself: of paths that part, others' comes at the
-        // same time.
+        // A warp waits only for code that it executes itself. Code of divergent paths arrives
+        // meanwhile.
         let new_code = count("instructions_new").min(longest);
         if new_code == 0.0 {
             return work;
         }
-        // Lines of code come one after the other, and each SM asks one slice of L2 for the same. In
-        // a long launch other warps go on meanwhile.
+        // Lines of code arrive one by one, and all SMs request them from one slice of L2. In a long
+        // launch other warps hide the wait.
         let waiting = LONG / (LONG + work.cycles());
-        Work { code: 450.0 + (9.0 + 0.5 * sms) * new_code * waiting, ..work }
+        LaunchCost { code: 450.0 + (9.0 + 0.5 * sms) * new_code * waiting, ..work }
     }
 
-    /// Of all cycles, those of what comes one after the other.
+    /// Cycles of the serial part.
     pub(super) fn latency(&self) -> f64 {
         let path = if self.path < self.hottest { 0.0 } else { self.path };
         self.launch + self.code + self.walk + path
     }
 
-    /// Of all cycles, those of what is shared out.
+    /// Cycles of the part that SMs and memory share.
     pub(super) fn throughput(&self) -> f64 {
         let hottest = if self.path < self.hottest { self.hottest } else { 0.0 };
         self.issue + self.loads + self.stores + self.atomics + self.dram.max(self.l2) + hottest
     }
 
-    /// Cycles in all.
+    /// Sum of both parts.
     pub(super) fn cycles(&self) -> f64 {
         self.latency() + self.throughput()
     }
 
-    /// By how many cycles two launches may differ.
-    pub(super) fn distance(&self, other: &Work) -> f64 {
+    /// Distance of two launches in rough cycles.
+    pub(super) fn distance(&self, other: &LaunchCost) -> f64 {
         let parts = self.parts().into_iter().zip(other.parts()).zip(DEARER);
         parts.map(|((a, b), dearer)| dearer * (a - b).abs()).sum()
     }
 
     fn parts(&self) -> [f64; PARTS] {
-        let Work { launch, path, issue, loads, stores, atomics, dram, l2, hottest, code, walk } = *self;
+        let LaunchCost { launch, path, issue, loads, stores, atomics, dram, l2, hottest, code, walk } = *self;
         [launch, path, issue, loads, stores, atomics, dram, l2, hottest, code, walk]
     }
 }
@@ -122,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// The part for code of the work of a launch of one warp.
+    /// Cycles for code in a launch of one warp.
     fn code(longest: u64, new: u64) -> f64 {
         let timed = Representative { launch: 1, instructions: longest, weight: 1.0 };
         let group = Group {
@@ -138,7 +137,7 @@ mod tests {
             timed: vec![timed],
         };
         let counted = ["longest_instructions", "instructions_new"].map(str::to_owned);
-        Work::new(&group, &group.counts, &counted, 80).code
+        LaunchCost::new(&group, &group.counts, &counted, 80).code
     }
 
     #[test]
@@ -149,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn of_the_longest_path_and_the_line_that_is_written_most_the_longer_one_counts() {
-        let cycles = |path, hottest| Work { path, hottest, ..Work::default() }.cycles();
+    fn longer_of_warp_path_and_hottest_line_counts() {
+        let cycles = |path, hottest| LaunchCost { path, hottest, ..LaunchCost::default() }.cycles();
         assert_eq!([cycles(300.0, 200.0), cycles(200.0, 300.0), cycles(300.0, 0.0)], [300.0; 3]);
     }
 
     #[test]
     fn sectors_from_dram_are_not_counted_again_at_l2() {
-        let cycles = |dram, l2| Work { dram, l2, ..Work::default() }.cycles();
+        let cycles = |dram, l2| LaunchCost { dram, l2, ..LaunchCost::default() }.cycles();
         assert_eq!([cycles(300.0, 200.0), cycles(200.0, 300.0)], [300.0; 2]);
     }
 }

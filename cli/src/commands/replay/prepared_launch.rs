@@ -6,7 +6,7 @@ use cuda_driver::{Driver, DriverError, Function, Module, Sizes};
 use launch_capture::{Accessible, Capture};
 use warp_stream::{Past, Trace, UsedPage};
 
-use super::ground::Ground;
+use super::address_space::AddressSpace;
 use super::objects::Objects;
 use super::placement::Placement;
 use super::refused;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 const PIECE: usize = 64 << 10;
 
 /// A launch that can be started.
-pub(super) struct Ready<'a> {
+pub(super) struct PreparedLaunch<'a> {
     driver: &'a Driver,
     capture: &'a Capture,
     /// Allocated memory, if that is known.
@@ -28,27 +28,28 @@ pub(super) struct Ready<'a> {
     pub(super) restored: u64,
 }
 
-impl<'a> Ready<'a> {
+impl<'a> PreparedLaunch<'a> {
     /// Brings its memory to what it was.
     pub(super) fn new(
         driver: &'a Driver,
         module: Module,
         (capture, accessible): (&'a Capture, Option<&'a Accessible>),
-        ground: &mut Ground,
-    ) -> Result<Ready<'a>, Failure> {
+        space: &mut AddressSpace,
+    ) -> Result<PreparedLaunch<'a>, Failure> {
         let failed = |error: DriverError| refused(capture, error);
         let launch = capture.launch();
         let function = driver.function(module, &launch.kernel).map_err(failed)?;
-        let mut placement = Placement::new(driver, module, (capture, accessible), ground).map_err(failed)?;
+        let mut placement = Placement::new(driver, module, (capture, accessible), space).map_err(failed)?;
         let objects = Objects::new(driver, module, capture, &placement)?;
         placement.objects.clone_from(&objects.handles);
-        let mut ready = Ready { driver, capture, accessible, function, placement, objects, restored: 0 };
-        ready.fill(ground.is_used_again())?;
+        let mut prepared =
+            PreparedLaunch { driver, capture, accessible, function, placement, objects, restored: 0 };
+        prepared.fill(space.is_used_again())?;
         let omitted = launch.omitted.iter().map(|what| format!("not captured, so not as it was: {what}"));
-        for warning in omitted.chain(ready.placement.warnings.iter().cloned()) {
+        for warning in omitted.chain(prepared.placement.warnings.iter().cloned()) {
             eprintln!("voltsim: {}: {warning}", capture.path().display());
         }
-        Ok(ready)
+        Ok(prepared)
     }
 
     /// Writes the buffers as they were, with new addresses in them. The module's variables come
@@ -128,7 +129,8 @@ impl<'a> Ready<'a> {
         });
     }
 
-    /// Starts it. What was not allocated then is not from here on.
+    /// Starts the launch. Memory that was not allocated at the launch's capture is out of bounds
+    /// from here on.
     pub(super) fn launch(&self) -> Result<(), Failure> {
         let launch = self.capture.launch();
         let mut parameters = launch.parameter_block();

@@ -1,34 +1,33 @@
 //! Loaded modules and their kernels. Registered fat binaries load at first use, other modules when
 //! the program loads them.
 
+mod kernel;
+
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle};
-use crate::code::code_cache;
 use crate::code::image::{Code, ImageError, MachineCode};
 use crate::code::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::host::log;
 use crate::host::mapped::file_at;
-use crate::objects::cluster::ClusterSettings;
 use crate::objects::device::DeviceObjects;
 use crate::objects::lazy_modules::Deferred;
 use crate::objects::ownership::{self, Object};
 use crate::objects::sass_only;
 use crate::objects::shared::{device_count, shared, started};
 use crate::profile::{Attribute, fitting};
-use functional::bind::{BindError, KernelResources};
+use functional::bind::BindError;
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
-use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
-use ptx_frontend::analyse::ParametersRead;
 use ptx_frontend::container::Architecture;
 use ptx_frontend::ir::Space;
 use rustc_hash::{FxHashMap, FxHashSet};
-use saved_run::Digest;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
+
+pub(crate) use kernel::{Kernel, KernelSettings};
 
 /// Handle values lie outside the address space of any process.
 const MODULES: usize = 0x5400_0000_0000_0000;
@@ -48,46 +47,6 @@ pub(crate) struct LoadedModule {
     pub(crate) constant_bytes: u64,
 }
 
-/// A kernel of a loaded module.
-#[derive(Debug)]
-pub(crate) struct Kernel {
-    /// The kernel's name in the PTX.
-    pub(crate) name: CString,
-    pub(crate) module: Arc<LoadedModule>,
-    handle: FunctionHandle,
-    /// Set by `cudaFuncSetAttribute`.
-    pub(crate) settings: Mutex<KernelSettings>,
-    code: OnceLock<Digest>,
-    parameters_read: OnceLock<ParametersRead>,
-}
-
-impl Kernel {
-    /// Digest of the PTX that defines it.
-    pub(crate) fn code(&self) -> Digest {
-        *self.code.get_or_init(|| {
-            let sources = self.module.sources_of(&self.name.to_string_lossy());
-            let texts: Vec<u8> = sources.iter().flat_map(|source| source.source().text().bytes()).collect();
-            Digest::of(&texts)
-        })
-    }
-
-    /// The parameter bytes that the kernel's code reads.
-    pub(crate) fn parameters_read(&self, program: &Program) -> &ParametersRead {
-        self.parameters_read.get_or_init(|| ParametersRead::of(&program.kernel().source))
-    }
-}
-
-/// Attributes that a program sets on a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KernelSettings {
-    /// Dynamic shared memory allowed beyond the default limit, in bytes.
-    pub(crate) max_dynamic_shared: Option<u32>,
-    /// Preferred shared memory carveout in percent; -1 for no preference.
-    pub(crate) carveout: i32,
-    /// Cluster attributes.
-    pub(crate) clusters: ClusterSettings,
-}
-
 type Registration = Arc<OnceLock<Result<Arc<LoadedModule>>>>;
 type LoadedLibrary = Arc<OnceLock<Result<ModuleHandle>>>;
 
@@ -105,50 +64,6 @@ pub(crate) struct Modules {
     by_name: FxHashMap<(usize, CString), Arc<Kernel>>,
     pub(crate) deferred: Deferred,
     created: usize,
-}
-
-impl Kernel {
-    pub(crate) fn handle(&self) -> FunctionHandle {
-        self.handle
-    }
-
-    /// Tells whether the kernel exists as PTX, not only as machine code.
-    pub(crate) fn is_executable(&self) -> bool {
-        self.module.has_kernel(&self.name.to_string_lossy())
-    }
-
-    /// The kernel's program, bound at the first call.
-    pub(crate) fn program(&self) -> Result<Arc<Program>> {
-        let name = self.name.to_string_lossy();
-        self.module.check_executable(&name)?;
-        let program = self.module.module.kernel(&name);
-        code_cache::log_problem();
-        program.map_err(|error| self.refused(&error))
-    }
-
-    /// The kernel's registers and memory. They need no binding.
-    pub(crate) fn resources(&self) -> Result<Arc<KernelResources>> {
-        let name = self.name.to_string_lossy();
-        self.module.check_executable(&name)?;
-        let resources = self.module.module.resources(&name);
-        code_cache::log_problem();
-        resources.map_err(|error| self.refused(&error))
-    }
-
-    /// Reports a kernel that cannot be bound and returns the API error.
-    fn refused(&self, error: &BindError) -> Error {
-        let name = self.name.to_string_lossy();
-        let (code, remedy) = match error {
-            BindError::Instruction { .. } => {
-                (Error::NotSupported, "`voltsim status isa` lists the instruction forms that run")
-            }
-            BindError::Unresolved { .. } | BindError::TooLarge { .. } | BindError::Frontend(_) => {
-                (Error::InvalidPtx, "")
-            }
-        };
-        let place = self.module.place().map_or_else(String::new, |place| format!(" of {place}"));
-        sass_only::report(&format!("kernel {name}{place}: {error}"), remedy, code)
-    }
 }
 
 impl Drop for LoadedModule {
@@ -610,19 +525,7 @@ impl Modules {
         if let Some(kernel) = self.kernels.get(&handle) {
             return Arc::clone(kernel);
         }
-        let settings = Mutex::new(KernelSettings {
-            max_dynamic_shared: None,
-            carveout: -1,
-            clusters: ClusterSettings::default(),
-        });
-        let kernel = Arc::new(Kernel {
-            name,
-            module,
-            handle,
-            settings,
-            code: OnceLock::new(),
-            parameters_read: OnceLock::new(),
-        });
+        let kernel = Arc::new(Kernel::new(handle, name, module));
         self.kernels.insert(handle, Arc::clone(&kernel));
         kernel
     }

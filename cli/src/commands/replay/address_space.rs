@@ -10,7 +10,7 @@ const ALIGNMENT: u64 = 256;
 
 /// Memory that launches use one after the other.
 #[derive(Default)]
-pub(super) struct Ground {
+pub(super) struct AddressSpace {
     /// Memory at its captured address, in whole blocks.
     claimed: Stretches,
     /// Blocks of it that launches can reach.
@@ -45,14 +45,14 @@ impl Stretches {
     }
 }
 
-impl Ground {
-    /// Takes the addresses that the buffers of all launches had, as far as the driver gives them,
-    /// and those of other memory that was allocated then, as far as it is known. Where buffers lie
-    /// decides which partitions of the memory they use.
+impl AddressSpace {
+    /// Claims the addresses of all launches' buffers, and of other memory that was allocated at
+    /// their time, as far as the driver grants them. The address of a buffer decides which memory
+    /// partitions serve it.
     pub(super) fn claim<'a>(
         driver: &Driver,
         launches: impl IntoIterator<Item = (&'a Capture, Option<&'a Accessible>)>,
-    ) -> Result<Ground, DriverError> {
+    ) -> Result<AddressSpace, DriverError> {
         let (mut reached, mut wanted) = (Vec::new(), Vec::new());
         for (capture, accessible) in launches {
             let is_claimed = |buffer: &&Buffer| buffer.variable.is_none() && !buffer.is_of_heap();
@@ -63,13 +63,13 @@ impl Ground {
             }
         }
         wanted.extend(&reached);
-        let mut ground = Ground { reached: Stretches::around(reached), ..Ground::default() };
+        let mut space = AddressSpace { reached: Stretches::around(reached), ..AddressSpace::default() };
         for stretch in Stretches::around(wanted).0 {
             if driver.map_at(stretch.start, stretch.end - stretch.start)? {
-                ground.claimed.0.push(stretch);
+                space.claimed.0.push(stretch);
             }
         }
-        Ok(ground)
+        Ok(space)
     }
 
     /// True if several launches use it.
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_that_share_a_block_or_lie_in_neighbours_are_in_one_stretch() {
+    fn ranges_in_the_same_or_adjacent_blocks_share_a_stretch() {
         let ranges = vec![(5 * BLOCK + 8, 8), (BLOCK - 1, 2), (100, 1), (9 * BLOCK, 0), (6 * BLOCK, BLOCK)];
         assert_eq!(Stretches::around(ranges).0, [0..2 * BLOCK, 5 * BLOCK..7 * BLOCK]);
     }

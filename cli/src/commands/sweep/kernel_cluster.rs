@@ -1,52 +1,51 @@
 //! Estimates of all launches of a kernel from its timed launches, with an error bound.
 //!
-//! Launches of a kernel with the same CTA size are a family. The plan holds the counts of each
-//! launch, which give a rough time ([`Work`]). Timed launches give the error of the rough time; an
-//! untimed launch takes the error of the timed launches that are most alike ([`Scale`]). Leaving
+//! Launches of a kernel with the same CTA size are a cluster. The plan holds the counts of each
+//! launch, which give a rough time ([`LaunchCost`]). Timed launches give the error of the rough time; an
+//! untimed launch takes the error of the timed launches that are most alike ([`Regression`]). Leaving
 //! one timed launch out, and estimating it from the others, gives the weight of rough differences.
 
 use launch_capture::{Group, Plan};
 
+use super::cost_model::LaunchCost;
 use super::job::Known;
-use super::scale::Scale;
-use super::strangers::Strangers;
-use super::work::Work;
+use super::regression::Regression;
+use super::untimed_prior::UntimedPrior;
 
-/// Launches beyond the largest one that was timed are not vouched for by smaller ones: by this
-/// factor.
+/// A launch that exceeds the largest timed one by this factor gets the bound of extrapolation.
 const BEYOND: f64 = 1.3;
 
-/// Cycles of a GPU that mostly waits are simulated in the time of a warp instruction (60 M a
-/// second; 1 to 2 M instructions).
+/// Idle cycles simulated in the host time of one warp instruction (60 M cycles a second against 1
+/// to 2 M instructions).
 const CYCLES_OF_AN_INSTRUCTION: f64 = 32.0;
 
-/// How much leaving out counts that nothing was learnt from: as one launch that lies so far from
-/// the others, as a part of its work.
+/// Weight of the prior in leave-one-out estimates: one launch at this distance from the others, as
+/// a fraction of its work.
 const PRIOR: f64 = 0.2;
 
-/// Added to how far launches lie from each other, as a part of their work: alike ones count alike.
+/// Least distance of two launches, as a fraction of their work: equal launches weigh alike.
 const ALIKE: f64 = 0.01;
 
 /// Launches of a group for which one estimate holds: its first, or all that follow.
 pub(super) struct Portion {
     /// The group's number in the plan.
     pub(super) group: usize,
-    /// How many launches.
+    /// Number of launches.
     pub(super) launches: f64,
     /// Warp instructions of all of them.
     instructions: f64,
-    work: Work,
-    /// Part of the work by which a launch may differ from the first of the group.
+    work: LaunchCost,
+    /// Greatest difference of a launch's work from that of the group's first launch, as a fraction.
     spread: f64,
-    /// Cycles of the launches that were timed, with their warp instructions.
+    /// Cycles and warp instructions of each timed launch.
     times: Vec<(f64, f64)>,
-    /// Jobs that may still be done, by number.
+    /// Numbers of the jobs that are not done.
     left: Vec<usize>,
 }
 
 impl Portion {
-    /// Of a group, with those of its jobs that are of the portion.
-    fn new(group: (usize, &Group), work: Work, launches: u64, jobs: &[&Known<'_>]) -> Portion {
+    /// A portion of a group, with the portion's jobs.
+    fn new(group: (usize, &Group), work: LaunchCost, launches: u64, jobs: &[&Known<'_>]) -> Portion {
         let (number, group) = group;
         let stood_for = jobs.iter().map(|(_, job, _)| job.launch.weight * job.launch.instructions as f64);
         let times = jobs.iter().filter_map(|(_, job, timed)| {
@@ -64,44 +63,44 @@ impl Portion {
         }
     }
 
-    /// Roughly the cycles of one launch.
+    /// Rough cycles of one launch.
     pub(super) fn cycles(&self) -> f64 {
         self.work.cycles()
     }
 
-    /// Warp instructions of all launches, and of those that were timed.
+    /// Warp instructions of all launches, and of the timed ones.
     pub(super) fn work(&self) -> (f64, f64) {
         (self.instructions, self.times.iter().map(|(_, instructions)| instructions).sum())
     }
 
-    /// How long it takes to time one launch, in warp instructions.
+    /// Host time of one timed launch, in warp instructions.
     pub(super) fn cost(&self) -> f64 {
         self.instructions / self.launches + self.cycles() / CYCLES_OF_AN_INSTRUCTION
     }
 
-    /// How many launches were timed.
+    /// Number of timed launches.
     pub(super) fn timed(&self) -> f64 {
         self.times.len() as f64
     }
 
-    /// The job that is done next, if one is left.
+    /// The first job that is left.
     pub(super) fn next(&self) -> Option<usize> {
         self.left.first().copied()
     }
 
-    /// Cycles of an instruction of those that were timed.
+    /// Mean cycles per instruction of the timed launches.
     fn rate(&self) -> Option<f64> {
         let rates = self.times.iter().map(|(cycles, instructions)| cycles / instructions).sum::<f64>();
         (!self.times.is_empty()).then(|| rates / self.timed())
     }
 
-    /// Cycles of a launch of those that were timed.
+    /// Mean cycles of the timed launches.
     fn mean(&self) -> Option<f64> {
         let cycles = self.times.iter().map(|(cycles, _)| cycles).sum::<f64>();
         (!self.times.is_empty()).then(|| cycles / self.timed())
     }
 
-    /// How far the times of those that were timed differ, by their instructions.
+    /// Spread of the timed launches' cycles per instruction, as a fraction of the mean.
     fn spread_of_times(&self) -> f64 {
         let rates = self.times.iter().map(|(cycles, instructions)| cycles / instructions);
         let (least, most) =
@@ -109,15 +108,14 @@ impl Portion {
         self.rate().map_or(0.0, |mean| (most - least) / mean.max(f64::MIN_POSITIVE))
     }
 
-    /// How far a launch of another portion, or of this one, may be from one of this in cycles,
-    /// going by the work.
+    /// Greatest difference in rough cycles between a launch of this portion and one of `other`.
     pub(super) fn distance(&self, other: &Portion) -> f64 {
         self.work.distance(&other.work) + self.spread * self.work.cycles()
     }
 }
 
-/// All launches of a kernel with the same CTA.
-pub(super) struct Family {
+/// All launches of a kernel with one CTA size.
+pub(super) struct KernelCluster {
     pub(super) portions: Vec<Portion>,
 }
 
@@ -130,31 +128,31 @@ pub(super) struct Estimated {
     pub(super) bound: f64,
 }
 
-impl Family {
-    /// Families of a plan, for the jobs of a configuration, with the times of timed jobs.
-    pub(super) fn all(plan: &Plan, sms: u32, jobs: &[Known<'_>]) -> Vec<Family> {
-        let mut families: Vec<((&str, [u32; 3]), Family)> = Vec::new();
+impl KernelCluster {
+    /// Clusters of a plan, for the jobs of a configuration, with the times of timed jobs.
+    pub(super) fn all(plan: &Plan, sms: u32, jobs: &[Known<'_>]) -> Vec<KernelCluster> {
+        let mut clusters: Vec<((&str, [u32; 3]), KernelCluster)> = Vec::new();
         for (number, group) in plan.groups.iter().enumerate() {
             let own: Vec<_> = jobs.iter().filter(|(_, job, _)| job.group == number).collect();
             let (first, rest) = own.split_at(own.len().min(1));
             let key = (group.kernel.as_str(), group.block);
-            let position = families.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-                families.push((key, Family { portions: Vec::new() }));
-                families.len() - 1
+            let position = clusters.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                clusters.push((key, KernelCluster { portions: Vec::new() }));
+                clusters.len() - 1
             });
-            let Some((_, family)) = families.get_mut(position) else { continue };
-            // A plan that does not tell what the others do has what the first does.
+            let Some((_, cluster)) = clusters.get_mut(position) else { continue };
+            // A plan without counts of later launches gives them those of the first.
             let counts_of_rest = if group.rest.is_empty() { &group.counts } else { &group.rest };
             for (jobs, launches, counts) in
                 [(first, 1, &group.counts), (rest, group.launches.saturating_sub(1), counts_of_rest)]
             {
                 if !jobs.is_empty() {
-                    let work = Work::new(group, counts, &plan.counted, sms);
-                    family.portions.push(Portion::new((number, group), work, launches, jobs));
+                    let work = LaunchCost::new(group, counts, &plan.counted, sms);
+                    cluster.portions.push(Portion::new((number, group), work, launches, jobs));
                 }
             }
         }
-        families.into_iter().map(|(_, family)| family).collect()
+        clusters.into_iter().map(|(_, cluster)| cluster).collect()
     }
 
     /// True without a timed launch.
@@ -162,24 +160,23 @@ impl Family {
         self.timed(None).next().is_none()
     }
 
-    /// Roughly the cycles of all launches.
+    /// Rough cycles of all launches.
     pub(super) fn cycles(&self) -> f64 {
         self.portions.iter().map(|portion| portion.cycles() * portion.launches).sum()
     }
 
-    /// Cycles over what is roughly expected, of all that was timed.
+    /// Measured cycles over rough cycles, of all timed launches.
     pub(super) fn ratio(&self) -> f64 {
         let timed = self.timed(None).map(|(portion, cycles)| (cycles, portion.cycles()));
         let (cycles, expected) = timed.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         if expected > 0.0 { cycles / expected } else { 1.0 }
     }
 
-    /// Cycles of each portion, of a family of which nothing was timed by what is known of
-    /// strangers.
-    pub(super) fn estimate(&self, strangers: Strangers) -> Vec<Estimated> {
+    /// Estimated cycles of each portion. A cluster without a timed launch gets those of the prior.
+    pub(super) fn estimate(&self, prior: UntimedPrior) -> Vec<Estimated> {
         if self.is_unknown() {
-            let roughly = |portion: &Portion| strangers.ratio * portion.cycles() * portion.launches;
-            let off = strangers.off_of(self);
+            let roughly = |portion: &Portion| prior.ratio * portion.cycles() * portion.launches;
+            let off = prior.off_of(self);
             let estimated = |cycles| Estimated { cycles, bound: off * cycles };
             return self.portions.iter().map(|portion| estimated(roughly(portion))).collect();
         }
@@ -195,7 +192,7 @@ impl Family {
             }
             let guessed = cycles * left / portion.launches;
             let far = left * slopes.at(portion) * self.nearest(portion, None);
-            let far = far.min(strangers.off.min(1.0) * guessed);
+            let far = far.min(prior.off.min(1.0) * guessed);
             Estimated { cycles, bound: far.max(portion.spread_of_times() * guessed) }
         };
         self.portions.iter().enumerate().map(of).collect()
@@ -207,23 +204,23 @@ impl Family {
         portions.filter_map(|(_, portion)| Some((portion, portion.mean()?)))
     }
 
-    /// How far the nearest is that was timed, going by the work.
+    /// Distance to the nearest timed portion, in rough cycles.
     fn nearest(&self, portion: &Portion, without: Option<usize>) -> f64 {
         let distances = self.timed(without).map(|(timed, _)| portion.distance(timed));
         distances.fold(f64::INFINITY, f64::min)
     }
 
-    /// Cycles of a launch of a portion, from those of others.
+    /// Cycles of a launch of portion `number`, from the timed launches.
     fn cycles_like(&self, number: usize, without: Option<usize>) -> f64 {
         let Some(portion) = self.portions.get(number) else { return 0.0 };
         let timed = self.timed(without).map(|(timed, cycles)| {
             let far = portion.distance(timed) / portion.cycles().max(timed.cycles()) + ALIKE;
             (timed.work, cycles, far)
         });
-        Scale::of(timed).cycles(&portion.work)
+        Regression::of(timed).cycles(&portion.work)
     }
 
-    /// How many cycles launches differ in time for each that their work differs in.
+    /// Differences of measured cycles for each cycle of difference in rough cycles.
     pub(super) fn slopes(&self) -> Slopes {
         let ratio = self.ratio();
         let (mut off, mut far, mut all, mut largest, mut times) = (0.0, 0.0, 0.0, 0.0_f64, 0.0);
@@ -244,17 +241,17 @@ impl Family {
     }
 }
 
-/// Cycles of time for each cycle of work by which launches differ.
+/// Measured difference of two launches for each rough cycle of difference.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slopes {
     pub(super) learnt: f64,
     beyond: f64,
-    /// Work of the largest launch that was timed.
+    /// Rough cycles of the largest timed launch.
     largest: f64,
 }
 
 impl Slopes {
-    /// For a portion: what was learnt holds between launches that were timed.
+    /// The slope for a portion. The learnt slope holds up to the largest timed launch.
     pub(super) fn at(&self, portion: &Portion) -> f64 {
         let is_beyond = portion.cycles() > BEYOND * self.largest;
         if is_beyond { self.beyond } else { self.learnt }
@@ -271,7 +268,7 @@ pub(super) mod tests {
             group: 0,
             launches: launches as f64,
             instructions: work * launches as f64,
-            work: Work { launch: work, ..Work::default() },
+            work: LaunchCost { launch: work, ..LaunchCost::default() },
             spread: 0.0,
             times: times.iter().map(|cycles| (*cycles, work)).collect(),
             left: (times.len()..launches).map(|launch| work as usize * 100 + launch).collect(),
@@ -283,31 +280,31 @@ pub(super) mod tests {
         Portion { instructions: instructions * portion.launches, ..portion }
     }
 
-    pub(in super::super) fn family(portions: Vec<Portion>) -> Family {
-        Family { portions }
+    pub(in super::super) fn cluster(portions: Vec<Portion>) -> KernelCluster {
+        KernelCluster { portions }
     }
 
-    fn total(family: &Family) -> (f64, f64) {
-        let estimated = family.estimate(Strangers::new(&[]));
+    fn total(cluster: &KernelCluster) -> (f64, f64) {
+        let estimated = cluster.estimate(UntimedPrior::new(&[]));
         (estimated.iter().map(|of| of.cycles).sum(), estimated.iter().map(|of| of.bound).sum())
     }
 
     #[test]
     fn launches_of_a_portion_take_what_those_took_that_were_timed() {
-        let (cycles, bound) = total(&family(vec![portion(100.0, 1, &[300.0]), portion(100.0, 9, &[210.0])]));
+        let (cycles, bound) = total(&cluster(vec![portion(100.0, 1, &[300.0]), portion(100.0, 9, &[210.0])]));
         assert_eq!((cycles, bound), (2190.0, 0.0));
     }
 
     #[test]
-    fn the_bound_is_no_less_than_how_far_the_times_of_a_portion_differ() {
-        let (cycles, bound) = total(&family(vec![portion(100.0, 4, &[200.0, 220.0])]));
+    fn bound_covers_the_spread_of_timed_launches() {
+        let (cycles, bound) = total(&cluster(vec![portion(100.0, 4, &[200.0, 220.0])]));
         assert_eq!(cycles, 840.0);
         assert!((bound - 420.0 * 20.0 / 210.0).abs() < 1e-9, "{bound}");
     }
 
     #[test]
-    fn a_launch_that_was_not_timed_is_as_far_from_its_work_as_one_that_was() {
-        let (cycles, bound) = total(&family(vec![portion(100.0, 1, &[200.0]), portion(120.0, 3, &[])]));
+    fn untimed_launch_takes_the_error_of_the_timed_launch() {
+        let (cycles, bound) = total(&cluster(vec![portion(100.0, 1, &[200.0]), portion(120.0, 3, &[])]));
         assert!((cycles - 920.0).abs() < 6.0, "{cycles}");
         assert!((bound - 3.0 * 2.0 * 20.0).abs() < 1e-9, "{bound}");
     }
@@ -315,20 +312,23 @@ pub(super) mod tests {
     #[test]
     fn the_nearer_launch_tells_more() {
         let between = |work| {
-            let family =
-                family(vec![portion(100.0, 1, &[100.0]), portion(200.0, 1, &[400.0]), portion(work, 1, &[])]);
-            family.estimate(Strangers::new(&[]))[2].cycles / work
+            let cluster = cluster(vec![
+                portion(100.0, 1, &[100.0]),
+                portion(200.0, 1, &[400.0]),
+                portion(work, 1, &[]),
+            ]);
+            cluster.estimate(UntimedPrior::new(&[]))[2].cycles / work
         };
         assert!(between(110.0) < 1.1 && between(190.0) > 1.9);
     }
 
     #[test]
-    fn where_work_tells_the_time_the_bound_is_small_and_where_it_does_not_it_is_large() {
+    fn bound_grows_with_the_error_of_rough_times() {
         let bound = |times: [f64; 3]| {
             let [small, middle, large] = times;
             let timed =
                 [portion(100.0, 1, &[small]), portion(200.0, 1, &[middle]), portion(300.0, 1, &[large])];
-            total(&family(timed.into_iter().chain([portion(250.0, 1, &[])]).collect())).1
+            total(&cluster(timed.into_iter().chain([portion(250.0, 1, &[])]).collect())).1
         };
         assert!(bound([200.0, 400.0, 600.0]) < 50.0);
         assert!(bound([200.0, 900.0, 300.0]) > 150.0);
@@ -338,7 +338,7 @@ pub(super) mod tests {
     fn smaller_launches_do_not_vouch_for_a_much_larger_one() {
         let bound = |work| {
             let timed = [portion(100.0, 1, &[100.0]), portion(200.0, 1, &[200.0]), portion(work, 1, &[])];
-            total(&family(timed.into())).1 / (work - 200.0)
+            total(&cluster(timed.into())).1 / (work - 200.0)
         };
         assert!(bound(250.0) < 0.5 * bound(300.0), "{} {}", bound(250.0), bound(300.0));
     }

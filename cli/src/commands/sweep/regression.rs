@@ -5,32 +5,31 @@
 //! squares with a prior for both factors. Every launch measures the serial part, so the prior of
 //! the serial factor soon loses its weight.
 
-use super::work::Work;
+use super::cost_model::LaunchCost;
 
-/// How far the factor of what comes one after the other is from 1, as a standard deviation, if
-/// nothing is known.
+/// Standard deviation of the serial factor's prior around 1.
 const LATENCY_DEVIATION: f64 = 3.0;
 
-/// How far that of what is shared out is.
+/// Standard deviation of the shared factor's prior around 1.
 const THROUGHPUT_DEVIATION: f64 = 0.6;
 
-/// No factor is less.
+/// Least value of a factor.
 const LEAST: f64 = 0.2;
 
-/// Factors of what is expected of a launch.
+/// Correction factors of a launch's rough cycles.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
-    /// Of what comes one after the other.
+pub(super) struct Regression {
+    /// Factor of the serial part.
     latency: f64,
-    /// Of what is shared out.
+    /// Factor of the shared part.
     throughput: f64,
 }
 
-impl Scale {
-    /// From launches that were timed: what is expected, the cycles, and how far each is from the
-    /// one in question, as a part of its work, which counts as the standard deviation of what it
-    /// tells.
-    pub(super) fn of(timed: impl Iterator<Item = (Work, f64, f64)>) -> Scale {
+impl Regression {
+    /// Fits the factors to timed launches: rough work, measured cycles, and distance from the
+    /// launch to be estimated. The distance is a fraction of the work, and serves as standard
+    /// deviation of the measurement.
+    pub(super) fn of(timed: impl Iterator<Item = (LaunchCost, f64, f64)>) -> Regression {
         let [latency, throughput] =
             [LATENCY_DEVIATION, THROUGHPUT_DEVIATION].map(|deviation| deviation.powi(-2));
         // The normal equations of latency, throughput and both, and their right sides.
@@ -47,11 +46,11 @@ impl Scale {
         let determinant = ll * tt - lt * lt;
         let latency = (l1 * tt - lt * t1) / determinant;
         let throughput = (ll * t1 - l1 * lt) / determinant;
-        Scale { latency: latency.max(LEAST), throughput: throughput.max(LEAST) }
+        Regression { latency: latency.max(LEAST), throughput: throughput.max(LEAST) }
     }
 
-    /// Cycles of a launch.
-    pub(super) fn cycles(&self, work: &Work) -> f64 {
+    /// Corrected cycles of a launch.
+    pub(super) fn cycles(&self, work: &LaunchCost) -> f64 {
         self.latency * work.latency() + self.throughput * work.throughput()
     }
 }
@@ -60,37 +59,37 @@ impl Scale {
 mod tests {
     use super::*;
 
-    fn work(launch: f64, issue: f64) -> Work {
-        Work { launch, issue, ..Work::default() }
+    fn work(launch: f64, issue: f64) -> LaunchCost {
+        LaunchCost { launch, issue, ..LaunchCost::default() }
     }
 
     #[test]
-    fn what_nothing_is_known_of_takes_what_is_expected() {
-        assert_eq!(Scale::of([].into_iter()).cycles(&work(100.0, 50.0)), 150.0);
+    fn without_timed_launches_factors_are_1() {
+        assert_eq!(Regression::of([].into_iter()).cycles(&work(100.0, 50.0)), 150.0);
     }
 
     #[test]
-    fn a_launch_like_one_that_was_timed_takes_as_long() {
-        let scale = Scale::of([(work(100.0, 50.0), 300.0, 0.01)].into_iter());
+    fn launch_equal_to_a_timed_one_takes_its_cycles() {
+        let scale = Regression::of([(work(100.0, 50.0), 300.0, 0.01)].into_iter());
         assert!((scale.cycles(&work(100.0, 50.0)) - 300.0).abs() < 1.0);
     }
 
     #[test]
-    fn short_launches_tell_nothing_of_what_is_shared_out() {
-        let scale = Scale::of([(work(100.0, 0.0), 50.0, 0.01)].into_iter());
+    fn short_launches_leave_the_shared_factor_at_1() {
+        let scale = Regression::of([(work(100.0, 0.0), 50.0, 0.01)].into_iter());
         assert!((scale.cycles(&work(100.0, 1000.0)) - 1050.0).abs() < 1.0);
     }
 
     #[test]
-    fn a_short_and_a_long_launch_tell_of_both() {
+    fn short_and_long_launches_fit_both_factors() {
         let timed = [(work(100.0, 10.0), 70.0, 0.01), (work(100.0, 1000.0), 2050.0, 0.01)];
-        let cycles = Scale::of(timed.into_iter()).cycles(&work(100.0, 2000.0));
+        let cycles = Regression::of(timed.into_iter()).cycles(&work(100.0, 2000.0));
         assert!((cycles - 4050.0).abs() < 10.0, "{cycles}");
     }
 
     #[test]
-    fn no_launch_takes_less_than_nothing() {
+    fn corrected_cycles_are_positive() {
         let timed = [(work(100.0, 100.0), 1.0, 0.01), (work(100.0, 10.0), 500.0, 0.01)];
-        assert!(Scale::of(timed.into_iter()).cycles(&work(0.0, 100.0)) > 0.0);
+        assert!(Regression::of(timed.into_iter()).cycles(&work(0.0, 100.0)) > 0.0);
     }
 }

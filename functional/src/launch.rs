@@ -14,7 +14,7 @@ use crate::engine::grid::{Grid, Rest};
 use crate::engine::program::Program;
 use crate::fault::Fault;
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
-use crate::parameters::ParameterReads;
+use crate::parameter_reads::ParameterReads;
 use crate::texture::Table;
 
 /// Bytes of a cooperative launch's workspace, which holds the counter of the grid-wide barrier.

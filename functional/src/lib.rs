@@ -13,6 +13,7 @@ pub mod memory;
 pub mod module;
 mod number;
 mod ops;
+mod parameter_reads;
 pub mod parameters;
 pub mod printed;
 pub mod reserved_addresses;

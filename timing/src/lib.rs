@@ -9,6 +9,7 @@ pub mod crossbar;
 pub mod dram;
 pub mod fidelity;
 pub mod gpu;
+pub mod gpu_file;
 pub mod hang_report;
 pub mod import;
 pub mod l2;

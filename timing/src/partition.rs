@@ -6,8 +6,8 @@
 //! form the address within the channel, and the same step yields the slice. Because each quotient
 //! permutes the residues, the map is one-to-one for any hash and any number of channels and slices.
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::policy::address_map::AddressMap;
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// Memory partitions: a DRAM channel with its L2 slices.

@@ -27,6 +27,7 @@ pub(crate) mod shared_event;
 pub(crate) mod signals;
 pub(crate) mod simulator;
 pub(crate) mod state;
+pub(crate) mod stepped_launch;
 pub(crate) mod stream_attribute;
 pub(crate) mod stream_memory;
 pub(crate) mod streams;

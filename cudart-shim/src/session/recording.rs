@@ -7,33 +7,24 @@
 //! names only complete files, and no file is overwritten. A child process with launches of its own
 //! records nothing.
 
-use crate::abi::error::Error;
 use crate::host::environment::options;
-use crate::host::output_files;
 use crate::objects::fault::DeviceFault;
 use crate::session::simulator::Simulator;
 use crate::session::state::session;
+use crate::session::stepped_launch::GivenUp;
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
-use functional::timed::turns::{self, Order, TurnsError};
-use functional::timed::{self, Identity};
 use launch_capture::{Marks, Selection};
 use run_options::values::RecordFormat;
-use saved_run::outputs::Outcome;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
 use stream_engine::Context;
 use timing::gpu;
 use voltsim_checkpoint::output::Output;
 use warp_trace::accelsim::{self, Entry, LIST};
 use warp_trace::{ENDING, Recorder, Recording};
-
-/// Number of SMs for CTA assignment, and resident CTAs per SM.
-const RESIDENT: (u32, u32) = (16, 4);
 
 /// Settings from the environment.
 struct Settings {
@@ -47,18 +38,13 @@ pub(crate) struct Recordings {
     settings: LazyLock<Option<Settings>>,
     /// List of the traces in the folder.
     list: LazyLock<io::Result<File>>,
-    /// Set after a failure, because later writes would fail too.
-    given_up: AtomicBool,
+    given_up: GivenUp,
 }
 
 impl Recordings {
     /// The state before the first call.
     pub(crate) const fn new() -> Self {
-        Self {
-            settings: LazyLock::new(read),
-            list: LazyLock::new(create_list),
-            given_up: AtomicBool::new(false),
-        }
+        Self { settings: LazyLock::new(read), list: LazyLock::new(create_list), given_up: GivenUp::new() }
     }
 }
 
@@ -94,7 +80,7 @@ pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
 
 /// Tells whether recording has failed.
 pub(crate) fn has_given_up() -> bool {
-    session().recordings.given_up.load(Ordering::Relaxed)
+    session().recordings.given_up.is_set()
 }
 
 /// Executes and records a launch.
@@ -105,28 +91,22 @@ pub(crate) fn launch(
     number: u64,
     context: &Context<DeviceFault>,
 ) -> Result<LaunchStatistics, DeviceFault> {
-    let started = Instant::now();
-    let identity = Identity { launch: number, stream: context.stream().to_raw() };
-    let mut executed = LaunchStatistics::default();
-    let recorded = timed::launch(&simulator.device, program, config, identity, |source| {
-        let recorder = Recorder::new(source);
-        turns::execute(&recorder, RESIDENT, Order::InTurn, |issued| {
-            executed.warp_instructions += 1;
-            executed.lane_instructions += u64::from(issued.execution.active.count_ones());
-        })?;
-        Ok(recorder.finish())
-    });
-    let recording = recorded.map_err(|error| {
-        simulator.timed_fault(&error, |error| match error {
-            TurnsError::Stuck => Error::LaunchTimeout,
-            TurnsError::Source(_) => Error::Unknown,
-        })
-    })?;
-    let written = recording.map_err(io::Error::other).and_then(|recording| write(&recording, number));
-    if let Err(error) = written {
-        give_up(&error);
-    }
-    Ok(LaunchStatistics { elapsed: started.elapsed(), ..executed })
+    simulator.launch_stepped(
+        program,
+        config,
+        (number, context),
+        |source, stepper| {
+            let recorder = Recorder::new(source);
+            stepper.execute(&recorder, |_| ())?;
+            Ok(recorder.finish())
+        },
+        |recording| {
+            let written = recording.map_err(io::Error::other).and_then(|recording| write(&recording, number));
+            if let Err(error) = written {
+                give_up(&error);
+            }
+        },
+    )
 }
 
 /// Records a copy between host and device. The list contains only copies to the device.
@@ -177,9 +157,7 @@ fn create_list() -> io::Result<File> {
 }
 
 fn give_up(error: &io::Error) {
-    if !session().recordings.given_up.swap(true, Ordering::Relaxed) {
-        let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
-        output_files::note(Outcome::Failed, folder);
-        eprintln!("voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; recording stops", folder.display());
-    }
+    let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+    let message = || format!("VOLTSIM_RECORD: cannot record in {}: {error}", folder.display());
+    session().recordings.given_up.set(folder, message);
 }

@@ -1,5 +1,6 @@
 //! The one value that holds the state of the launch pipeline and of its observers.
 
+use crate::session::accesses::Accesses;
 use crate::session::annotations::Annotations;
 use crate::session::capture::Captures;
 use crate::session::checkpoint::fingerprint::Fingerprint;
@@ -23,6 +24,7 @@ pub(crate) struct Session {
     pub(crate) process: OnceLock<Process>,
     /// Registers the handler of forks at the start of the first device.
     pub(crate) fork_handler: Once,
+    pub(crate) accesses: Accesses,
     pub(crate) annotations: Annotations,
     pub(crate) captures: Captures,
     pub(crate) checksums: Checksums,
@@ -44,6 +46,7 @@ pub(crate) struct Session {
 static SESSION: Session = Session {
     process: OnceLock::new(),
     fork_handler: Once::new(),
+    accesses: Accesses::new(),
     annotations: Annotations::new(),
     captures: Captures::new(),
     checksums: Checksums::new(),

@@ -10,8 +10,8 @@ mod round_robin;
 
 pub use network::{Network, NetworkCounts, Wires};
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::{MemoryRequest, RequestKind, SECTOR_BYTES};
-use crate::specification::{Document, SpecificationError};
 
 /// Most ports on either side.
 pub const MAXIMUM_PORTS: u32 = 128;

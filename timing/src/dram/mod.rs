@@ -18,11 +18,11 @@ pub use counts::{BankCounts, ChannelCounts};
 pub use timing::Timing;
 
 use self::bank::Direction;
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::SECTOR_BYTES;
 use crate::policy::address_map::AddressMap;
 use crate::policy::dram_scheduler::Parameters;
 pub use crate::policy::dram_scheduler::Scheduler;
-use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
     /// Queues of reads and writes.

@@ -1,7 +1,7 @@
 //! Mixes of fidelities: those that make sense, and the remedy for the others.
 
 use super::{Dram, FidelitySpec, FrontEnd, Interconnect, L1, L2, LoadStore, Rates};
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 impl FidelitySpec {
     /// Tells whether queues stand for the memory side, instead of its units in cycles.

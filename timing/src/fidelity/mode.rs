@@ -1,6 +1,7 @@
 //! Modes: named sets of fidelities.
 
-use crate::specification::{Document, SpecificationError, gpu};
+use crate::gpu_file::change::change_of;
+use crate::gpu_file::{Document, SpecificationError};
 use crate::statistics::Counter;
 
 use super::FidelitySpec;
@@ -51,7 +52,8 @@ impl Mode {
     /// A change of the mode is invalid.
     pub fn fidelity(&self) -> Result<FidelitySpec, SpecificationError> {
         let mut document = Document::default();
-        self.changes.iter().try_for_each(|text| gpu::change(&mut document, text))?;
+        let keys = FidelitySpec::keys();
+        self.changes.iter().try_for_each(|text| change_of(&mut document, text, &keys))?;
         FidelitySpec::read(&document)
     }
 
@@ -64,7 +66,7 @@ impl Mode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::specification::GpuSpec;
+    use crate::specification::{GpuSpec, gpu};
 
     #[test]
     fn every_mode_makes_sense_on_every_gpu() {

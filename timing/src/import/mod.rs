@@ -14,7 +14,8 @@ mod sm_core;
 use std::fmt::Write as _;
 
 use self::options::Options;
-use crate::specification::{GpuSpec, Key};
+use crate::gpu_file::Key;
+use crate::specification::GpuSpec;
 
 /// Base of imported files.
 const BASE: &str = "titan-v";

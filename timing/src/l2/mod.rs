@@ -14,10 +14,10 @@ mod write;
 pub use slice::{DramAccess, Expected, Outbox, Reply, Served, Slice, Surroundings};
 pub use sources::{Lookups, SourceCounters};
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::LINE_BYTES;
 use crate::policy::address_map::AddressMap;
 use crate::policy::replacement::Replacement;
-use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
     /// Behaviour of a write that misses its sector.

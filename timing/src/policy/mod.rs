@@ -22,13 +22,13 @@ macro_rules! tables {
 
         impl Parameters {
             /// The keys of the parameters in GPU files.
-            pub fn keys() -> Vec<$crate::specification::Key> {
-                [$(<<$policy as Policy>::Spec as $crate::specification::Section>::keys(),)*].concat()
+            pub fn keys() -> Vec<$crate::gpu_file::Key> {
+                [$(<<$policy as Policy>::Spec as $crate::gpu_file::Section>::keys(),)*].concat()
             }
 
             /// The values as text, by key.
             pub fn values(&self) -> Vec<(String, String)> {
-                [$($crate::specification::Section::values(&self.$field),)*].concat()
+                [$($crate::gpu_file::Section::values(&self.$field),)*].concat()
             }
 
             /// Reads the parameters.
@@ -36,16 +36,16 @@ macro_rules! tables {
             /// # Errors
             /// A key is missing, or has another unit or a value of another kind.
             pub fn read(
-                document: &$crate::specification::Document,
-            ) -> Result<Parameters, $crate::specification::SpecificationError> {
-                Ok(Parameters { $($field: $crate::specification::Section::read(document)?,)* })
+                document: &$crate::gpu_file::Document,
+            ) -> Result<Parameters, $crate::gpu_file::SpecificationError> {
+                Ok(Parameters { $($field: $crate::gpu_file::Section::read(document)?,)* })
             }
 
             /// The parameters of each policy can be together.
             pub(crate) fn check(
                 &self,
-                document: &$crate::specification::Document,
-            ) -> Result<(), $crate::specification::SpecificationError> {
+                document: &$crate::gpu_file::Document,
+            ) -> Result<(), $crate::gpu_file::SpecificationError> {
                 $(<$policy as Policy>::check_spec(&self.$field, document)?;)*
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! Divergence of lanes within a warp. Executed warps follow this policy; recordings and traces keep
 //! their order.
 
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 crate::choice! {
     /// Order in which diverged lanes of a warp run.

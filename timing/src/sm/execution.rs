@@ -2,7 +2,7 @@
 
 use warp_stream::{OperationClass, Unit, WARP_SIZE};
 
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 /// Longest latency of an execution unit in core cycles, limited by the reservation horizon.
 const MAXIMUM_LATENCY: u32 = 48;

@@ -1,8 +1,8 @@
 //! Instruction issue of a sub-core: width and policy.
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::policy::warp_scheduler;
 pub use crate::policy::warp_scheduler::Scheduling;
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// Warp schedulers of an SM, one per sub-core.

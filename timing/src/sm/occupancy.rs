@@ -5,7 +5,8 @@ use warp_stream::WARP_SIZE;
 
 use super::Program;
 use super::memory::SUB_CORES;
-use crate::specification::{Document, GpuSpec, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
+use crate::specification::GpuSpec;
 
 /// Most warp slots of an SM: warps are bits of a mask.
 const MAXIMUM_WARPS: u32 = 32 * SUB_CORES as u32;

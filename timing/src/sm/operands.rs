@@ -10,8 +10,8 @@ use std::hint::cold_path;
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::restore::{Validity, ensure, near};
-use crate::specification::{Document, SpecificationError};
 
 /// Most banks, the size of [`BankCounts`].
 const MAXIMUM_BANKS: u32 = 8;

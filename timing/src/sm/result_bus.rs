@@ -2,7 +2,7 @@
 
 use super::operands::{BankCounts, Ports};
 use crate::fidelity::Arithmetic;
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 /// Longest delay of a dispatch in cycles; nothing is reserved beyond it.
 const PATIENCE: u64 = 12;

@@ -1,7 +1,8 @@
 //! Figures of a card's data sheet, beside which the values of its file are checked.
 
-use super::written::DATA_SHEET;
-use super::{Document, GpuSpec, SpecificationError};
+use super::GpuSpec;
+use crate::gpu_file::written::DATA_SHEET;
+use crate::gpu_file::{Document, SpecificationError};
 
 /// Deviation of the bandwidth from the data sheet, at most: data sheets round.
 const TOLERANCE: f64 = 0.01;

@@ -2,14 +2,15 @@
 
 use warp_stream::Moment;
 
-use super::document::closest;
-pub use super::files::{
-    BUILT_IN, DEFAULT, about, built_in, capability, document, is_file, named, names, spelt, text, timed,
-};
-use super::{CopySpec, Document, Key, LaunchSpec, SpecificationError, TransferSpec, device, quantity};
+use super::{CopySpec, LaunchSpec, TransferSpec};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::{DramSpec, RefreshMode};
 use crate::fidelity::FidelitySpec;
+use crate::gpu_file::change::change_of;
+pub use crate::gpu_file::files::{
+    BUILT_IN, DEFAULT, about, built_in, capability, document, is_file, named, names, spelt, text, timed,
+};
+use crate::gpu_file::{Document, Key, SpecificationError, device_keys};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
 use crate::sm::divergence::SmSpec;
@@ -194,27 +195,13 @@ impl GpuSpec {
     }
 }
 
-/// Applies a change `section.key=value`; the value may carry a unit (`l1.size=32KiB`) or is in the
-/// key's unit.
+/// Applies a change `section.key=value` of any key; the value may carry a unit (`l1.size=32KiB`) or
+/// is in the key's unit.
 ///
 /// # Errors
 /// The text is malformed, the key unknown or the value unsuitable.
 pub fn change(document: &mut Document, text: &str) -> Result<(), SpecificationError> {
-    let wrong = SpecificationError::Change;
-    let shape = || wrong(format!("`{text}`: must be written as section.key=value"));
-    let (key, value) = text.split_once('=').ok_or_else(shape)?;
-    let (section, name) = key.trim().split_once('.').ok_or_else(shape)?;
-    let keys = [device::KEYS, &GpuSpec::keys()].concat();
-    let known = keys.iter().find(|known| known.section == section && known.name == name);
-    let known = known.ok_or_else(|| {
-        let near = closest(key.trim(), &keys);
-        let near = near.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
-        wrong(format!("unknown key `{}`{near}", key.trim()))
-    })?;
-    let value = quantity::read(value.trim(), known.unit)
-        .map_err(|reason| wrong(format!("`{}`: {reason}", text.trim())))?;
-    document.set(section, name, value, known.unit, "--set");
-    Ok(())
+    change_of(document, text, &[device_keys::KEYS, &GpuSpec::keys()].concat())
 }
 
 crate::specification! {

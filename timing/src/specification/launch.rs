@@ -1,6 +1,7 @@
 //! Costs of launches, copies and fills beside their work.
 
-use crate::specification::{Document, GpuSpec, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
+use crate::specification::GpuSpec;
 
 crate::specification! {
     /// Launch overhead.

@@ -28,7 +28,7 @@ use crate::dynamic_parallelism::Children;
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::memory::{Loss, Losses};
-use crate::parameters::ParameterReads;
+use crate::parameter_reads::ParameterReads;
 use crate::sanitizer::LaunchState;
 use crate::texture::Table;
 pub(crate) use before::Before;

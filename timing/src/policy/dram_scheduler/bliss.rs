@@ -21,8 +21,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Issued, NO_SOURCE, Policy, Request, Turn, Waiting, filtered};
+use crate::gpu_file::{Document, SpecificationError};
 use crate::restore::{Validity, ensure};
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// BLISS. Defaults: Subramanian et al., TPDS 2016, section 6.

@@ -17,8 +17,8 @@ mod fr_fcfs_cap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::restore::Validity;
-use crate::specification::{Document, SpecificationError};
 
 /// Source of accesses without an SM: write-backs of L2.
 pub const NO_SOURCE: u16 = u16::MAX;

@@ -27,9 +27,9 @@ use serde::{Deserialize, Serialize};
 use super::gto::Gto;
 use super::warps::MOST_WARPS;
 use super::{Policy, View, Warps};
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::LINE_BYTES;
 use crate::restore::{LATEST, MOST_COUNTED, Validity, ensure};
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// Cache-conscious wavefront scheduling. Defaults: Rogers et al., MICRO 2012, section 5.

@@ -21,8 +21,8 @@ mod warps;
 use serde::{Deserialize, Serialize};
 
 use self::warps::Warps;
+use crate::gpu_file::{Document, SpecificationError};
 use crate::restore::Validity;
-use crate::specification::{Document, SpecificationError};
 
 /// View of a sub-core at the issue of an instruction.
 #[derive(Debug, Clone, Copy)]

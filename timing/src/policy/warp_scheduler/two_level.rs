@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Policy, View, Warps};
+use crate::gpu_file::{Document, SpecificationError};
 use crate::restore::{Validity, ensure};
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// Two-level scheduling.

@@ -17,10 +17,10 @@ pub use self::l1::L1;
 pub(super) use self::l1::request;
 use super::cache::{Cache, Lookup};
 use super::program::Program;
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::LINE_BYTES;
 use crate::policy::replacement::Replacement;
 use crate::restore::{Validity, ensure, near};
-use crate::specification::{Document, SpecificationError};
 use crate::timed_queue::TimedQueue;
 
 crate::choice! {

@@ -5,7 +5,7 @@
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 crate::specification! {
     /// Atomic operations on global memory as they leave an SM.

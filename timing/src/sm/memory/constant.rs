@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{LaneMask, WARP_SIZE};
 
 use super::access::Line;
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::LINE_BYTES;
 use crate::policy::replacement::Replacement;
 use crate::restore::{Validity, ensure};
 use crate::sm::cache::{Cache, Lookup};
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// Constant cache of an SM.

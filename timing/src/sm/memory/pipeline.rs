@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::access::STRUCTURES;
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 crate::choice! {
     /// Memory pipelines of an SM.

@@ -4,7 +4,7 @@ use warp_stream::{AccessKind, LaneMask, WARP_SIZE};
 
 use super::banks;
 use crate::fidelity::Banks;
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 /// Word size of a bank in bytes.
 const WORD_BYTES: u64 = 4;

@@ -1,6 +1,6 @@
 //! Texture path: texels are read through the L1 data cache.
 
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 crate::specification! {
     /// Texture unit of an SM.

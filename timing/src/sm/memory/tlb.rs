@@ -9,10 +9,10 @@ use std::hint::cold_path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::{LINE_BYTES, MemoryRequest};
 use crate::policy::replacement::{Lines, LinesMut, Replacement};
 use crate::restore::{Validity, ensure, near};
-use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
     /// L1 TLB of an SM.

@@ -2,7 +2,7 @@
 
 use warp_stream::WARP_SIZE;
 
-use super::capability::limit;
+use crate::gpu_file::capability::limit;
 use crate::specification::GpuSpec;
 
 /// Kilohertz in a megahertz.

@@ -14,7 +14,7 @@ use runs::Run;
 use shape::{EIGHTS, Shape};
 
 use super::access::Line;
-use crate::specification::{Document, SpecificationError};
+use crate::gpu_file::{Document, SpecificationError};
 
 crate::choice! {
     /// Rule that forms requests from lane addresses.

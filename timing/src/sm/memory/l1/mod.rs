@@ -25,12 +25,12 @@ use self::set::{Set, SetLines};
 pub use self::sources::SourceCounters;
 pub(super) use self::waiting::AwaitedEntry;
 use super::banks;
+use crate::gpu_file::{Document, SpecificationError};
 use crate::message::{LINE_BYTES, Requester, SECTOR_BYTES};
 use crate::policy::replacement::Replacement;
 use crate::policy::set_index::SetIndex;
 use crate::policy::warp_scheduler::L1EventKind;
 use crate::slab::{NONE, Slab};
-use crate::specification::{Document, SpecificationError};
 
 /// All sectors of a line.
 const ALL_SECTORS: u8 = 0xf;

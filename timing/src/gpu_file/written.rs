@@ -10,10 +10,10 @@ use super::document::FIRST_FILE;
 use super::{Entry, Place, SpecificationError};
 
 /// Section of the keys that a program is told.
-pub(super) const DEVICE: &str = "device";
+pub(crate) const DEVICE: &str = "device";
 
 /// Section of the figures that a data sheet gives.
-pub(super) const DATA_SHEET: &str = "data_sheet";
+pub(crate) const DATA_SHEET: &str = "data_sheet";
 
 /// Table of the model's sections.
 const TIMING: &str = "timing";
@@ -33,7 +33,7 @@ const SHAPE: &str =
 
 /// Content of a file.
 #[derive(Default)]
-pub(super) struct Written {
+pub(crate) struct Written {
     /// Name of the base.
     pub base: Option<String>,
     /// Section, name and value of each key.
@@ -58,7 +58,7 @@ struct Reader<'a> {
 ///
 /// # Errors
 /// The text is no TOML, or a key has another form.
-pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, SpecificationError> {
+pub(crate) fn read(file: &str, text: &str, layer: usize) -> Result<Written, SpecificationError> {
     let malformed = |error| malformed(file, text, &error);
     let table: Table = toml::from_str(text).map_err(malformed)?;
     let places = DeTable::parse(text).map_err(malformed)?;
@@ -141,7 +141,7 @@ impl Reader<'_> {
 }
 
 /// Compute capability times ten: 70 for `7.0`.
-pub(super) fn capability(text: &str) -> Option<u32> {
+pub(crate) fn capability(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once('.')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 100 && minor < 10).then(|| major * 10 + minor)

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::{DEVICE, Entry, LIBRARIES, Reader, SHAPE};
-use crate::specification::{SpecificationError, device};
+use crate::gpu_file::{SpecificationError, device_keys};
 
 /// Source of a value that a device profile gave without one.
 const NO_SOURCE: &str = "none given: a device profile of the old layout";
@@ -59,7 +59,7 @@ impl Reader<'_> {
                 return Err(self.wrong(&path, &value, "must be a whole number"));
             }
             let place = self.place(&path);
-            let (unit, source) = (device::unit(&name).to_owned(), NO_SOURCE.to_owned());
+            let (unit, source) = (device_keys::unit(&name).to_owned(), NO_SOURCE.to_owned());
             let entry = Entry { value, unit, source, place, layer: self.layer };
             self.add(DEVICE, format!("{prefix}{name}"), entry);
         }

@@ -28,7 +28,7 @@ const UNITS: &[(&str, &[&str], u64, u64)] = &[
 ///
 /// # Errors
 /// The unit does not fit the key, or the value is no whole number of the key's unit.
-pub(super) fn read(text: &str, unit: &str) -> Result<Value, String> {
+pub(crate) fn read(text: &str, unit: &str) -> Result<Value, String> {
     if let Some(list) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         let values = list.split(',').map(str::trim).filter(|value| !value.is_empty());
         return Ok(Value::Array(values.map(|value| read(value, unit)).collect::<Result<_, _>>()?));

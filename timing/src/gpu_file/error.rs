@@ -105,7 +105,7 @@ impl SpecificationError {
         let SpecificationError::NoTiming { file } = self else {
             return "`voltsim gpus` lists the GPUs, `voltsim explain` the keys".to_owned();
         };
-        let name = file.strip_suffix(".toml").filter(|name| super::gpu::spelt(name).is_some());
+        let name = file.strip_suffix(".toml").filter(|name| super::files::spelt(name).is_some());
         format!(
             "`--device {}` tells the program that it runs on this GPU; `voltsim gpus` lists the GPUs with timing",
             name.unwrap_or(file)

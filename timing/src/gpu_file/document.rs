@@ -12,7 +12,7 @@ const MAXIMUM_BASES: usize = 8;
 const CHANGED: usize = 0;
 
 /// Layer of the outermost file.
-pub(super) const FIRST_FILE: usize = 1;
+pub(crate) const FIRST_FILE: usize = 1;
 
 /// A value of a GPU's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Entry {
     /// Position in its file or option.
     pub place: Place,
     /// 0 for values changed by an option, 1 for the outermost file, higher for its bases.
-    pub(super) layer: usize,
+    pub(crate) layer: usize,
 }
 
 /// Values of a GPU's file and of its bases.
@@ -104,11 +104,11 @@ impl Document {
     }
 
     /// True if the files hold values of the model.
-    pub(super) fn has_model(&self) -> bool {
+    pub(crate) fn has_model(&self) -> bool {
         self.model_entries().next().is_some()
     }
 
-    pub(super) fn is_profile(&self) -> bool {
+    pub(crate) fn is_profile(&self) -> bool {
         self.is_profile
     }
 
@@ -128,7 +128,7 @@ impl Document {
     }
 
     /// Takes over `[device]` of another document if no file has one.
-    pub(super) fn inherit_device(&mut self, other: &Document) {
+    pub(crate) fn inherit_device(&mut self, other: &Document) {
         if self.section(DEVICE).next().is_none() {
             let inherited = other.entries.iter().filter(|((section, _), _)| section == DEVICE);
             self.entries.extend(inherited.map(|(key, entry)| (key.clone(), entry.clone())));
@@ -184,7 +184,7 @@ impl Document {
     }
 
     /// The error of a missing key.
-    pub(super) fn missing(&self, section: &str, name: &str) -> SpecificationError {
+    pub(crate) fn missing(&self, section: &str, name: &str) -> SpecificationError {
         SpecificationError::Missing { file: self.file.clone(), key: format!("{section}.{name}") }
     }
 
@@ -225,7 +225,7 @@ impl Document {
 }
 
 /// The error of an unknown key.
-pub(super) fn unknown_key(section: &str, name: &str, entry: &Entry, known: &[Key]) -> SpecificationError {
+pub(crate) fn unknown_key(section: &str, name: &str, entry: &Entry, known: &[Key]) -> SpecificationError {
     let key = format!("{section}.{name}");
     SpecificationError::Unknown {
         place: entry.place.clone(),
@@ -236,7 +236,7 @@ pub(super) fn unknown_key(section: &str, name: &str, entry: &Entry, known: &[Key
 }
 
 /// The known key (`section.name`) closest in spelling, if any is close.
-pub(super) fn closest(key: &str, known: &[Key]) -> Option<String> {
+pub(crate) fn closest(key: &str, known: &[Key]) -> Option<String> {
     let candidates = known.iter().map(|key| format!("{}.{}", key.section, key.name));
     let closest = candidates.map(|other| (distance(key, &other), other)).min();
     closest.filter(|(distance, _)| *distance <= key.len() / 2).map(|(_, key)| key)

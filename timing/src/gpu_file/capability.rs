@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::specification::written;
+use super::written;
 
 /// A row of the table.
 #[derive(Deserialize)]
@@ -19,10 +19,10 @@ struct Row {
 
 /// The rows by attribute. A test reads the file, so that it is never malformed.
 static TABLE: LazyLock<BTreeMap<String, Row>> =
-    LazyLock::new(|| toml::from_str(include_str!("../capabilities.toml")).unwrap_or_default());
+    LazyLock::new(|| toml::from_str(include_str!("capabilities.toml")).unwrap_or_default());
 
 /// Attribute, value and source of each limit of a capability, which is given ten times.
-pub(super) fn limits(capability: u32) -> impl Iterator<Item = (&'static str, i32, String)> {
+pub(crate) fn limits(capability: u32) -> impl Iterator<Item = (&'static str, i32, String)> {
     let major = ("compute_capability_major", capability / 10);
     let minor = ("compute_capability_minor", capability % 10);
     let own = [major, minor].map(|(name, value)| (name, value as i32, "the capability itself".to_owned()));
@@ -33,12 +33,12 @@ pub(super) fn limits(capability: u32) -> impl Iterator<Item = (&'static str, i32
 }
 
 /// The limit of one attribute.
-pub(super) fn limit(name: &str, capability: u32) -> Option<i32> {
+pub(crate) fn limit(name: &str, capability: u32) -> Option<i32> {
     value(TABLE.get(name)?, capability)
 }
 
 /// The unit of an attribute that the table has.
-pub(super) fn unit(name: &str) -> Option<&'static str> {
+pub(crate) fn unit(name: &str) -> Option<&'static str> {
     TABLE.get(name).map(|row| row.unit.as_str())
 }
 
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_table_of_capabilities_is_well_formed() {
-        let table: BTreeMap<String, Row> = toml::from_str(include_str!("../capabilities.toml")).unwrap();
+        let table: BTreeMap<String, Row> = toml::from_str(include_str!("capabilities.toml")).unwrap();
         for (name, row) in table {
             assert!(!row.source.is_empty() && !row.unit.is_empty(), "{name}");
             assert!(row.from.contains_key("2.0"), "{name}");

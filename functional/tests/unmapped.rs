@@ -29,8 +29,8 @@ fn protect(address: u64, rights: i32) {
     assert_eq!(unsafe { libc::mprotect(address as *mut _, SIZE, rights) }, 0);
 }
 
-/// Result of a kernel that executes `body` with the address of registered memory in `%a1`, which
-/// `take_away` has changed; and the number of registrations that have ended.
+/// Result of a kernel that executes `body`, and the number of registrations that have ended. `%a1`
+/// holds the address of registered memory, which `take_away` has changed.
 fn launched(body: &str, take_away: impl FnOnce(u64)) -> (Result<(), LaunchError>, usize) {
     let text = format!(
         ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry test(.param .u64 p) {{

@@ -78,7 +78,11 @@ mod tests {
 
     #[test]
     fn every_touched_line_has_one_address_in_range() {
-        for (start, bytes) in (0..130).flat_map(|start| (0..200).map(move |bytes| (start, bytes))) {
+        // Miri takes minutes for all pairs.
+        let step = if cfg!(miri) { 37 } else { 1 };
+        let starts = (0..130).step_by(step);
+        for (start, bytes) in starts.flat_map(|start| (0..200).step_by(step).map(move |bytes| (start, bytes)))
+        {
             let found: Vec<usize> =
                 lines(std::ptr::without_provenance(start), bytes).map(<*const u8>::addr).collect();
             let theirs = start..start + bytes;

@@ -19,7 +19,7 @@ const MODEL_COST: [&str; 8] =
     ["test", "--release", "--workspace", "--test", "gpu", "--", "--ignored", "no_tenth_more"];
 
 /// Suites of the fast lane: they need no CUDA program and no release build.
-const FAST: [&str; 18] = [
+const FAST: [&str; 17] = [
     "corpus",
     "tidy",
     "book",
@@ -37,7 +37,6 @@ const FAST: [&str; 18] = [
     "sm",
     "sm_memory",
     "memory_side",
-    "import",
 ];
 
 /// Runs the fast lane: format, unit tests, and the suites of [`FAST`].
@@ -211,6 +210,27 @@ impl Counts {
                 "ignored" => self.ignored += number,
                 _ => {}
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn fast_lane_names_test_targets_of_the_workspace() {
+        let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
+        let metadata = process::quiet(&mut Workspace::find().cargo(&arguments)).unwrap();
+        let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        let targets = packages.iter().flat_map(|package| package["targets"].as_array().unwrap());
+        let tests = targets.filter(|target| target["kind"][0] == "test");
+        let names: BTreeSet<&str> = tests.filter_map(|target| target["name"].as_str()).collect();
+        for suite in FAST {
+            assert!(names.contains(suite), "`{suite}` is no test target");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Deduplicated contents of any length in a [frame](crate::frame), in chunks of 64 KB.
+//! Deduplicated contents of any length in a [frame], in chunks of 64 KB.
 //!
 //! Two sections hold the chunks, compressed if that saves space, and a table with the position and hash of
 //! each. A [`Content`] lists its chunks' indices. Contents can be read in any order, and reading one

@@ -10,7 +10,7 @@ pub enum Flow {
     Next,
     /// Continue at the program counter that the op has set.
     Jump,
-    /// Stop for the reason in [`WarpContext::stop`].
+    /// Stop for the reason in `WarpContext::stop`.
     Stop,
 }
 

@@ -4,7 +4,7 @@
 //! API, or the address of the module variable to which a reference is bound. A launch uses a snapshot of
 //! the table. Sampling ([`sample`]) converts coordinates to texel addresses and reads them through
 //! [`Texels`], which checks them like any access. The value is computed with [`address`], [`filter`],
-//! [`format`], [`cube`] and [`level`].
+//! [`format`](mod@format), `cube` and [`level`].
 
 pub mod address;
 mod cube;

@@ -26,7 +26,7 @@ pub(crate) fn page() -> Page {
                     code(spelling.syntax),
                     first,
                     line.section.to_owned(),
-                    line.doc.trim().to_owned(),
+                    line.doc.split_whitespace().collect::<Vec<_>>().join(" "),
                 ]
             })
         });

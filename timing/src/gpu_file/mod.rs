@@ -1,9 +1,9 @@
 //! The format of a GPU's file: sections of keys, whose values have a unit and a source.
 //!
-//! A unit of the model declares its section with [`specification!`], which makes the structure, its
-//! reader from a [`Document`] and the keys for `voltsim explain`. A file may start from another with
-//! `base = "NAME"` and override values. The module knows no unit of the model, so every unit may
-//! name it.
+//! A unit of the model declares its section with [`specification!`](crate::specification!). The
+//! macro makes the structure, its reader from a [`Document`] and the keys for `voltsim explain`. A
+//! file may start from another with `base = "NAME"` and override values. The module knows no unit
+//! of the model, so every unit may name it.
 
 pub(crate) mod capability;
 pub(crate) mod change;

@@ -229,7 +229,7 @@ impl MemorySide {
     }
 
     /// Runs up to a core cycle (exclusive). `step` must run the partitions of the given channels to
-    /// a cycle with [`Partitions::run`], in any order or in parallel.
+    /// a cycle with `Partitions::run`, in any order or in parallel.
     ///
     /// `requests` are those sent since the last call, by (cycle, SM, sequence). `replies` has a
     /// queue per SM; additions are in cycle order and never before `until`. `performed` receives

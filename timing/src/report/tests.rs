@@ -112,10 +112,7 @@ fn extrapolated_launch_shows_both_cycle_counts() {
     let value: Value = serde_json::from_str(&report.text(Format::Json).unwrap()).unwrap();
     let launch = &value["launches"][0];
     assert_eq!((&launch["cycles"], &launch["simulated_cycles"]), (&Value::from(100), &Value::from(60)));
-    assert_eq!(
-        (&launch["extrapolated"], &launch["unsure_cycles"]),
-        (&Value::from(true), &Value::from(3))
-    );
+    assert_eq!((&launch["extrapolated"], &launch["unsure_cycles"]), (&Value::from(true), &Value::from(3)));
     assert!(report.text(Format::Csv).unwrap().contains(",100,50,false,60,1,"));
     let text = report.text(Format::Text).unwrap();
     assert!(

@@ -1,6 +1,6 @@
 //! Counts of a launch over time.
 //!
-//! A [`Sampler`] takes the counters of all units at ends of epochs and keeps the differences. The
+//! A `Sampler` takes the counters of all units at ends of epochs and keeps the differences. The
 //! points of a series therefore add up to the launch's counters. A series that grows beyond its
 //! most points has pairs of points merged, and its interval doubles. Series of single SMs, channels
 //! and banks have fewer points.

@@ -5,7 +5,7 @@
 //! performed.
 //!
 //! Cycles without a possible change are skipped. A waiting warp is re-examined at a known cycle
-//! ([`wakes`]) or on an event. A sub-core is examined if a warp is ready or due, instructions
+//! (`wakes`) or on an event. A sub-core is examined if a warp is ready or due, instructions
 //! arrive, or the memory pipeline has room. Resources of an instruction (ports, collectors, units,
 //! result bus slots) are reserved cycles ahead at issue.
 

@@ -1,4 +1,4 @@
-//! Statistics of runs. A unit declares its counters with [`counters!`] beside the code that counts.
+//! Statistics of runs. A unit declares its counters with [`counters!`](crate::counters!) beside the code
 //! Counters are plain integers in the unit's state; the declaration generates everything that
 //! outputs need.
 

@@ -1,7 +1,7 @@
 //! `voltsim experiment`: experiments of papers on the timing model, each with the paper's values
 //! beside ours.
 //!
-//! An experiment measures a [`Workload`](workload::Workload) (kernels in `kernels.ptx`) on GPUs
+//! An experiment measures a [`Workload`] (kernels in `kernels.ptx`) on GPUs
 //! that differ in one respect. The command starts itself once for each GPU, with the model's
 //! settings in the environment, and reads the statistics of the run (`measure.rs`).
 

@@ -23,8 +23,8 @@ pub(super) const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 pub(super) enum Workload {
     /// A warp that loads and stores words at each of [`STRIDES`].
     Strided,
-    /// The steps of Khairy et al., Fig. 5: writes of C[i] and C[i+1], reads of C[i], C[i] and
-    /// C[i+1].
+    /// The steps of Khairy et al., Fig. 5: writes of `C[i]` and `C[i+1]`, reads of `C[i]`, `C[i]`
+    /// and `C[i+1]`.
     WriteAndRead,
     /// Kernels that memory bounds, each in its own way.
     Memory,

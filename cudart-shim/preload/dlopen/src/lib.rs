@@ -2,8 +2,8 @@
 //! Voltsim's from this library's folder. Sonames and paths are both replaced, since the loader's
 //! search path does not affect paths; Python packages open the libraries beside them by path.
 //!
-//! The library also extends error texts with the cause that Voltsim knows ([`texts`]). Outputs are
-//! written when a signal's default action ends the program ([`signals`]).
+//! The library also extends error texts with the cause that Voltsim knows (`texts`). Outputs are
+//! written when a signal's default action ends the program (`signals`).
 //!
 //! `dlopen` continues by a jump, so the loader sees the program's own call: search path and
 //! `$ORIGIN` of the caller apply.

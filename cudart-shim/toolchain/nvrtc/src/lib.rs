@@ -2,7 +2,7 @@
 //! a cubin gets its PTX in an image that Voltsim's driver loads.
 //!
 //! The library looks for the real one when loaded. The order is the file in `VOLTSIM_NVRTC`, the
-//! path that the program named, and the folders of [`search`]. Without a real library, every call
+//! path that the program named, and the folders of `search`. Without a real library, every call
 //! reports the problem.
 
 #![allow(unsafe_code)]

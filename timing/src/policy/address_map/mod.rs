@@ -4,7 +4,7 @@
 //! quotient permutes the residue, so chunks with equal quotient fill each place once. The map is
 //! one-to-one for any hash.
 //!
-//! A new map is one file beside this one and one line in [`maps!`] below.
+//! A new map is one file beside this one and one line in `maps!` below.
 
 #[cfg(test)]
 mod conformance;

@@ -4,7 +4,7 @@
 //! banks. The channel then issues the oldest candidate command that the timing constraints permit.
 //! `issued` reports each column command.
 //!
-//! A new scheduler is one file beside this one and one line in [`schedulers!`] below. The file
+//! A new scheduler is one file beside this one and one line in `schedulers!` below. The file
 //! holds the types of parameters and state; the line makes them keys of GPU files and a part of
 //! checkpoints.
 

@@ -4,7 +4,7 @@
 //! *mark*, for the policy's use. The cache reports events (`filled`, `hit`, `evicted`). `victim`
 //! does not change the set, so a cache may ask for a victim and not evict it.
 //!
-//! A new policy is one file beside this one and one line in [`policies!`] below.
+//! A new policy is one file beside this one and one line in `policies!` below.
 
 #[cfg(test)]
 mod conformance;

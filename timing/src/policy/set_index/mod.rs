@@ -1,6 +1,6 @@
 //! Set indices of L1: which set of the cache a line belongs to.
 //!
-//! A new index is one file beside this one and one line in [`indices!`] below.
+//! A new index is one file beside this one and one line in `indices!` below.
 
 #[cfg(test)]
 mod conformance;

@@ -5,7 +5,7 @@
 //! policies that observe L1, a load hit or missed, or a line was evicted. A policy may also hold
 //! back loads ([`WarpScheduler::may_load`]).
 //!
-//! A new policy is one file beside this one and one line in [`schedulers!`] below. The file holds
+//! A new policy is one file beside this one and one line in `schedulers!` below. The file holds
 //! the types of parameters and state; the line makes them keys of GPU files and a part of
 //! checkpoints.
 

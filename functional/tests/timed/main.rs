@@ -5,6 +5,7 @@
 mod ahead;
 mod bench;
 mod held;
+mod loops;
 mod results;
 mod source;
 mod stack;

@@ -1,5 +1,5 @@
 //! Choice among orders of the code: the widest order that keeps all warps of an SM resident, else
-//! the order that keeps the most.
+//! the order that keeps the most. Blocks that need few registers then get a wider order back.
 //!
 //! The rules are fitted to the register counts of `ptxas` 12.9 for `sm_70` over several hundred
 //! kernels (docs/decisions/0010).
@@ -11,7 +11,7 @@ use crate::analyse::ControlFlow;
 use super::allocate::{ALL_WARPS, Allocation};
 use super::code::{Code, Node};
 use super::combine::Combinations;
-use super::live::{Live, OfWords, live_out};
+use super::live::{Live, OfWords, RegisterClass as _, live_out};
 use super::schedule::{Ahead, Room, schedule};
 use super::values::Values;
 
@@ -35,8 +35,39 @@ const MANY_REGISTERS: u32 = 160;
 /// Room that `ptxas` then takes: half of the warps stay resident.
 const HALF_OF_WARPS: Room = Room { registers: 61, ahead: Ahead::Within(200) };
 
-/// Code in its final order, with its registers.
-type Ordered = (Code, Allocation);
+/// Registers of the fullest block that wider orders of other blocks leave free. The second figure
+/// is for pairs that fit nowhere.
+const ROOM_LEFT: [usize; 2] = [0, 3];
+
+/// Code in an order, with its registers.
+struct Ordered {
+    code: Code,
+    allocation: Allocation,
+    /// For each block, the most registers that are live at once.
+    peaks: Vec<usize>,
+}
+
+impl Ordered {
+    fn of(code: Code, flow: &ControlFlow, calls: bool) -> Ordered {
+        let allocation = Allocation::of(&code, flow, calls);
+        let peaks = peaks(&code, flow, |_| true);
+        Ordered { code, allocation, peaks }
+    }
+
+    fn registers(&self) -> u32 {
+        self.allocation.registers
+    }
+
+    /// Units of registers that a thread takes, which decide how many warps are resident.
+    fn units(&self) -> u32 {
+        self.registers().div_ceil(ALLOCATION_UNIT)
+    }
+
+    /// Can all warps be resident?
+    fn fits(&self) -> bool {
+        self.registers() <= ALL_WARPS
+    }
+}
 
 /// Orders the code and allocates its registers; `calls` is true if the function calls another.
 pub(super) fn order(
@@ -45,67 +76,97 @@ pub(super) fn order(
     values: &Values<'_>,
     combinations: &Combinations,
     calls: bool,
-) -> Ordered {
+) -> (Code, Allocation) {
     let ordered = |room: Room| {
         let mut code = code.clone();
         schedule(&mut code, flow, values, combinations, room);
-        let allocation = Allocation::of(&code, flow, calls);
-        (code, allocation)
+        Ordered::of(code, flow, calls)
     };
-    let fits = |of: &Ordered| of.1.registers <= ALL_WARPS;
     let mut best = ordered(Room { registers: ROOMS[0], ahead: Ahead::Anything });
-    if best.1.registers >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT {
-        return denser(best, ordered(HALF_OF_WARPS));
-    }
-    for registers in ROOMS.into_iter().skip(1) {
-        if fits(&best) || best.1.registers >= ALL_WARPS + FAR {
-            break;
+    let mut wider = Vec::new();
+    if best.registers() >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT {
+        take(&mut best, &mut wider, ordered(HALF_OF_WARPS), Ordered::units);
+    } else {
+        for registers in ROOMS.into_iter().skip(1) {
+            if best.fits() || best.registers() >= ALL_WARPS + FAR {
+                break;
+            }
+            let next = ordered(Room { registers, ahead: Ahead::Anything });
+            take(&mut best, &mut wider, next, Ordered::registers);
         }
-        best = fewer(best, ordered(Room { registers, ahead: Ahead::Anything }));
-    }
-    for room in FEW_REGISTERS {
-        if fits(&best) {
-            break;
+        for room in FEW_REGISTERS {
+            if best.fits() {
+                break;
+            }
+            // Of two orders with as many resident warps, the wider one hides more latency.
+            take(&mut best, &mut wider, ordered(room), Ordered::units);
         }
-        best = denser(best, ordered(room));
     }
-    best
+    let best = widened(best, &wider, flow, calls);
+    (best.code, best.allocation)
 }
 
-/// The one of fewer registers; the first if both take as many.
-fn fewer(first: Ordered, second: Ordered) -> Ordered {
-    if second.1.registers < first.1.registers { second } else { first }
+/// Replaces the best order by the next one if that has fewer of `measure`.
+fn take(best: &mut Ordered, wider: &mut Vec<Ordered>, next: Ordered, measure: fn(&Ordered) -> u32) {
+    if measure(&next) < measure(best) {
+        wider.push(std::mem::replace(best, next));
+    }
 }
 
-/// The one that leaves more warps resident; the first if both leave as many, as it hides more latency.
-fn denser(first: Ordered, second: Ordered) -> Ordered {
-    let units = |of: &Ordered| of.1.registers.div_ceil(ALLOCATION_UNIT);
-    if units(&second) < units(&first) { second } else { first }
+/// Gives each block the widest of its orders that needs no more registers than the fullest block of
+/// `narrow`, as long as the same number of warps stays resident.
+fn widened(narrow: Ordered, wider: &[Ordered], flow: &ControlFlow, calls: bool) -> Ordered {
+    let most = narrow.peaks.iter().copied().max().unwrap_or(0);
+    for room in ROOM_LEFT.map(|left| most.saturating_sub(left)) {
+        let mut code = narrow.code.clone();
+        let mut changes = false;
+        for (block, nodes) in code.blocks.iter_mut().enumerate() {
+            if let Some(of) = wider.iter().find(|of| of.peaks[block] <= room) {
+                nodes.clone_from(&of.code.blocks[block]);
+                changes = true;
+            }
+        }
+        if !changes {
+            break;
+        }
+        let mixed = Ordered::of(code, flow, calls);
+        if mixed.units() <= narrow.units() {
+            return mixed;
+        }
+    }
+    narrow
 }
 
 /// Most values live at once in the order of the PTX code, loaded values and constants aside. A load
 /// can move to its users; other values stay in registers.
 fn kept(code: &Code, flow: &ControlFlow) -> usize {
-    let live_out = live_out::<OfWords>(code, flow);
     let mut is_given = vec![false; code.group_of.len()];
     for node in code.blocks.iter().flatten().filter(|node| gives(node)) {
         node.destination.iter().for_each(|word| is_given[word as usize] = true);
     }
-    let is_kept = |word: &u32| !is_given[*word as usize];
-    let mut live = Live::new(code.group_of.len());
-    let mut most = 0;
+    peaks(code, flow, |word| !is_given[word as usize]).into_iter().max().unwrap_or(0)
+}
+
+/// For each block, the most registers among those of interest that are live at once.
+fn peaks(code: &Code, flow: &ControlFlow, is_counted: impl Fn(u32) -> bool) -> Vec<usize> {
+    let live_out = live_out::<OfWords>(code, flow);
+    let mut live = Live::new(OfWords::count(code));
+    let mut peaks = Vec::with_capacity(code.blocks.len());
     for (block, nodes) in code.blocks.iter().enumerate() {
-        live.reset(live_out.of_block(block).filter(is_kept));
-        most = most.max(live.count());
+        live.reset(live_out.of_block(block).filter(|word| is_counted(*word)));
+        let mut most = live.count();
         for node in nodes.iter().rev() {
-            if !node.guarded {
-                node.destination.iter().for_each(|word| live.clear(word));
-            }
-            node.reads().filter(is_kept).for_each(|word| live.set(word));
+            OfWords::writes(node, |word| live.clear(word));
+            OfWords::reads(node, |word| {
+                if is_counted(word) {
+                    live.set(word);
+                }
+            });
             most = most.max(live.count());
         }
+        peaks.push(most);
     }
-    most
+    peaks
 }
 
 /// Is the result a loaded value or a constant?

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from pathlib import Path
-
 import pytest
 
 import voltsim
@@ -14,11 +10,4 @@ import voltsim
 @pytest.fixture(scope="session")
 def demo() -> str:
     """Path of the demo program. Its kernels are ``mandelbrot`` and ``sum``."""
-    command = Path(voltsim.find_command()).resolve()
-    installed = command.parent.parent / "lib" / "voltsim" / "voltsim-demo"
-    if installed.exists():
-        return str(installed)
-    subprocess.run([command, "demo"], check=True, stdout=subprocess.DEVNULL)
-    program = command.parent / "voltsim-demo"
-    assert os.access(program, os.X_OK)
-    return str(program)
+    return voltsim.demo_program()

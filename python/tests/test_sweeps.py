@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable
@@ -82,3 +83,25 @@ def test_stream_gives_the_programs_cycles(demo: str, tmp_path: Path) -> None:
     assert voltsim.sweep(stream, settings).table.column("cycles") == voltsim.sweep(
         demo, settings
     ).table.column("cycles")
+
+
+#: A command that writes statistics at once, so that a sweep's own cost is all that is left.
+STUB = """#!/bin/sh
+case "$1" in --version) echo "voltsim 0.1.0"; exit;; esac
+while [ $# -gt 0 ]; do if [ "$1" = --statistics ]; then file=$2; fi; shift; done
+echo '{"gpu":"x","launches":[],"total":{"cycles":1,"counters":{},"derived":{}}}' > "$file"
+"""
+
+
+def test_point_of_a_large_sweep_costs_under_20_ms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = tmp_path / "voltsim"
+    stub.write_text(STUB)
+    stub.chmod(0o755)
+    monkeypatch.setenv("VOLTSIM_COMMAND", str(stub))
+    values = list(range(1, 41))
+    before = time.process_time()
+    sweep = voltsim.sweep(["/bin/true"], {"l1.latency": values, "clocks.dram": values})
+    assert len(sweep.points) == 1600
+    assert (time.process_time() - before) / 1600 < 0.02

@@ -4,7 +4,11 @@ Every function starts the ``voltsim`` command of the same installation. A failur
 raises :class:`VoltsimError` with the command's message and its remedy.
 """
 
-from voltsim.command import find_command, version
+from voltsim.caches import cache_model
+from voltsim.captures import Capture, capture
+from voltsim.checkpoints import Checkpoint, checkpoint
+from voltsim.command import demo_program, find_command, version
+from voltsim.correlations import correlate
 from voltsim.errors import (
     CheckFindings,
     NotSaved,
@@ -14,16 +18,21 @@ from voltsim.errors import (
     VoltsimError,
 )
 from voltsim.gpus import Gpu, gpu, gpus
+from voltsim.plans import Estimate, Plan, plan
 from voltsim.runs import Run, load, run
 from voltsim.streams import Stream, record
 from voltsim.sweeps import Point, Sweep, sweep
 from voltsim.table import Table
 
 __all__ = [
+    "Capture",
     "CheckFindings",
+    "Checkpoint",
+    "Estimate",
     "Gpu",
     "NotSaved",
     "OutputFailed",
+    "Plan",
     "Point",
     "ProgramFailed",
     "RefusedKernel",
@@ -32,10 +41,16 @@ __all__ = [
     "Sweep",
     "Table",
     "VoltsimError",
+    "cache_model",
+    "capture",
+    "checkpoint",
+    "correlate",
+    "demo_program",
     "find_command",
     "gpu",
     "gpus",
     "load",
+    "plan",
     "record",
     "run",
     "sweep",

@@ -53,6 +53,21 @@ def version() -> str:
     return invoke(["--version"]).stdout.split()[-1]
 
 
+def demo_program() -> str:
+    """Return the path of the demo, a CUDA program with the kernels ``mandelbrot`` and ``sum``.
+
+    A checkout compiles the demo at the first call, which needs a C compiler.
+    """
+    command = Path(find_command()).resolve()
+    installed = command.parent.parent / "lib" / "voltsim" / "voltsim-demo"
+    if installed.exists():
+        return str(installed)
+    program = command.parent / "voltsim-demo"
+    if not program.exists():
+        invoke(["demo"])
+    return str(program)
+
+
 @dataclass(frozen=True)
 class Finished:
     """A command that has ended: exit status and output."""

@@ -76,24 +76,35 @@ class Run:
         """Write the statistics as JSON, which :func:`load` and the command read."""
         Path(file).write_text(json.dumps(self._document()), encoding="utf-8")
 
+    def report(self, file: PathLike, *, other: Run | None = None) -> Path:
+        """Write a report: one HTML page with pictures. ``other`` is compared beside this run.
+
+        Time series need ``series`` at the run.
+        """
+        target = Path(file)
+        with tempfile.TemporaryDirectory(prefix="voltsim-") as folder:
+            files = []
+            for name, one in (("run.json", self), ("other.json", other)):
+                if one is not None:
+                    one.save(Path(folder, name))
+                    files.append(Path(folder, name))
+            invoke(["report", *files, "--output", target.absolute()])
+        return target
+
     def _document(self) -> dict[str, Any]:
         if self.statistics is None:
             raise VoltsimError("the run was not timed", "Run it with mode='detailed'")
         return self.statistics
 
     def _repr_html_(self) -> str:
-        """A table of the kernels, for notebooks."""
+        """The report, for notebooks; the output of a run that was not timed."""
         if self.statistics is None:
             return f"<pre>{html.escape(self.stdout)}</pre>"
-        cells = "".join(
-            f"<tr><td>{html.escape(str(row['kernel']))}</td><td>{row['launches']}</td>"
-            f"<td>{row['cycles']:,}</td></tr>"
-            for row in self.kernels
-        )
+        with tempfile.TemporaryDirectory(prefix="voltsim-") as folder:
+            page = self.report(Path(folder, "run.html")).read_text(encoding="utf-8")
         return (
-            f"<table><caption>{html.escape(' '.join(self.program))} on {html.escape(self.gpu)}: "
-            f"{self.cycles:,} cycles</caption><thead><tr><th>kernel</th><th>launches</th>"
-            f"<th>cycles</th></tr></thead><tbody>{cells}</tbody></table>"
+            f'<iframe title="report" srcdoc="{html.escape(page)}" '
+            'style="width: 100%; height: 48em; border: 0"></iframe>'
         )
 
 
@@ -105,6 +116,7 @@ def run(
     device: str | None = None,
     settings: Mapping[str, Value] | None = None,
     check: str | None = None,
+    series: int | str | None = None,
     threads: int | None = None,
     options: Sequence[str] = (),
     cwd: PathLike | None = None,
@@ -116,6 +128,7 @@ def run(
 
     ``program`` is a path, or a list of a path and arguments. ``settings`` are values of the GPU's
     keys, as ``{"l1.size": "64KiB"}``. ``check`` is a value of ``--check``, as ``"all"``.
+    ``series`` adds time series: a point every so many cycles, or ``"auto"``.
     ``options`` are further options of ``voltsim run``. ``timeout`` is in seconds.
 
     Raises :class:`ProgramFailed` with the program's status, or the command's own error.
@@ -127,12 +140,14 @@ def run(
         findings = Path(folder, "findings.jsonl")
         arguments: list[PathLike] = ["run"]
         is_timed = mode not in (None, "functional") or (
-            mode is None and (gpu is not None or bool(settings))
+            mode is None and (gpu is not None or bool(settings) or series is not None)
         )
         for name, value in (("--mode", mode), ("--gpu", gpu), ("--device", device)):
             if value is not None:
                 arguments += [name, value]
         arguments += setting_options(settings)
+        if series is not None:
+            arguments += ["--series", str(series)]
         if threads is not None:
             arguments += ["--threads", str(threads)]
         if is_timed:

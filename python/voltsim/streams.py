@@ -61,12 +61,15 @@ def record(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
 ) -> Stream:
-    """Run a program in functional mode and write its launches to a kernel stream."""
+    """Run a program in functional mode and write its launches to a kernel stream.
+
+    ``launches`` selects launches, as ``"kernel=gemm*,launch=3..5"``.
+    """
     target = Path(file).absolute()
     arguments: list[PathLike] = ["run", "--image", target]
     if device is not None:
         arguments += ["--device", device]
     if launches is not None:
-        arguments += ["--only", launches]
+        arguments += ["--image-only", launches]
     invoke([*arguments, "--", *_words(program)], cwd=cwd, env=env, timeout=timeout)
     return Stream(target)

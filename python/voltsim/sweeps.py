@@ -7,9 +7,10 @@ import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from voltsim.command import PathLike, find_command, version
@@ -147,23 +148,31 @@ def _points(gpus: Sequence[str], settings: Mapping[str, Sequence[Value]]) -> lis
 def _run_all(executor: Executor, tasks: Sequence[_Task]) -> list[dict[str, Any]]:
     """Return the statistics of all tasks. A task whose future is lost is submitted again."""
     documents: dict[int, dict[str, Any]] = {}
-    pending: dict[Future[dict[str, Any]], tuple[int, int]] = {}
-    for index, task in enumerate(tasks):
-        pending[executor.submit(execute, task)] = (index, 1)
+    tries = [0] * len(tasks)
+    pending: set[Future[dict[str, Any]]] = set()
+    # `concurrent.futures.wait` visits every pending future at each call.
+    ended: SimpleQueue[tuple[int, Future[dict[str, Any]]]] = SimpleQueue()
+
+    def submit(index: int) -> None:
+        tries[index] += 1
+        future = executor.submit(execute, tasks[index])
+        pending.add(future)
+        future.add_done_callback(lambda done: ended.put((index, done)))
+
     try:
+        for index in range(len(tasks)):
+            submit(index)
         while pending:
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                index, tries = pending.pop(future)
-                try:
-                    documents[index] = future.result()
-                except VoltsimError:
+            index, future = ended.get()
+            pending.discard(future)
+            try:
+                documents[index] = future.result()
+            except VoltsimError:
+                raise
+            except Exception:
+                if tries[index] >= TRIES:
                     raise
-                except Exception:
-                    if tries >= TRIES:
-                        raise
-                    again = executor.submit(execute, tasks[index])
-                    pending[again] = (index, tries + 1)
+                submit(index)
     finally:
         for future in pending:
             future.cancel()

@@ -38,8 +38,8 @@ pub(super) fn make(build: &Build<'_>) -> Result<PathBuf> {
     let mut maturin = Command::new(tools.join("bin/maturin"));
     maturin.current_dir(build.workspace.root.join("python"));
     maturin.args(["build", "--release", "--strip", "--locked", "--out"]).arg(&wheels);
-    maturin.env("CARGO_TARGET_DIR", &build.workspace.target);
-    process::quiet(maturin.env("SOURCE_DATE_EPOCH", build.time.to_string()))?;
+    // SOURCE_DATE_EPOCH would have cargo build every crate anew.
+    process::quiet(maturin.env("CARGO_TARGET_DIR", &build.workspace.target))?;
     let made = fs::read_dir(&wheels).map_err(Error::file(&wheels))?.flatten().map(|entry| entry.path());
     let wheel = made.into_iter().next().ok_or_else(|| Error::Artefact {
         artefact: wheels.clone(),

@@ -23,6 +23,7 @@ mod miri;
 mod modes;
 mod process;
 mod programs;
+mod projects;
 mod python;
 mod python_package;
 mod registers;
@@ -64,6 +65,8 @@ enum Task {
     Guided,
     /// Run the tests of other projects that use CUDA on the simulator.
     Clients(clients::Arguments),
+    /// Run the tests of the worked examples (`examples/projects`): CTest, numba, CuPy, Triton.
+    Projects(projects::Arguments),
     /// Compare the front end with ptxas 11.8, 12.9 and 13.5: which instructions there are, from
     /// which target and version on.
     Agree {
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         }
         Task::Guided => guided::run(),
         Task::Clients(arguments) => clients::run(&arguments),
+        Task::Projects(arguments) => projects::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Suites(arguments) => suites::run(&arguments),
         Task::Modes(arguments) => modes::run(&arguments),

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
-use crate::{clients, debian, micro, process, programs, python_package, toolchain};
+use crate::{clients, debian, micro, process, programs, projects, python_package, toolchain};
 use std::panic::resume_unwind;
 use std::process::Command;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -81,6 +81,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
             report.step("client suites", || clients::small(&workspace));
             report.step("micro-benchmarks", || micro::quick(&workspace).map(|()| true));
             report.step("Python package", || python_package::check(&workspace));
+            report.step("worked examples", || projects::check_all(&workspace));
             report.step("tests' build", || joined(tests).map(|_| true));
         });
         if debian::is_present("valgrind") {

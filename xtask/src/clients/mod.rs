@@ -11,8 +11,10 @@ mod pytorch;
 mod tinygrad;
 
 use crate::error::{Error, Result};
+use crate::python::Beside;
 use crate::workspace::Workspace;
 use clap::{Args, ValueEnum};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tinygrad::Tinygrad;
@@ -90,10 +92,20 @@ impl Suite {
 
 /// Extent of a suite's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// The part that CI has time for.
     Small,
     Whole,
+}
+
+/// Folder of the environment `name`, whose packages `tests/clients/NAME-requirements.txt` lists.
+pub(crate) fn environment(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    pytest::environment(workspace, name, Beside::Nothing)
+}
+
+/// Search path of the libraries that CuPy's environment needs beside its packages.
+pub(crate) fn cupy_libraries(workspace: &Workspace, environment: &Path, part: Part) -> Result<OsString> {
+    cupy::libraries(workspace, environment, part)
 }
 
 /// Runs the small parts of all suites; true if all listed tests pass.

@@ -11,6 +11,7 @@ use launch_capture::Selection;
 use nix::sys::personality::{self, Persona};
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
+use run_options::suppressions::Suppressions;
 use run_options::values::LogTarget;
 use run_options::{Key, RunOptions};
 
@@ -114,6 +115,14 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
         }
     }
     outputs::distinct(&named)?;
+    if let Some(file) = &mut options.check_suppressions {
+        Suppressions::read(file).map_err(Failure::new)?;
+        *file = std::path::absolute(&*file)?;
+        if options.check_report.as_ref() == Some(file) {
+            let message = "the report would replace the suppressions, which this run reads";
+            return Err(Failure::in_file(file, message).remedy("name another file for the report"));
+        }
+    }
     if let Some(findings) = &options.check_report {
         // The report grows line by line, and has the findings of this run alone.
         outputs::empty(findings)?;
@@ -125,7 +134,8 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
 /// timeline shows them.
 fn follow_ranges(mut prepared: Prepared) -> Result<Prepared, Failure> {
     let all = prepared.all_options();
-    let whole = [&all.capture_only, &all.image_only].into_iter().flatten().map(|only| &only.value.0);
+    let whole =
+        [&all.capture_only, &all.image_only, &all.check_only].into_iter().flatten().map(|only| &only.value.0);
     let mut selections = whole.chain(all.only.as_ref().map(|only| &only.value));
     if all.trace.is_some() || selections.any(Selection::needs_ranges) {
         prepared.command.env("NVTX_INJECTION64_PATH", libraries::core()?);

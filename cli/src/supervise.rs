@@ -64,9 +64,10 @@ pub(crate) fn run_checked(mut program: Prepared) -> Result<Ended, Failure> {
     let found =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
     program.options.check_status = Some(found.path().to_owned());
+    let status = program.all_options().check_exit_status.map_or(MISTAKES_FOUND, |status| status.get() as u8);
     let ended = run(program)?;
     let has_mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
-    Ok(if ended.status == 0 && has_mistakes { Ended { status: MISTAKES_FOUND, signal: None } } else { ended })
+    Ok(if ended.status == 0 && has_mistakes { Ended { status, signal: None } } else { ended })
 }
 
 /// Runs the program to its end, and passes signals on.

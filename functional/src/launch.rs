@@ -15,6 +15,7 @@ use crate::engine::program::Program;
 use crate::fault::Fault;
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
 use crate::parameter_reads::ParameterReads;
+use crate::sanitizer::LaunchOrigin;
 use crate::texture::Table;
 
 /// Bytes of a cooperative launch's workspace, which holds the counter of the grid-wide barrier.
@@ -51,6 +52,8 @@ pub struct LaunchConfig {
     pub simt_stack: bool,
     /// Records loads of the parameter block, on a device with a [`crate::parameters::ParameterWatcher`].
     pub parameter_reads: Option<Arc<ParameterReads>>,
+    /// The launch as the host knows it, for the checks. A child has the origin of its parent.
+    pub origin: LaunchOrigin,
 }
 
 impl LaunchConfig {

@@ -390,7 +390,8 @@ fn allocate(device: &Device, variable: &ir::Variable) -> Result<u64, LoadError> 
         .allocate(variable.size, u64::from(variable.align.max(1)), kind)
         .map_err(|error| LoadError::Memory { name: variable.name.clone(), error })?;
     if let Some(checker) = device.checker() {
-        checker.allocated(&device.memory, address, Origin::Variable(variable.name.clone()));
+        let origin = Origin::Variable(variable.name.clone());
+        checker.allocated(&device.memory, address, origin, None);
     }
     Ok(address)
 }

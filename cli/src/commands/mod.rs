@@ -28,6 +28,7 @@ mod replay;
 mod report;
 mod resume;
 mod run;
+mod sanitize;
 mod self_check;
 mod setup;
 mod status;
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Report(report::Args),
     Resume(resume::Args),
     Run(run::Args),
+    Sanitize(sanitize::Args),
     SelfCheck(self_check::Args),
     Setup(setup::Args),
     Status(status::Args),
@@ -107,6 +109,7 @@ impl Command {
             Self::Report(args) => report::run(args),
             Self::Resume(args) => resume::run(args),
             Self::Run(args) => run::run(args),
+            Self::Sanitize(args) => sanitize::run(args),
             Self::SelfCheck(args) => self_check::run(args, out),
             Self::Setup(args) => setup::run(args, out),
             Self::Status(args) => status::run(args, out),

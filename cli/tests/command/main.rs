@@ -30,6 +30,7 @@ mod names;
 mod outputs;
 mod refused;
 mod report;
+mod sanitize;
 mod stream;
 mod trace;
 mod until_stable;

@@ -41,7 +41,7 @@ pub use plan::{
     TOLERANCE,
 };
 pub use ranges::{Place, Ranges};
-pub use selection::{BadSelection, Marks, Selection};
+pub use selection::{BadSelection, Marks, Selection, matches_glob};
 pub use stream::{About, KernelStream, StreamWriter, is_stream};
 pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
 pub use until_stable::{BadUntilStable, UntilStable};

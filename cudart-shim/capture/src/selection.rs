@@ -184,6 +184,11 @@ fn numbers(key: &'static str, range: &str, least: u64) -> Result<RangeInclusive<
     numbers.ok_or_else(|| BadSelection::Range { key, value: range.to_owned() })
 }
 
+/// True if the glob matches all of `text`. `*` stands for any text, `?` for one byte.
+pub fn matches_glob(glob: &str, text: &str) -> bool {
+    matches(glob.as_bytes(), text.as_bytes())
+}
+
 /// True if the glob matches all of `text`. After a mismatch only the last `*` need extend by a
 /// byte.
 fn matches(glob: &[u8], text: &[u8]) -> bool {

@@ -9,6 +9,7 @@
 //! | the variable `VOLTSIM_...` of each option | [`Reading::of_environment`] |
 //! | the value that the command hands the library ([`VARIABLE`]) | [`RunOptions::encode`] |
 //! | options that need or exclude each other | [`rules`] |
+//! | findings that nobody wants (`--check-suppressions`) | [`suppressions`] |
 //! | the page `docs/reference/options.md` | [`reference::page`] |
 //!
 //! To add an option: one entry in `declarations/mod.rs`. The compiler and the test of the page lead
@@ -19,6 +20,7 @@ mod encoding;
 mod reading;
 pub mod reference;
 pub mod rules;
+pub mod suppressions;
 pub mod system;
 pub mod values;
 

@@ -8,7 +8,7 @@ use crate::api::error_log;
 use crate::host::log::{self, Arguments};
 use crate::host::present_call;
 use crate::objects::{last_error, sass_only};
-use crate::session::{checkpoint, context, trace};
+use crate::session::{checkpoint, context, sanitizer_report, trace};
 use std::ffi::c_int;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,6 +72,7 @@ fn code_of(
         && error != Error::NotReady
     {
         error_log::note(name, error);
+        sanitizer_report::call_failed(api, name, error);
         sass_only::returned(of_stub, error);
     }
     let code = match (api, result) {

@@ -2,6 +2,7 @@
 //!
 //! This module does not depend on CUDA.
 
+pub(crate) mod call_site;
 pub(crate) mod caller;
 pub(crate) mod environment;
 pub(crate) mod host_pages;

@@ -2,7 +2,7 @@
 
 use crate::abi::error::{Error, Result};
 use crate::host::host_pages::{self, Access};
-use crate::host::{log, present_call};
+use crate::host::{call_site, log, present_call};
 use crate::objects::device::DeviceObjects;
 use crate::objects::ownership::{self, Object};
 use crate::objects::shared::{owner_of, shared, started};
@@ -45,7 +45,8 @@ impl DeviceObjects {
         let alignment = ALLOCATION_ALIGNMENT.max(self.texture_alignment() as u64);
         let address = self.device.memory.allocate(size as u64, alignment, kind)?;
         if let Some(checker) = self.device.checker() {
-            checker.allocated(&self.device.memory, address, present_call::origin());
+            let call = call_site::here();
+            checker.allocated(&self.device.memory, address, present_call::origin(), call);
         }
         if flags != 0 {
             shared().allocation_flags.lock().insert(address, flags);

@@ -2,7 +2,7 @@
 //! effect at its API call.
 
 use crate::session::state::session;
-use crate::session::{capture, kernel_stream, model, nvtx, recording};
+use crate::session::{capture, kernel_stream, model, nvtx, recording, sanitizer_report};
 use launch_capture::Marks;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,9 +32,15 @@ pub(crate) fn needs_ranges() -> bool {
 }
 
 fn any_needs_ranges() -> bool {
-    [model::needs_ranges, recording::needs_ranges, capture::needs_ranges, kernel_stream::needs_ranges]
-        .iter()
-        .any(|needs| needs())
+    [
+        model::needs_ranges,
+        recording::needs_ranges,
+        capture::needs_ranges,
+        kernel_stream::needs_ranges,
+        sanitizer_report::needs_ranges,
+    ]
+    .iter()
+    .any(|needs| needs())
 }
 
 /// The markers in effect on this thread.

@@ -16,6 +16,7 @@ use crate::objects::context::{handle, primary_of, replace_current, replace_objec
 use crate::objects::ownership::{self, Object};
 use crate::objects::{external_memory, interprocess, last_error, peer, pool, virtual_memory};
 use crate::session::process::process;
+use crate::session::sanitizer_report;
 use crate::session::simulator::{Simulator, device_count, simulator, simulator_of};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -261,7 +262,9 @@ pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
 /// Destroys a context's objects.
 fn destroy_objects_of(context: ContextHandle) -> Result<()> {
     let simulator = simulator_of(device_of(context))?;
-    for object in ownership::take_of(context) {
+    let objects = ownership::take_of(context);
+    sanitizer_report::context_ends(|memory| objects.contains(&Object::Memory(memory.address)));
+    for object in objects {
         // A missing or failed object does not stop the destruction of the others.
         let _ = destroy_object(simulator, object);
     }
@@ -385,15 +388,17 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     simulator.forget_textures();
     simulator.forget_graphs();
     let kept = simulator.managed_for_others();
-    for allocation in simulator.device.memory.allocations() {
+    let memory = &simulator.device.memory;
+    sanitizer_report::context_ends(|lost| memory.owns(lost.address) && !kept.contains(&lost.address));
+    for allocation in memory.allocations() {
         if kept.contains(&allocation.address) {
             continue;
         }
-        let memory = &simulator.device.memory;
         let _ = match allocation.kind {
             functional::memory::AllocationKind::Registered => memory.unregister_host(allocation.address),
             _ => memory.free(allocation.address).map(|_| ()),
         };
+        sanitizer_report::note_freed(allocation.address);
     }
     virtual_memory::forget(simulator);
     interprocess::forget(simulator);

@@ -11,13 +11,14 @@ use crate::session::device_runtime::DeviceRuntime;
 use crate::session::model::{self, Begun, Model, StopAt};
 use crate::session::process::process;
 use crate::session::simulator::Simulator;
-use crate::session::{accesses, annotations, capture, recording, summary};
+use crate::session::{accesses, annotations, capture, recording, sanitizer_report, summary};
 use crate::work::kernel_launch::{Arguments, KernelLaunch};
 use crate::work::operation::Operation;
 use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::parameters::ParameterReads;
+use functional::sanitizer::LaunchOrigin;
 use functional::suspend::{
     ResumeError, SuspendError, SuspendedLaunch, UnfinishedLaunch, Window, launch_from, launch_until,
 };
@@ -48,6 +49,8 @@ pub(crate) struct Ticket {
     pub(crate) way: Way,
     /// Capture order, if the launch is saved for a replay.
     order: Option<capture::Order>,
+    /// The launch as findings of the checks name it.
+    origin: LaunchOrigin,
 }
 
 impl Ticket {
@@ -58,7 +61,8 @@ impl Ticket {
         let marks = annotations::here();
         let recorded = || recording::wants(&kernel, number, &marks).then_some(Way::Recorded);
         let way = model::way(&kernel, number, &marks).or_else(recorded).unwrap_or(Way::Untimed);
-        Ticket { number, way, order: capture::order(&kernel, number, &marks) }
+        let origin = sanitizer_report::origin_of(&kernel, number, &marks);
+        Ticket { number, way, order: capture::order(&kernel, number, &marks), origin }
     }
 }
 
@@ -91,10 +95,10 @@ impl KernelLaunch {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        Ticket { number, way, order }: Ticket,
+        Ticket { number, way, order, origin }: Ticket,
         Resumption { begun, parameter_reads }: Resumption<'_>,
     ) -> std::result::Result<(), DeviceFault> {
-        let mut config = LaunchConfig { parameter_reads, ..self.config(simulator) };
+        let mut config = LaunchConfig { parameter_reads, origin, ..self.config(simulator) };
         if let Some(begun) = begun {
             // Bytes that the kernel does not read may differ.
             config.parameters = begun.parameters().to_vec();
@@ -162,6 +166,7 @@ impl KernelLaunch {
             deadline: None,
             simt_stack: false,
             parameter_reads: None,
+            origin: LaunchOrigin::default(),
         }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) struct Selections {
     pub(crate) recorded: Chosen,
     pub(crate) captured: Chosen,
     pub(crate) written: Chosen,
+    pub(crate) checked: Chosen,
 }
 
 impl Selections {
@@ -39,6 +40,7 @@ impl Selections {
             recorded: Chosen::new(Key::only, recording::is_wanted, "recorded"),
             captured: Chosen::new(Key::capture_only, capture::is_wanted, "captured"),
             written: Chosen::new(Key::image_only, kernel_stream::is_wanted, "written to the kernel stream"),
+            checked: Chosen::new(Key::check_only, || options().check.is_some(), "checked"),
         }
     }
 }
@@ -87,6 +89,8 @@ pub(crate) fn tell() {
         more => format!(" and {more} others"),
     };
     let kernels = names.join(", ") + &more;
-    let Selections { timed, recorded, captured, written } = &session().selections;
-    [timed, recorded, captured, written].into_iter().for_each(|chosen| chosen.tell(launches, &kernels));
+    let Selections { timed, recorded, captured, written, checked } = &session().selections;
+    [timed, recorded, captured, written, checked]
+        .into_iter()
+        .for_each(|chosen| chosen.tell(launches, &kernels));
 }

@@ -141,7 +141,7 @@ fn add(
     let Some(checker) = w.grid.owner.checker() else { return };
     let key = Key { kind, program: w.grid.program.number, sites: [site.number, 0] };
     let checker: &Checker = checker;
-    checker.findings.add(key, || describe(w));
+    checker.findings.add(w.grid, key, || describe(w));
 }
 
 fn finding(w: &WarpContext<'_>, site: &Site, severity: Severity, title: String, lanes: u32) -> Finding {
@@ -149,7 +149,8 @@ fn finding(w: &WarpContext<'_>, site: &Site, severity: Severity, title: String, 
         check: Check::Barriers,
         severity,
         title,
-        kernel: w.grid.program.kernel().name.clone(),
+        kernel: Some(w.grid.program.kernel().name.clone()),
+        launch: None,
         parties: vec![Party {
             role: "executed".to_owned(),
             threads: threads::threads(w.grid, w.warp, lanes),
@@ -157,6 +158,7 @@ fn finding(w: &WarpContext<'_>, site: &Site, severity: Severity, title: String, 
             spot: w.grid.program.spot_of(site),
         }],
         details: Vec::new(),
+        host: Vec::new(),
     }
 }
 
@@ -224,8 +226,10 @@ pub(super) fn deadlock(grid: &Grid<'_>, fault: &Fault) -> Finding {
         check: Check::Barriers,
         severity: Severity::Error,
         title: fault.kind.to_string(),
-        kernel: fault.kernel.clone(),
+        kernel: Some(fault.kernel.clone()),
+        launch: None,
         parties,
         details,
+        host: Vec::new(),
     }
 }

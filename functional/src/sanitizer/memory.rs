@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use ptx_frontend::ir::Instruction;
 use warp_stream::kernel_name::variable;
 
 use super::report::{Finding, Party, Severity};
-use super::{Check, Checker, threads};
+use super::{CallSite, Check, Checker, threads};
 use crate::engine::grid::Grid;
 use crate::engine::probe::Region;
 use crate::engine::program::PlacedVariable;
@@ -51,10 +52,23 @@ impl fmt::Display for Origin {
 
 /// An allocation with its history.
 #[derive(Debug, Clone)]
-struct Past {
+pub(super) struct Past {
     allocation: Allocation,
     made_by: Option<Origin>,
     freed_by: Option<Origin>,
+    call: Option<Arc<dyn CallSite>>,
+}
+
+impl Past {
+    /// Bytes of the allocation.
+    pub(super) fn size(&self) -> u64 {
+        self.allocation.size
+    }
+
+    /// The host's stack at the allocating call; empty if unknown.
+    pub(super) fn frames(&self) -> Vec<String> {
+        self.call.as_ref().map(|call| call.frames()).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for Past {
@@ -80,32 +94,38 @@ pub(super) struct History(Mutex<Events>);
 
 #[derive(Debug, Default)]
 struct Events {
-    origins: BTreeMap<u64, (Allocation, Origin)>,
+    /// Live allocations by address.
+    live: BTreeMap<u64, Past>,
     freed: VecDeque<Past>,
 }
 
 impl History {
-    pub(super) fn allocated(&self, allocation: Allocation, by: Origin) {
-        self.0.lock().origins.insert(allocation.address, (allocation, by));
+    pub(super) fn allocated(&self, allocation: Allocation, by: Origin, call: Option<Arc<dyn CallSite>>) {
+        let past = Past { allocation, made_by: Some(by), freed_by: None, call };
+        self.0.lock().live.insert(allocation.address, past);
     }
 
     pub(super) fn freed(&self, address: u64, by: Origin) {
         let mut events = self.0.lock();
-        let Some((allocation, made_by)) = events.origins.remove(&address) else { return };
+        let Some(past) = events.live.remove(&address) else { return };
         if events.freed.len() == REMEMBERED {
             events.freed.pop_front();
         }
-        events.freed.push_back(Past { allocation, made_by: Some(made_by), freed_by: Some(by) });
+        events.freed.push_back(Past { freed_by: Some(by), ..past });
     }
 
     fn live(&self, allocation: Allocation) -> Past {
         let events = self.0.lock();
-        let made_by = events
-            .origins
-            .get(&allocation.address)
-            .filter(|(known, _)| known.serial == allocation.serial)
-            .map(|(_, origin)| origin.clone());
-        Past { allocation, made_by, freed_by: None }
+        let known = events.live.get(&allocation.address);
+        let known = known.filter(|known| known.allocation.serial == allocation.serial).cloned();
+        known.unwrap_or(Past { allocation, made_by: None, freed_by: None, call: None })
+    }
+
+    /// Live allocations that API calls made and `wanted` names, by address.
+    pub(super) fn live_of_calls(&self, wanted: impl Fn(&Allocation) -> bool) -> Vec<Past> {
+        let is_of_call = |past: &&Past| matches!(past.made_by, Some(Origin::Call { .. }));
+        let events = self.0.lock();
+        events.live.values().filter(is_of_call).filter(|past| wanted(&past.allocation)).cloned().collect()
     }
 
     /// Most recently freed allocation that contained the address.
@@ -153,7 +173,8 @@ pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Opti
         check: Check::Memory,
         severity: Severity::Error,
         title,
-        kernel: fault.kernel.clone(),
+        kernel: Some(fault.kernel.clone()),
+        launch: None,
         parties: vec![Party {
             role: verb.to_owned(),
             threads: match fault.thread {
@@ -164,6 +185,7 @@ pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Opti
             spot: fault.spot.clone(),
         }],
         details,
+        host: Vec::new(),
     })
 }
 

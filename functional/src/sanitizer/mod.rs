@@ -5,9 +5,12 @@
 
 mod access;
 mod barriers;
+mod calls;
 mod cells;
+mod leaks;
 mod memory;
 mod order;
+mod origin;
 mod races;
 mod report;
 pub(crate) mod stack;
@@ -17,6 +20,7 @@ mod written;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use ptx_frontend::analyse::Liveness;
@@ -29,6 +33,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::memory::Memory;
 
 pub use memory::Origin;
+pub use origin::{CallSite, LaunchOrigin};
 pub(crate) use races::LaunchState;
 pub use report::{Finding, Party, Reporter, Severity};
 
@@ -46,11 +51,19 @@ pub enum Check {
     Races,
     /// Barriers and warp-wide instructions without the required threads.
     Barriers,
+    /// Allocations that the program never frees.
+    Leaks,
+    /// API calls that return an error.
+    Calls,
 }
 
 impl Check {
     /// Every check.
-    pub const ALL: [Check; 4] = [Check::Memory, Check::Uninitialised, Check::Races, Check::Barriers];
+    pub const ALL: [Check; 6] =
+        [Check::Memory, Check::Uninitialised, Check::Races, Check::Barriers, Check::Leaks, Check::Calls];
+
+    /// The checks of kernels, which `all` selects. Many programs free nothing and probe for errors.
+    pub const KERNELS: [Check; 4] = [Check::Memory, Check::Uninitialised, Check::Races, Check::Barriers];
 
     /// Name of the check in settings and reports.
     pub fn name(self) -> &'static str {
@@ -59,6 +72,8 @@ impl Check {
             Check::Uninitialised => "uninitialised",
             Check::Races => "races",
             Check::Barriers => "barriers",
+            Check::Leaks => "leaks",
+            Check::Calls => "calls",
         }
     }
 }
@@ -85,12 +100,12 @@ pub struct UnknownCheck {
 impl FromStr for Checks {
     type Err = UnknownCheck;
 
-    /// Parses names separated by commas; `all` selects every check.
+    /// Parses names separated by commas; `all` selects every check of kernels.
     fn from_str(names: &str) -> Result<Checks, UnknownCheck> {
         let mut checks = Checks::default();
         for name in names.split(',').map(str::trim) {
             if name == "all" {
-                checks.0.extend(Check::ALL);
+                checks.0.extend(Check::KERNELS);
                 continue;
             }
             let known = Check::ALL.into_iter().find(|check| check.name() == name);
@@ -153,11 +168,11 @@ impl CtaChecks {
 }
 
 impl Checker {
-    /// Creates a checker that passes each new finding to `reporter`.
-    pub fn new(checks: Checks, reporter: Reporter) -> Checker {
+    /// Creates a checker that passes each new finding to `reporter`, and shows the first `limit`.
+    pub fn new(checks: Checks, limit: usize, reporter: Box<dyn Reporter>) -> Checker {
         Checker {
             checks,
-            findings: Findings::new(reporter),
+            findings: Findings::new(limit, reporter),
             history: History::default(),
             global: uninitialised::Global::default(),
         }
@@ -189,9 +204,9 @@ impl Checker {
     }
 
     /// Records an allocation.
-    pub fn allocated(&self, memory: &Memory, address: u64, by: Origin) {
+    pub fn allocated(&self, memory: &Memory, address: u64, by: Origin, call: Option<Arc<dyn CallSite>>) {
         if let Some(allocation) = memory.allocation_of(address) {
-            self.history.allocated(allocation, by);
+            self.history.allocated(allocation, by, call);
             if self.checks.has(Check::Uninitialised) {
                 self.global.allocated(allocation);
             }
@@ -225,7 +240,7 @@ impl Checker {
             _ => return,
         };
         let key = report::Key { kind: "fault", program: grid.number, sites: [0; 2] };
-        self.findings.add(key, || finding);
+        self.findings.add(grid, key, || finding);
     }
 }
 

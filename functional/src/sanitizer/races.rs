@@ -485,7 +485,7 @@ impl Race<'_, '_> {
         let (w, grid) = (self.w, self.w.grid);
         let Some(checker) = grid.owner.checker() else { return };
         let key = Key { kind, program: grid.program.number, sites: [site, self.site.number] };
-        checker.findings.add(key, || {
+        checker.findings.add(grid, key, || {
             let verb = |writes: bool, strength: Strength| match (writes, strength) {
                 (_, Strength::Atomic | Strength::Swap) => "atomic access",
                 (true, _) => "write",
@@ -515,9 +515,11 @@ impl Race<'_, '_> {
                 check: Check::Races,
                 severity: Severity::Error,
                 title: format!("race between {who} on {name} memory: {kind}"),
-                kernel: grid.program.kernel().name.clone(),
+                kernel: Some(grid.program.kernel().name.clone()),
+                launch: None,
                 parties,
                 details: vec![place],
+                host: Vec::new(),
             }
         });
     }

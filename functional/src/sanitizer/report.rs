@@ -7,10 +7,8 @@ use rustc_hash::FxHashMap;
 use warp_stream::kernel_name::signature;
 
 use super::Check;
+use crate::engine::grid::Grid;
 use crate::fault::Spot;
-
-/// Maximum number of distinct findings kept; further ones are only counted.
-const KEPT: usize = 100;
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,30 +41,41 @@ pub struct Finding {
     pub severity: Severity,
     /// One-line description.
     pub title: String,
-    /// Kernel name.
-    pub kernel: String,
+    /// Kernel name; absent for a mistake of the host.
+    pub kernel: Option<String>,
+    /// Number of the launch in the process, if known.
+    pub launch: Option<u64>,
     /// Threads involved, the ones at fault first.
     pub parties: Vec<Party>,
     /// Additional facts.
     pub details: Vec<String>,
+    /// The host's stack at the call, the innermost frame first; empty if unknown.
+    pub host: Vec<String>,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let warning = if self.severity == Severity::Warning { "warning: " } else { "" };
         writeln!(f, "voltsim check {}: {warning}{}", self.check.name(), self.title)?;
-        write!(f, "    in kernel {}", signature(&self.kernel))?;
+        let mut lines = Vec::new();
+        if let Some(kernel) = &self.kernel {
+            let launch = self.launch.map(|launch| format!(", launch {launch}")).unwrap_or_default();
+            lines.push(format!("in kernel {}{launch}", signature(kernel)));
+        }
         for Party { role, threads, cta: [x, y, z], spot } in &self.parties {
-            write!(f, "\n    {role} by {threads} of CTA ({x},{y},{z})")?;
-            if spot.function != self.kernel {
-                write!(f, ", in function {}", signature(&spot.function))?;
-            }
-            write!(f, "\n        {spot}")?;
+            let function = match &self.kernel {
+                Some(kernel) if *kernel == spot.function => String::new(),
+                _ => format!(", in function {}", signature(&spot.function)),
+            };
+            lines.push(format!("{role} by {threads} of CTA ({x},{y},{z}){function}"));
+            lines.push(format!("    {spot}"));
         }
-        for detail in &self.details {
-            write!(f, "\n    {detail}")?;
+        lines.extend(self.details.iter().cloned());
+        if !self.host.is_empty() {
+            lines.push("called from".to_owned());
+            lines.extend(self.host.iter().map(|frame| format!("    {frame}")));
         }
-        Ok(())
+        write!(f, "    {}", lines.join("\n    "))
     }
 }
 
@@ -78,20 +87,47 @@ pub(crate) struct Key {
     pub(crate) sites: [u32; 2],
 }
 
-/// Receives each finding at its first occurrence.
-pub type Reporter = Box<dyn Fn(&Finding) + Send + Sync>;
+/// Receiver of findings.
+pub trait Reporter: Send + Sync {
+    /// Tells whether the user does not want to hear of the finding. Such a finding counts nowhere.
+    fn is_suppressed(&self, finding: &Finding) -> bool;
+
+    /// Receives a finding at its first occurrence. `is_shown` is false beyond the limit of findings.
+    fn found(&self, finding: &Finding, is_shown: bool);
+}
 
 /// All findings so far.
 pub(crate) struct Findings {
-    reporter: Reporter,
+    reporter: Box<dyn Reporter>,
+    /// Number of findings that are shown and kept; further ones are only counted.
+    limit: usize,
     found: Mutex<FindingCounts>,
 }
 
 #[derive(Default)]
 struct FindingCounts {
-    known: FxHashMap<Key, usize>,
+    known: FxHashMap<Key, Known>,
     kept: Vec<(Finding, u64)>,
     left_out: u64,
+    suppressed: u64,
+}
+
+/// The place of the count of a finding.
+#[derive(Clone, Copy)]
+enum Known {
+    Kept(usize),
+    LeftOut,
+    Suppressed,
+}
+
+impl FindingCounts {
+    fn increment(&mut self, known: Known) {
+        match known {
+            Known::Kept(at) => self.kept[at].1 += 1,
+            Known::LeftOut => self.left_out += 1,
+            Known::Suppressed => self.suppressed += 1,
+        }
+    }
 }
 
 impl fmt::Debug for Findings {
@@ -101,27 +137,51 @@ impl fmt::Debug for Findings {
 }
 
 impl Findings {
-    pub(crate) fn new(reporter: Reporter) -> Findings {
-        Findings { reporter, found: Mutex::default() }
+    pub(crate) fn new(limit: usize, reporter: Box<dyn Reporter>) -> Findings {
+        Findings { reporter, limit, found: Mutex::default() }
     }
 
-    /// Counts a finding; `describe` is called at the first occurrence.
-    pub(crate) fn add(&self, key: Key, describe: impl FnOnce() -> Finding) {
-        let mut found = self.found.lock();
-        match found.known.get(&key).copied() {
-            Some(at) => match found.kept.get_mut(at) {
-                Some((_, count)) => *count += 1,
-                None => found.left_out += 1,
-            },
-            None if found.kept.len() >= KEPT => found.left_out += 1,
-            None => {
-                let finding = describe();
-                (self.reporter)(&finding);
-                let at = found.kept.len();
-                found.known.insert(key, at);
-                found.kept.push((finding, 1));
-            }
+    /// Counts a finding of a launch; `describe` is called at the first occurrence.
+    pub(crate) fn add(&self, grid: &Grid<'_>, key: Key, describe: impl FnOnce() -> Finding) {
+        if grid.origin.is_left_out {
+            return;
         }
+        self.count(key, || Finding { launch: grid.origin.number, host: grid.origin.frames(), ..describe() });
+    }
+
+    /// Counts a finding of a function's text, which belongs to no launch.
+    pub(crate) fn count(&self, key: Key, describe: impl FnOnce() -> Finding) {
+        let mut found = self.found.lock();
+        let known = match found.known.get(&key) {
+            Some(known) => *known,
+            None => {
+                let known = self.keep(&mut found, describe());
+                found.known.insert(key, known);
+                known
+            }
+        };
+        found.increment(known);
+    }
+
+    /// Counts a finding that cannot occur again.
+    pub(crate) fn add_alone(&self, finding: Finding) {
+        let mut found = self.found.lock();
+        let known = self.keep(&mut found, finding);
+        found.increment(known);
+    }
+
+    /// Reports a new finding, and keeps it with a count of 0.
+    fn keep(&self, found: &mut FindingCounts, finding: Finding) -> Known {
+        if self.reporter.is_suppressed(&finding) {
+            return Known::Suppressed;
+        }
+        let is_shown = found.kept.len() < self.limit;
+        self.reporter.found(&finding, is_shown);
+        if !is_shown {
+            return Known::LeftOut;
+        }
+        found.kept.push((finding, 0));
+        Known::Kept(found.kept.len() - 1)
     }
 
     pub(crate) fn all(&self) -> Vec<(Finding, u64)> {
@@ -131,7 +191,7 @@ impl Findings {
     /// Summary of the findings, one line each; `None` without findings.
     pub(crate) fn summary(&self) -> Option<String> {
         let found = self.found.lock();
-        if found.kept.is_empty() {
+        if found.kept.is_empty() && found.suppressed == 0 && found.left_out == 0 {
             return None;
         }
         let count = |severity| found.kept.iter().filter(|(finding, _)| finding.severity == severity).count();
@@ -143,15 +203,17 @@ impl Findings {
         if found.left_out > 0 {
             text += &format!("; {} more occurrences of others", found.left_out);
         }
+        if found.suppressed > 0 {
+            text += &format!("; {} occurrences suppressed", found.suppressed);
+        }
         for (finding, times) in &found.kept {
-            let place =
-                finding.parties.first().map(|party| format!(", {}", party.spot.place())).unwrap_or_default();
-            text += &format!(
-                "\n    {times:>8} x {}: {} ({}{place})",
-                finding.check.name(),
-                finding.title,
-                signature(&finding.kernel)
-            );
+            let place = finding.parties.first().map(|party| party.spot.place().to_string());
+            let kernel = finding.kernel.as_deref().map(signature);
+            let place: Vec<String> = kernel.map(|name| name.to_string()).into_iter().chain(place).collect();
+            text += &format!("\n    {times:>8} x {}: {}", finding.check.name(), finding.title);
+            if !place.is_empty() {
+                text += &format!(" ({})", place.join(", "));
+            }
         }
         Some(text)
     }

@@ -16,11 +16,12 @@ pub(crate) fn called(w: &WarpContext<'_>, checker: &Checker, function: u32, byte
     let grid = w.grid;
     let name = &grid.program.functions[function as usize].name;
     let key = Key { kind: "stack", program: grid.program.number, sites: [function, 0] };
-    checker.findings.add(key, || Finding {
+    checker.findings.add(grid, key, || Finding {
         check: Check::Memory,
         severity: Severity::Error,
         title: format!("recursion needs {bytes} bytes of stack, more than the limit"),
-        kernel: grid.program.kernel().name.clone(),
+        kernel: Some(grid.program.kernel().name.clone()),
+        launch: None,
         parties: vec![Party {
             role: format!("call of {name}"),
             threads: threads::threads(grid, w.warp, w.mask),
@@ -31,6 +32,7 @@ pub(crate) fn called(w: &WarpContext<'_>, checker: &Checker, function: u32, byte
             "a thread has {} bytes: set cudaLimitStackSize to more before the launch",
             grid.owner.stack_limit()
         )],
+        host: Vec::new(),
     });
 }
 

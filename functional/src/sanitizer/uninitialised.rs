@@ -252,14 +252,15 @@ impl Accessed {
     ) {
         let grid = w.grid;
         let key = Key { kind: "uninitialised", program: grid.program.number, sites: [site.number, 0] };
-        checker.findings.add(key, || {
+        checker.findings.add(grid, key, || {
             let (name, place) = memory::place(checker, grid, region, address);
             let verb = if self.0.kind == AccessKind::Atomic { "atomic access to" } else { "read of" };
             Finding {
                 check: Check::Uninitialised,
                 severity: Severity::Error,
                 title: format!("{verb} {} bytes of uninitialised {name} memory", self.0.bytes),
-                kernel: grid.program.kernel().name.clone(),
+                kernel: Some(grid.program.kernel().name.clone()),
+                launch: None,
                 parties: vec![Party {
                     role: "read".to_owned(),
                     threads: threads::thread(grid, w.warp, lane as u32),
@@ -267,6 +268,7 @@ impl Accessed {
                     spot: grid.program.spot_of(site),
                 }],
                 details: vec![place],
+                host: Vec::new(),
             }
         });
     }
@@ -311,11 +313,12 @@ pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &
         }
         let key =
             Key { kind: "register", program: name_number(&source.name), sites: [register.0, first as u32] };
-        checker.findings.add(key, || Finding {
+        checker.findings.count(key, || Finding {
             check: Check::Uninitialised,
             severity: Severity::Warning,
             title: format!("register {name} is read and never written; it is 0 here"),
-            kernel: source.name.clone(),
+            kernel: Some(source.name.clone()),
+            launch: None,
             parties: vec![Party {
                 role: "executing".to_owned(),
                 threads: "any thread".to_owned(),
@@ -323,6 +326,7 @@ pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &
                 spot: spot_in(function, InstructionIndex(first as u32)),
             }],
             details: Vec::new(),
+            host: Vec::new(),
         });
     }
 }

@@ -6,10 +6,21 @@ use functional::device::{Device, DeviceSpec, Settings};
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
-use functional::sanitizer::{Checker, Finding, Origin, Severity};
+use functional::sanitizer::{Checker, Finding, Origin, Reporter, Severity};
 
 /// First line of [`Bench::new`]'s code in the text.
 pub const LINE_OF_CODE: u32 = 10;
+
+/// A user who hears of nothing and suppresses nothing.
+struct Silent;
+
+impl Reporter for Silent {
+    fn is_suppressed(&self, _: &Finding) -> bool {
+        false
+    }
+
+    fn found(&self, _: &Finding, _: bool) {}
+}
 
 /// A device with checked kernels.
 pub struct Bench {
@@ -37,7 +48,7 @@ impl Bench {
              mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.s32 %r4, %r2, %r3, %r1;\n\
              mul.wide.u32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3;\n{code}\nret; }}\n"
         );
-        let checker = Arc::new(Checker::new(checks.parse().unwrap(), Box::new(|_| {})));
+        let checker = Arc::new(Checker::new(checks.parse().unwrap(), 100, Box::new(Silent)));
         let device = Device::new(DeviceSpec::default(), Settings { threads: 1, ..Settings::default() });
         let device = Arc::new(device.unwrap().checked_by(Arc::clone(&checker)));
         let ptx = Arc::new(ptx_frontend::Module::parse(text, "test.ptx").unwrap());
@@ -53,7 +64,7 @@ impl Bench {
     /// Allocates uninitialised memory.
     pub fn allocate(&self, bytes: u64) -> u64 {
         let address = self.device.memory.allocate(bytes, 256, AllocationKind::Device).unwrap();
-        self.checker.allocated(&self.device.memory, address, self.call("cudaMalloc"));
+        self.checker.allocated(&self.device.memory, address, self.call("cudaMalloc"), None);
         address
     }
 
@@ -95,7 +106,7 @@ impl Bench {
         self.launch_with(config, grid, block, parameters)
     }
 
-    fn launch_with(
+    pub fn launch_with(
         &self,
         config: LaunchConfig,
         grid: u32,

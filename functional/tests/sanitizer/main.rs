@@ -4,6 +4,7 @@
 
 mod barriers;
 mod bench;
+mod host;
 mod memory;
 mod races;
 mod stack;
@@ -16,11 +17,19 @@ fn checks_parse_single_names_and_all() {
     let some: Checks = "memory, barriers".parse().unwrap();
     assert!(some.has(Check::Memory) && some.has(Check::Barriers));
     let all: Checks = "all".parse().unwrap();
-    assert!(Check::ALL.into_iter().all(|check| all.has(check)));
+    assert!(Check::KERNELS.into_iter().all(|check| all.has(check)));
 }
 
 #[test]
 fn unknown_check_error_lists_the_checks() {
     let error = "memory,luck".parse::<Checks>().unwrap_err().to_string();
     assert!(error.contains("`luck`") && error.contains("memory") && error.contains("all"), "{error}");
+}
+
+#[test]
+fn all_leaves_out_the_checks_of_the_host() {
+    let all: Checks = "all".parse().unwrap();
+    assert!(!all.has(Check::Leaks) && !all.has(Check::Calls));
+    let more: Checks = "all,leaks".parse().unwrap();
+    assert!(more.has(Check::Races) && more.has(Check::Leaks));
 }

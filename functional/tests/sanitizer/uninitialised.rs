@@ -41,7 +41,7 @@ fn host_accessible_memory_counts_as_initialised() {
     for kind in [AllocationKind::Managed, AllocationKind::Host, AllocationKind::Module] {
         let bench = bench("ld.global.u32 %r5, [%rd4];");
         let data = bench.device.memory.allocate(256, 256, kind).unwrap();
-        bench.checker.allocated(&bench.device.memory, data, bench.call("cudaMallocManaged"));
+        bench.checker.allocated(&bench.device.memory, data, bench.call("cudaMallocManaged"), None);
         bench.launch(1, 64, &[data]).unwrap();
         bench.nothing_found();
     }

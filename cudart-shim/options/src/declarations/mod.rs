@@ -70,10 +70,12 @@ options! {
         takers: STARTERS,
     }
 
-    /// Look for mistakes of kernels: memory, uninitialised, races, barriers, or all.
+    /// Look for mistakes: memory, uninitialised, races, barriers, all, leaks, calls.
     ///
-    /// Several names have commas between them. A program that exits with 0 gets status 86 if the
-    /// checks find a mistake.
+    /// Several names have commas between them. `all` stands for the first four, the checks of
+    /// kernels. `leaks` names allocations that the program never frees, `calls` names API calls
+    /// that return an error. A program that exits with 0 gets status 86 if the checks find a
+    /// mistake.
     check: Checks = "VOLTSIM_CHECK" {
         option: Some("check"),
         value: "CHECKS",
@@ -87,6 +89,76 @@ options! {
     check_report: PathBuf = "VOLTSIM_CHECK_REPORT" {
         option: Some("check-report"),
         value: "FILE",
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+    }
+
+    /// Check only these launches: kernel=GLOB, launch=A..B, and more.
+    ///
+    /// The keys are those of `--only`. The checks follow the accesses of the other launches, and
+    /// report none of their mistakes.
+    check_only: WholeLaunchesText = "VOLTSIM_CHECK_ONLY" {
+        option: Some("check-only"),
+        value: "SELECTION",
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+        on_mistake: OnMistake::Without(Key::check),
+    }
+
+    /// Leave out the first N launches that the checks would take.
+    check_skip: u32 = "VOLTSIM_CHECK_SKIP" {
+        option: Some("check-skip"),
+        value: "N",
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+    }
+
+    /// Check at most N launches.
+    check_count: u32 = "VOLTSIM_CHECK_COUNT" {
+        option: Some("check-count"),
+        value: "N",
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+    }
+
+    /// Show at most N findings; 100 by default.
+    ///
+    /// Further findings are counted, and have the same exit status.
+    check_limit: u32 = "VOLTSIM_CHECK_LIMIT" {
+        option: Some("check-limit"),
+        value: "N",
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+    }
+
+    /// Leave out findings that a file names, a line of JSON each.
+    ///
+    /// Lines of a report (`--check-report findings.jsonl`) serve as they are. A line may have fewer
+    /// fields, and `*` and `?` in them: {"check": "races", "kernel": "histogram*"}.
+    check_suppressions: PathBuf = "VOLTSIM_CHECK_SUPPRESSIONS" {
+        option: Some("check-suppressions"),
+        value: "FILE",
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+    }
+
+    /// Leave the host's stack out of findings.
+    ///
+    /// Without the option, a finding shows the host's functions and lines that led to the launch,
+    /// the allocation or the failed call.
+    check_stacks: bool = "VOLTSIM_CHECK_STACKS" {
+        option: Some("no-check-stacks"),
+        form: Form::Switch("0"),
+        takers: STARTERS,
+        needs_one_of: &[Key::check],
+    }
+
+    /// End with this status where the checks find a mistake; 86 by default.
+    ///
+    /// The program itself must have exited with 0. The status 0 hides mistakes.
+    check_exit_status: Within<0, 255> = "VOLTSIM_CHECK_EXIT_STATUS" {
+        option: Some("check-exit-status"),
+        value: "STATUS",
         takers: STARTERS,
         needs_one_of: &[Key::check],
     }

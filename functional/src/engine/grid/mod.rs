@@ -29,7 +29,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::memory::{Loss, Losses};
 use crate::parameter_reads::ParameterReads;
-use crate::sanitizer::LaunchState;
+use crate::sanitizer::{LaunchOrigin, LaunchState};
 use crate::texture::Table;
 pub(crate) use before::Before;
 
@@ -80,6 +80,8 @@ pub struct Grid<'a> {
     pub owner: &'a Device,
     /// Number of the launch.
     pub number: u64,
+    /// The launch as the host knows it, for the checks.
+    pub origin: LaunchOrigin,
     /// Cooperative launch: all CTAs must be resident at once.
     pub cooperative: bool,
     /// SIMT-stack execution of diverged lanes.
@@ -154,6 +156,7 @@ impl<'a> Grid<'a> {
             device: &owner.spec,
             owner,
             number,
+            origin: config.origin,
             cooperative: config.cooperative,
             simt_stack: config.simt_stack,
             has_one_worker: owner.has_one_worker(),

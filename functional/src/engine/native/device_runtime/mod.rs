@@ -264,15 +264,13 @@ fn prepare(
         block,
         dynamic_shared: shared,
         parameters: vec![0; kernel.parameter_bytes as usize],
-        cooperative: false,
-        cluster: None,
         textures: Arc::clone(&call.w.grid.textures),
         runtime: children.runtime.clone(),
-        launcher: None,
         depth: children.depth,
         deadline: call.w.grid.deadline,
         simt_stack: call.w.grid.simt_stack,
-        parameter_reads: None,
+        origin: call.w.grid.origin.clone(),
+        ..LaunchConfig::default()
     };
     check(call.w.grid.owner, &kernel, &config).map_err(|_| error::INVALID_CONFIGURATION)?;
     Ok(Parameters { kernel: Some(kernel), config })

@@ -75,6 +75,12 @@ def test_cache_model_counts_misses_by_kind(demo: str, tmp_path: Path) -> None:
     assert voltsim.cache_model(stream, gpu="v100").column("kernel") == ["sum"]
 
 
+def test_recorded_launches_are_timed(demo: str, tmp_path: Path) -> None:
+    folder = tmp_path / "recorded"
+    voltsim.command.invoke(["record", "--output", folder, "--only", "kernel=sum", "--", demo])
+    assert voltsim.time(folder, gpu="v100").launches.column("kernel") == ["sum"]
+
+
 def test_correlation_has_an_error_for_each_metric(demo: str, tmp_path: Path) -> None:
     run = voltsim.run(demo, gpu="v100")
     cycles = run.launches.column("cycles")

@@ -19,6 +19,7 @@ from voltsim.errors import (
 )
 from voltsim.gpus import Gpu, gpu, gpus
 from voltsim.plans import Estimate, Plan, plan
+from voltsim.recordings import time
 from voltsim.runs import Run, load, run
 from voltsim.streams import Stream, record
 from voltsim.sweeps import Point, Sweep, sweep
@@ -54,5 +55,6 @@ __all__ = [
     "record",
     "run",
     "sweep",
+    "time",
     "version",
 ]

@@ -113,8 +113,8 @@ fn take(best: &mut Ordered, wider: &mut Vec<Ordered>, next: Ordered, measure: fn
     }
 }
 
-/// Gives each block the widest of its orders that needs no more registers than the fullest block of
-/// `narrow`, as long as the same number of warps stays resident.
+/// Gives each block its widest order within the registers of the fullest block of `narrow`, as long
+/// as the same number of warps stays resident.
 fn widened(narrow: Ordered, wider: &[Ordered], flow: &ControlFlow, calls: bool) -> Ordered {
     let most = narrow.peaks.iter().copied().max().unwrap_or(0);
     for room in ROOM_LEFT.map(|left| most.saturating_sub(left)) {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::fault::FaultKind;
@@ -10,6 +10,9 @@ use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::module::Module;
 
 const SIZE: usize = 1 << 16;
+
+/// Losses of registered memory count for the whole process, so one test loses memory at a time.
+static LOSES: Mutex<()> = Mutex::new(());
 
 fn map() -> u64 {
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -36,6 +39,7 @@ fn launched(body: &str, take_away: impl FnOnce(u64)) -> (Result<(), LaunchError>
         ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry test(.param .u64 p) {{
          .reg .b64 %a<4>; .reg .b32 %r<4>; .reg .pred %p<3>; ld.param.u64 %a1, [p]; {body} ret; }}"
     );
+    let _loses = LOSES.lock();
     let device = Arc::new(Device::new(DeviceSpec::default(), Settings::default()).unwrap());
     let module =
         Module::load(&device, vec![Arc::new(ptx_frontend::Module::parse(text, "test.ptx").unwrap())]);

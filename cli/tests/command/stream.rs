@@ -238,9 +238,14 @@ fn a_stream_has_no_program_and_a_checkpoint_has_one() {
     assert!(outcome.status == 2 && outcome.stderr.contains("--launches"), "{}", outcome.stderr);
     let outcome = captured.place.voltsim(&["resume", "all.vks", "--launches", "launch=100"]);
     assert!(outcome.status == 2 && outcome.stderr.contains("none of the launches"), "{}", outcome.stderr);
+    let save = ["run", "--checkpoint", "kernel=2", "-o", "here.vck", "--stop", "--", "./launches", "2"];
+    let saved = Captured::program();
+    assert_eq!(saved.place.voltsim(&save).status, 0);
+    let outcome = saved.place.voltsim(&["resume", "here.vck"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("-- PROGRAM"), "{}", outcome.stderr);
     captured.place.write("other.vck", "something else");
     let outcome = captured.place.voltsim(&["resume", "other.vck"]);
-    assert!(outcome.status == 2 && outcome.stderr.contains("-- PROGRAM"), "{}", outcome.stderr);
+    assert!(outcome.status == 2 && outcome.stderr.contains("no VOLTSIM signature"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from voltsim.command import PathLike, invoke
-from voltsim.runs import Program, Value, _read, _words, setting_options
+from voltsim.runs import Program, Value, _read, _words, given_options, setting_options
 from voltsim.streams import Stream
 from voltsim.table import Row, Table
 
@@ -32,10 +32,7 @@ def cache_model(
     with TemporaryDirectory(prefix="voltsim-") as folder:
         report = Path(folder, "report.json")
         arguments: list[PathLike] = ["cache-model", "--output", report]
-        if gpu is not None:
-            arguments += ["--gpu", gpu]
-        if sweep is not None:
-            arguments += ["--sweep", sweep]
+        arguments += given_options(("--gpu", gpu), ("--sweep", sweep))
         arguments += [*setting_options(settings), *options]
         if isinstance(program, Stream):
             arguments.append(program.file)

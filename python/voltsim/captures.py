@@ -8,7 +8,7 @@ from pathlib import Path
 
 from voltsim.command import PathLike, invoke
 from voltsim.errors import VoltsimError
-from voltsim.runs import Program, _words
+from voltsim.runs import Program, _words, given_options
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,7 @@ class Capture:
         from the captured one raises :class:`VoltsimError`.
         """
         arguments: list[PathLike] = ["replay", self.folder]
-        if library is not None:
-            arguments += ["--library", library]
-        if results is not None:
-            arguments += ["--output", results]
+        arguments += given_options(("--library", library), ("--output", results))
         return invoke(arguments).stdout
 
 
@@ -60,12 +57,9 @@ def capture(
     """
     target = Path(folder).absolute()
     arguments: list[PathLike] = ["capture", "--output", target]
-    if launches is not None:
-        arguments += ["--only", launches]
+    arguments += given_options(("--only", launches), ("--device", device))
     if results:
         arguments.append("--results")
-    if device is not None:
-        arguments += ["--device", device]
     invoke([*arguments, "--", *_words(program)], cwd=cwd, env=env, timeout=timeout)
     folders = sorted(path.parent for path in target.glob("*/launch.toml"))
     if not folders:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from voltsim.command import PathLike, invoke
-from voltsim.runs import Program, Run, Value, _read, _words, setting_options
+from voltsim.runs import Program, Run, Value, _words, ended_run, given_options, setting_options
 
 
 @dataclass(frozen=True)
@@ -42,22 +42,14 @@ class Checkpoint:
         with TemporaryDirectory(prefix="voltsim-") as folder:
             statistics = Path(folder, "statistics.json")
             arguments: list[PathLike] = ["resume", self.file]
-            for name, value in (("--mode", mode), ("--gpu", gpu)):
-                if value is not None:
-                    arguments += [name, value]
+            arguments += given_options(("--mode", mode), ("--gpu", gpu))
             arguments += setting_options(settings)
             if gpu is not None or settings or mode not in (None, "functional"):
                 arguments += ["--statistics", statistics]
             finished = invoke(
                 [*arguments, *options, "--", *words], cwd=cwd, env=env, timeout=timeout
             )
-            return Run(
-                program=tuple(words),
-                stdout=finished.stdout,
-                stderr=finished.stderr,
-                seconds=finished.seconds,
-                statistics=_read(statistics) if statistics.exists() else None,
-            )
+            return ended_run(words, finished, statistics)
 
 
 def checkpoint(

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from voltsim.command import PathLike, invoke
-from voltsim.runs import Run
+from voltsim.runs import Run, given_options
 
 
 def correlate(
@@ -31,8 +31,6 @@ def correlate(
         else:
             statistics = Path(run)
         arguments: list[PathLike] = ["correlate", "--json", statistics, profiler]
-        for name, value in (("--program", program), ("--metric", metric)):
-            if value is not None:
-                arguments += [name, value]
+        arguments += given_options(("--program", program), ("--metric", metric))
         document: dict[str, Any] = json.loads(invoke(arguments).stdout)
         return document

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from voltsim.command import PathLike, invoke
-from voltsim.runs import Program, Value, _read, _words, setting_options
+from voltsim.runs import Program, Value, _read, _words, given_options, setting_options
 from voltsim.table import Table
 
 
@@ -61,9 +61,7 @@ class Plan:
         with TemporaryDirectory(prefix="voltsim-") as folder:
             target = Path(results) if results is not None else Path(folder, "results")
             arguments: list[PathLike] = ["sweep", self.file, "--output", target]
-            for name, value in (("--gpu", gpu), ("--mode", mode)):
-                if value is not None:
-                    arguments += [name, value]
+            arguments += given_options(("--gpu", gpu), ("--mode", mode))
             arguments += setting_options(settings)
             if within is not None:
                 arguments += ["--within", f"{within:.6%}"]

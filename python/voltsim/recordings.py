@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from voltsim.command import PathLike, invoke
-from voltsim.runs import Run, Value, load, setting_options
+from voltsim.runs import Run, Value, ended_run, given_options, setting_options
 
 
 def time(
@@ -28,17 +28,10 @@ def time(
     with TemporaryDirectory(prefix="voltsim-") as folder:
         statistics = Path(folder, "statistics.json")
         arguments: list[PathLike] = ["time", recording, "--gpu", gpu]
-        if mode is not None:
-            arguments += ["--mode", mode]
+        arguments += given_options(("--mode", mode))
         arguments += setting_options(settings)
         if threads is not None:
             arguments += ["--threads", str(threads)]
         arguments += ["--statistics", statistics, *options]
         finished = invoke(arguments, timeout=timeout)
-        return Run(
-            program=(os.fspath(recording),),
-            stdout=finished.stdout,
-            stderr=finished.stderr,
-            seconds=finished.seconds,
-            statistics=load(statistics).statistics,
-        )
+        return ended_run([os.fspath(recording)], finished, statistics)

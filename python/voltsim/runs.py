@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
-from voltsim.command import PathLike, invoke
+from voltsim.command import Finished, PathLike, invoke
 from voltsim.errors import VoltsimError
 from voltsim.table import Row, Table
 
@@ -142,9 +142,7 @@ def run(
         is_timed = mode not in (None, "functional") or (
             mode is None and (gpu is not None or bool(settings) or series is not None)
         )
-        for name, value in (("--mode", mode), ("--gpu", gpu), ("--device", device)):
-            if value is not None:
-                arguments += [name, value]
+        arguments += given_options(("--mode", mode), ("--gpu", gpu), ("--device", device))
         arguments += setting_options(settings)
         if series is not None:
             arguments += ["--series", str(series)]
@@ -156,14 +154,26 @@ def run(
             arguments += ["--check", check, "--check-report", findings]
         arguments += [*options, "--", *words]
         finished = invoke(arguments, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
-        return Run(
-            program=tuple(words),
-            stdout=finished.stdout,
-            stderr=finished.stderr,
-            seconds=finished.seconds,
-            statistics=_read(statistics) if statistics.exists() else None,
-            findings=_lines(findings),
-        )
+        return ended_run(words, finished, statistics, findings)
+
+
+def ended_run(
+    words: Sequence[str], finished: Finished, statistics: Path, findings: Path | None = None
+) -> Run:
+    """Return the run of a command that has ended, with what its files hold."""
+    return Run(
+        program=tuple(words),
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        seconds=finished.seconds,
+        statistics=_read(statistics) if statistics.exists() else None,
+        findings=() if findings is None else _lines(findings),
+    )
+
+
+def given_options(*options: tuple[str, PathLike | None]) -> list[PathLike]:
+    """Return name and value of each option that has a value."""
+    return [word for name, value in options if value is not None for word in (name, value)]
 
 
 def load(file: PathLike) -> Run:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from voltsim.command import PathLike, invoke
-from voltsim.runs import Program, Run, Value, _words, load, setting_options
+from voltsim.runs import Program, Run, Value, _words, ended_run, given_options, setting_options
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,7 @@ class Stream:
                 arguments += ["--threads", str(threads)]
             arguments += ["--statistics", statistics, *options]
             finished = invoke(arguments, timeout=timeout)
-            return Run(
-                program=(str(self.file),),
-                stdout=finished.stdout,
-                stderr=finished.stderr,
-                seconds=finished.seconds,
-                statistics=load(statistics).statistics,
-            )
+            return ended_run([str(self.file)], finished, statistics)
 
 
 def record(
@@ -67,9 +61,6 @@ def record(
     """
     target = Path(file).absolute()
     arguments: list[PathLike] = ["run", "--image", target]
-    if device is not None:
-        arguments += ["--device", device]
-    if launches is not None:
-        arguments += ["--image-only", launches]
+    arguments += given_options(("--device", device), ("--image-only", launches))
     invoke([*arguments, "--", *_words(program)], cwd=cwd, env=env, timeout=timeout)
     return Stream(target)

@@ -25,7 +25,8 @@ pub(crate) const NOT_RESUMED: [(&str, &str); 9] = [
 
 /// Programs whose output changes if a launch was first executed functionally up to a point, with the
 /// reason.
-pub(crate) const NOT_EXECUTED_RESUMED: [(&str, &str); 2] = [
+pub(crate) const NOT_EXECUTED_RESUMED: [(&str, &str); 3] = [
+    ("racing_bulk_copies", "it prints the order of CTAs at a tile"),
     ("racing_bfs", "it prints the order of CTAs in a queue"),
     ("racing_writes", "it prints the last writer"),
 ];

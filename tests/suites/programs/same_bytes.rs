@@ -7,7 +7,8 @@ use voltsim_tests::catalogue::{Mode, Program};
 use crate::run::{Outcome, Runner, with_executable};
 
 /// Programs with races.
-pub(crate) const RACING: [&str; 4] = ["racing_bfs", "racing_prints", "racing_products", "racing_writes"];
+pub(crate) const RACING: [&str; 5] =
+    ["racing_bfs", "racing_bulk_copies", "racing_prints", "racing_products", "racing_writes"];
 
 /// Numbers of threads.
 const THREADS: [&str; 4] = ["1", "2", "3", "7"];

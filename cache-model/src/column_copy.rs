@@ -4,6 +4,7 @@
 //! A warp's load touches 32 lines, which its next loads use again.
 
 use crate::accesses::{Header, Kind, Launch, LaunchAccesses, line_word};
+use warp_stream::LaunchShape;
 
 /// Columns of the matrix.
 const COLUMNS: u64 = 1024;
@@ -21,8 +22,7 @@ pub fn accesses(threads: u32) -> LaunchAccesses {
     let launch = Launch {
         kernel: "column_copy".to_owned(),
         number: 1,
-        grid: [1; 3],
-        block: [threads, 1, 1],
+        shape: LaunchShape::new([1; 3], [threads, 1, 1]),
         registers: 10,
         shared_bytes: 0,
         local_bytes: 0,

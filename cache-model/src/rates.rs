@@ -65,13 +65,16 @@ fn rates(levels: &LevelCounts) -> Option<Rates> {
 
 #[cfg(test)]
 mod tests {
+    use warp_stream::LaunchShape;
+
     use super::*;
     use crate::accesses::{Header, Kind, Launch, line_word};
 
     #[test]
     fn second_load_of_a_line_is_served_by_l1() {
         let gpu = GpuSpec::built_in("titan-v").expect("a GPU");
-        let launch = Launch { grid: [1; 3], block: [32, 1, 1], lines: vec![0; 3], ..Launch::default() };
+        let launch =
+            Launch { shape: LaunchShape::new([1; 3], [32, 1, 1]), lines: vec![0; 3], ..Launch::default() };
         let load = |position, waits| {
             let header = Header { position, lines: 1, kind: Kind::Load, waits, is_local: false, gap: 0 };
             [header.word(), line_word(0x1000, 0xf)]

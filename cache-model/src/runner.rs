@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 use timing::specification::GpuSpec;
+use warp_stream::LaunchShape;
 
 use crate::accesses::LaunchAccesses;
 use crate::model::{Counts, Group, L2, LaunchResult, ModelSpec, OrderCounts, run};
@@ -40,10 +41,9 @@ pub struct LaunchReport {
     pub launch: u64,
     /// Mangled name of the kernel.
     pub kernel: String,
-    /// CTAs along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    #[serde(flatten)]
+    pub shape: LaunchShape,
     /// Results per configuration.
     pub results: Vec<ConfigurationResult>,
     /// Counts that follow from the order of the first configuration.
@@ -160,8 +160,7 @@ impl Runner {
         Ok(LaunchReport {
             launch: launch.number,
             kernel: launch.kernel.clone(),
-            grid: launch.grid,
-            block: launch.block,
+            shape: launch.shape,
             results: results.into_iter().flatten().collect(),
             order,
         })

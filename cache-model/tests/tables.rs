@@ -10,6 +10,7 @@ use cache_model::model::{
 use serde::Deserialize;
 use timing::policy::set_index::SetIndex;
 use timing::sm::memory::l1::{Fetch, StoreHit};
+use warp_stream::LaunchShape;
 
 /// A table of requests: a column per request, -1 for an empty or infinite cell.
 #[derive(Deserialize)]
@@ -44,7 +45,7 @@ fn requests(table: &Table) -> Vec<Request> {
         [load(0), load(1)].concat()
     };
     let block = [32 * table.threads.len() as u32, 1, 1];
-    let launch = Launch { grid: [1; 3], block, lines: vec![0; 2], ..Launch::default() };
+    let launch = Launch { shape: LaunchShape::new([1; 3], block), lines: vec![0; 2], ..Launch::default() };
     let accesses = LaunchAccesses::new(launch, table.threads.iter().map(warp));
     let spec = ModelSpec {
         geometry: Geometry { size: 128 * table.cache, sets: 1, index: SetIndex::Linear },

@@ -20,6 +20,7 @@ use libloading::Library;
 use extensions::CoreExtensions;
 pub use fixed::BLOCK;
 pub use images::{Array, Texels};
+use warp_stream::LaunchShape;
 
 /// Failed driver call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -159,10 +160,8 @@ pub struct Function(Handle);
 /// Dimensions of a launch.
 #[derive(Clone, Copy)]
 pub struct Sizes {
-    /// CTAs along x, y and z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA along x, y and z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// Dynamic shared memory of a CTA in bytes.
     pub dynamic_shared: u32,
     /// Cooperative launch, whose CTAs are all resident at once.
@@ -173,8 +172,8 @@ pub struct Sizes {
 
 impl Sizes {
     /// Returns the dimensions of a plain launch.
-    pub fn of(grid: [u32; 3], block: [u32; 3]) -> Sizes {
-        Sizes { grid, block, dynamic_shared: 0, cooperative: false, cluster: None }
+    pub fn of(shape: LaunchShape) -> Sizes {
+        Sizes { shape, dynamic_shared: 0, cooperative: false, cluster: None }
     }
 }
 
@@ -366,7 +365,7 @@ impl Driver {
         offsets: &[usize],
     ) -> Result<(), DriverError> {
         let call = &self.functions;
-        let ([gx, gy, gz], [bx, by, bz]) = (sizes.grid, sizes.block);
+        let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz] } = sizes.shape;
         if sizes.dynamic_shared > USUAL_SHARED {
             self.set_attribute(function, MAX_DYNAMIC_SHARED, sizes.dynamic_shared)?;
         }

@@ -17,6 +17,7 @@ use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::timed::turns::{Order, execute};
 use functional::timed::{self, Identity};
+use warp_stream::LaunchShape;
 
 struct Bench {
     device: Arc<Device>,
@@ -53,7 +54,11 @@ impl Bench {
             block_of_parameters.resize(at, 0);
             block_of_parameters.extend_from_slice(parameter);
         }
-        let config = LaunchConfig { grid, block, parameters: block_of_parameters, ..LaunchConfig::default() };
+        let config = LaunchConfig {
+            shape: LaunchShape::new(grid, block),
+            parameters: block_of_parameters,
+            ..LaunchConfig::default()
+        };
         let before = processor_seconds();
         let done = match self.stepped {
             Some(sms) => self.step(&program, config, sms),

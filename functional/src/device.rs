@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::ShapeLimits;
 
 use crate::engine::probe::Watcher;
 use crate::memory::{Allocation, AllocationKind, Memory, MemoryError};
@@ -23,12 +24,8 @@ pub struct DeviceSpec {
     pub threads_per_sm: u32,
     /// Maximum resident warps per SM.
     pub warps_per_sm: u32,
-    /// Maximum threads per CTA.
-    pub threads_per_cta: u32,
-    /// Maximum CTA size along each axis.
-    pub cta_limits: [u32; 3],
-    /// Maximum grid size along each axis.
-    pub grid_limits: [u32; 3],
+    /// Largest grids and CTAs.
+    pub limits: ShapeLimits,
     /// Maximum bytes of shared memory per CTA (opt-in limit).
     pub shared_per_cta: u32,
     /// Allocation unit of a CTA's shared memory, bytes.
@@ -46,9 +43,11 @@ impl Default for DeviceSpec {
             sms: 80,
             threads_per_sm: 2048,
             warps_per_sm: 64,
-            threads_per_cta: 1024,
-            cta_limits: [1024, 1024, 64],
-            grid_limits: [0x7fff_ffff, 65535, 65535],
+            limits: ShapeLimits {
+                grid: [0x7fff_ffff, 65535, 65535],
+                block: [1024, 1024, 64],
+                threads_per_cta: 1024,
+            },
             shared_per_cta: 96 << 10,
             shared_unit: 256,
             clock_megahertz: 1200,

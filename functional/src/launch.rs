@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use warp_stream::kernel_name::signature;
+use warp_stream::volume;
+
+pub use warp_stream::LaunchShape;
 
 use crate::device::Device;
 use crate::dynamic_parallelism::{DeviceRuntime, Launcher};
@@ -24,10 +27,8 @@ const WORKSPACE_BYTES: u64 = 256;
 /// Sizes and arguments of a launch.
 #[derive(Debug, Clone, Default)]
 pub struct LaunchConfig {
-    /// CTAs along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads per CTA along x, y, z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// Parameter block in the kernel's layout.
@@ -62,13 +63,14 @@ impl LaunchConfig {
         self.cluster.or(program.bounds.required_cluster)
     }
 
-    /// CTAs along x, y, z. A kernel with `.blocksareclusters` counts its grid in clusters.
-    pub fn ctas_of(&self, program: &Program) -> [u32; 3] {
+    /// The shape in CTAs. A kernel with `.blocksareclusters` counts its grid in clusters.
+    pub fn shape_of(&self, program: &Program) -> LaunchShape {
+        let LaunchShape { grid, block } = self.shape;
         match self.cluster_of(program) {
             Some(cluster) if program.bounds.blocks_are_clusters => {
-                std::array::from_fn(|axis| self.grid[axis].saturating_mul(cluster[axis]))
+                LaunchShape::new(std::array::from_fn(|axis| grid[axis].saturating_mul(cluster[axis])), block)
             }
-            _ => self.grid,
+            _ => self.shape,
         }
     }
 }
@@ -134,31 +136,18 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     let kernel = &program.kernel().name;
     let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
     let spec = &device.spec;
-    let grid = config.ctas_of(program);
-    for (axis, (ctas, threads)) in grid.into_iter().zip(config.block).enumerate() {
-        if ctas == 0 || ctas > spec.grid_limits[axis] {
-            return wrong(format!("{ctas} CTAs along axis {axis}; must be 1 to {}", spec.grid_limits[axis]));
-        }
-        if threads == 0 || threads > spec.cta_limits[axis] {
-            return wrong(format!(
-                "{threads} threads along axis {axis}; must be 1 to {}",
-                spec.cta_limits[axis]
-            ));
-        }
-    }
-    let threads = config.block.iter().map(|&n| u64::from(n)).product::<u64>();
-    if threads > u64::from(spec.threads_per_cta) {
-        return wrong(format!("{threads} threads per CTA; the limit is {}", spec.threads_per_cta));
-    }
+    let shape = config.shape_of(program);
+    shape.check(&spec.limits).or_else(|error| wrong(error.to_string()))?;
+    let threads = u64::from(shape.threads_per_cta());
     if let Some(bound) = program.bounds.maximum_threads
         && threads > bound.iter().fold(1, |product: u64, &n| product.saturating_mul(n.max(1).into()))
     {
         return wrong(format!("{threads} threads per CTA; the kernel is compiled for at most {bound:?}"));
     }
     if let Some(required) = program.bounds.required_threads
-        && required != config.block
+        && required != shape.block
     {
-        return wrong(format!("CTAs of {:?} threads; the kernel requires {required:?}", config.block));
+        return wrong(format!("CTAs of {:?} threads; the kernel requires {required:?}", shape.block));
     }
     let shared = u64::from(program.static_shared) + u64::from(config.dynamic_shared);
     if shared > u64::from(spec.shared_per_cta) {
@@ -174,10 +163,10 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
             program.parameter_bytes
         ));
     }
-    check_cluster(program, config, grid)?;
+    check_cluster(program, config, shape.grid)?;
     if config.cooperative {
         let resident = u64::from(spec.sms) * u64::from(spec.threads_per_sm) / threads;
-        let ctas = grid.iter().map(|&n| u64::from(n)).product::<u64>();
+        let ctas = shape.cta_count();
         if ctas > resident {
             return Err(LaunchError::Resources {
                 kernel: kernel.clone(),
@@ -204,7 +193,7 @@ fn check_cluster(program: &Program, config: &LaunchConfig, grid: [u32; 3]) -> Re
     {
         return wrong(format!("clusters of {cluster:?} CTAs; the kernel requires {required:?}"));
     }
-    let ctas = cluster.iter().fold(1_u64, |all, &extent| all.saturating_mul(extent.into()));
+    let ctas = volume(cluster);
     let most = bounds.maximum_cluster_ctas.map_or(MAXIMUM_CTAS, |bound| bound.min(MAXIMUM_CTAS));
     if ctas == 0 || ctas > u64::from(most) {
         return wrong(format!("{ctas} CTAs per cluster; must be 1 to {most}"));

@@ -6,6 +6,7 @@ use functional::device::{Device, DeviceSpec, Settings};
 use functional::launch::{LaunchConfig, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use warp_stream::LaunchShape;
 
 const PTX: &str = r"
 .version 7.8
@@ -48,8 +49,7 @@ fn no_update_is_lost_between_host_threads() {
     let module = Module::load(&device, vec![source]).unwrap();
     let cells = device.memory.allocate(32, 256, AllocationKind::Device).unwrap();
     let config = LaunchConfig {
-        grid: [256, 1, 1],
-        block: [96, 1, 1],
+        shape: LaunchShape::new([256, 1, 1], [96, 1, 1]),
         parameters: cells.to_le_bytes().to_vec(),
         ..LaunchConfig::default()
     };

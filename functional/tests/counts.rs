@@ -7,6 +7,7 @@ use std::sync::Arc;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::launch::{LaunchConfig, launch};
 use functional::module::Module;
+use warp_stream::LaunchShape;
 
 /// A kernel launch.
 struct Case {
@@ -28,8 +29,7 @@ fn executed(case: &Case, threads: usize, timed: bool) -> (u64, u64) {
     let ptx = Arc::new(ptx_frontend::Module::parse(text, "counts.ptx").unwrap());
     let module = Module::load(&device, vec![ptx]).unwrap();
     let config = LaunchConfig {
-        grid: [case.grid, 1, 1],
-        block: [case.block, 1, 1],
+        shape: LaunchShape::new([case.grid, 1, 1], [case.block, 1, 1]),
         cluster: case.cluster,
         ..LaunchConfig::default()
     };

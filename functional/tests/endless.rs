@@ -11,6 +11,7 @@ use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError, LaunchStatistics, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use warp_stream::LaunchShape;
 
 struct Bench {
     device: Arc<Device>,
@@ -47,7 +48,11 @@ impl Bench {
         let program = self.module.kernel("test").unwrap();
         let parameters = parameters.iter().flat_map(|value| value.to_le_bytes()).collect();
         let block = [block, 1, 1];
-        launch(&self.device, &program, LaunchConfig { grid, block, parameters, ..LaunchConfig::default() })
+        launch(
+            &self.device,
+            &program,
+            LaunchConfig { shape: LaunchShape::new(grid, block), parameters, ..LaunchConfig::default() },
+        )
     }
 }
 

@@ -9,6 +9,7 @@ use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use warp_stream::LaunchShape;
 
 struct Bench {
     device: Arc<Device>,
@@ -59,8 +60,7 @@ impl Bench {
     ) -> Result<(), LaunchError> {
         let program = self.module.kernel("test").unwrap();
         let config = LaunchConfig {
-            grid: [grid, 1, 1],
-            block: [block, 1, 1],
+            shape: LaunchShape::new([grid, 1, 1], [block, 1, 1]),
             parameters: parameters.iter().flat_map(|value| value.to_le_bytes()).collect(),
             cooperative,
             ..LaunchConfig::default()

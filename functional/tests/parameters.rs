@@ -11,6 +11,7 @@ use functional::module::Module;
 use functional::parameters::{ParameterReads, ParameterWatcher};
 use functional::timed::turns::{Order, execute};
 use functional::timed::{self, Identity};
+use warp_stream::LaunchShape;
 
 /// Bytes of the parameter block.
 const BYTES: usize = 208;
@@ -41,8 +42,7 @@ fn noted(text: &str, is_timed: bool) -> Vec<(u64, u64)> {
     parameters[200..].copy_from_slice(&out.to_le_bytes());
     let reads = Arc::new(ParameterReads::of(BYTES));
     let config = LaunchConfig {
-        grid: [2, 1, 1],
-        block: [4, 1, 1],
+        shape: LaunchShape::new([2, 1, 1], [4, 1, 1]),
         parameters,
         parameter_reads: Some(Arc::clone(&reads)),
         ..LaunchConfig::default()

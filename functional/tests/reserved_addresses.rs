@@ -9,6 +9,7 @@ use functional::device::{Device, DeviceSpec, Settings};
 use functional::launch::{LaunchConfig, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use warp_stream::LaunchShape;
 
 const PTX: &str = r"
 .version 7.8
@@ -51,8 +52,7 @@ fn only_module_variables_take_reserved_addresses() {
     };
     let address_in = |kernel| {
         let config = LaunchConfig {
-            grid: [1; 3],
-            block: [1; 3],
+            shape: LaunchShape::new([1; 3], [1; 3]),
             parameters: there.to_le_bytes().to_vec(),
             ..LaunchConfig::default()
         };

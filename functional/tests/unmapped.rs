@@ -8,6 +8,7 @@ use functional::device::{Device, DeviceSpec, Settings};
 use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::module::Module;
+use warp_stream::LaunchShape;
 
 const SIZE: usize = 1 << 16;
 
@@ -49,8 +50,11 @@ fn launched(body: &str, take_away: impl FnOnce(u64)) -> (Result<(), LaunchError>
     take_away(address);
     let (grid, block) = ([1; 3], [64, 1, 1]);
     let parameters = address.to_le_bytes().to_vec();
-    let launched =
-        launch(&device, &program, LaunchConfig { grid, block, parameters, ..LaunchConfig::default() });
+    let launched = launch(
+        &device,
+        &program,
+        LaunchConfig { shape: LaunchShape::new(grid, block), parameters, ..LaunchConfig::default() },
+    );
     (launched.map(drop), device.memory.end_unmapped().len())
 }
 

@@ -10,6 +10,7 @@ use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::texture::{Filter, Format, Image, ImageKind, Level, Numeric, Sampler, Texture};
 use functional::workload_profile::{NAMES, UNITS, WorkloadProfile};
+use warp_stream::LaunchShape;
 
 const PTX: &str = r"
 .version 7.8
@@ -54,8 +55,7 @@ fn units_sectors_and_atomic_lanes_are_counted() {
     let (work, device, module) = watched(PTX);
     let cells = device.memory.allocate(4096, 256, AllocationKind::Device).unwrap();
     let config = LaunchConfig {
-        grid: [3, 1, 1],
-        block: [64, 1, 1],
+        shape: LaunchShape::new([3, 1, 1], [64, 1, 1]),
         parameters: cells.to_le_bytes().to_vec(),
         ..LaunchConfig::default()
     };
@@ -126,7 +126,8 @@ fn texels_count_as_global_memory_sectors() {
         table.surfaces.insert(78, Arc::new(image));
     });
     let textures = device.textures.snapshot();
-    let config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], textures, ..LaunchConfig::default() };
+    let config =
+        LaunchConfig { shape: LaunchShape::new([1; 3], [32, 1, 1]), textures, ..LaunchConfig::default() };
     launch(&device, &module.kernel("sample").unwrap(), config).unwrap();
     let counts = work.take();
     let of = |name| counts[NAMES.iter().position(|it| *it == name).unwrap()];

@@ -76,14 +76,16 @@ mod tests {
     use crate::gpu::Gpu;
     use crate::specification::GpuSpec;
     use voltsim_checkpoint::layout;
+    use warp_stream::LaunchShape;
 
     /// Units with the versions of their states and the hashes of their layouts. Where a hash
-    /// differs, the version in [`UNITS`] has to be raised.
+    /// differs, the version in [`UNITS`] has to be raised. The version stays where a test shows that
+    /// fields only moved into a struct and have the same bytes, as with [`LaunchShape`].
     const LAYOUTS: &[(&str, u32, u64)] = &[
         ("DRAM channels", 2, 15_519_396_562_806_585_006),
         ("L2 slices", 1, 16_223_511_641_234_986_281),
         ("SMs", 2, 16_065_437_701_365_762_404),
-        ("the GPU", 2, 2_222_886_864_720_108_556),
+        ("the GPU", 2, 1_604_149_300_035_897_289),
         ("the crossbar", 2, 6_414_986_854_158_108_563),
     ];
 
@@ -110,6 +112,13 @@ mod tests {
         let found: Vec<_> =
             hashers.iter().map(|(unit, hash)| (*unit, version(*unit), hash.finish())).collect();
         assert_eq!(found, LAYOUTS);
+    }
+
+    #[test]
+    fn a_shape_has_the_bytes_of_grid_and_block() {
+        let (grid, block) = ([1_u32, 70_000, 3], [300_u32, 2, 1]);
+        let shape = codec::encode(&LaunchShape::new(grid, block)).unwrap();
+        assert_eq!(shape, codec::encode(&(grid, block)).unwrap());
     }
 
     #[test]

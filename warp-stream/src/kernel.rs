@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MachineCode, WarpSource};
+use crate::{LaunchShape, MachineCode, WarpSource};
 
 /// Properties of a launch, without its execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,10 +15,8 @@ pub struct Kernel {
     pub launch: u64,
     /// Number of the CUDA stream that launched the kernel.
     pub stream: u64,
-    /// CTAs along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// Machine code of the kernel.
     pub code: Arc<MachineCode>,
     /// Byte address of the code; different kernels have different addresses.
@@ -33,23 +31,6 @@ pub struct Kernel {
     pub cooperative: bool,
 }
 
-impl Kernel {
-    /// CTAs of the grid.
-    pub fn cta_count(&self) -> u64 {
-        self.grid.iter().map(|&n| u64::from(n)).product()
-    }
-
-    /// Threads per CTA.
-    pub fn threads_per_cta(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    /// Warps per CTA.
-    pub fn warps_per_cta(&self) -> u32 {
-        self.threads_per_cta().div_ceil(crate::WARP_SIZE as u32)
-    }
-}
-
 /// An executable launch, whose CTAs the SMs of a timing model take.
 pub trait KernelSource: Send + Sync {
     /// Description of the launch.
@@ -57,7 +38,7 @@ pub trait KernelSource: Send + Sync {
 
     /// Number of CTAs to execute: fewer than the grid's if some ended before.
     fn cta_count(&self) -> u64 {
-        self.kernel().cta_count()
+        self.kernel().shape.cta_count()
     }
 
     /// Number (x fastest) of the CTA that starts at `position` in launch order.

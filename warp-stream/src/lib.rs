@@ -6,12 +6,14 @@
 pub mod host_cache;
 mod kernel;
 pub mod kernel_name;
+mod launch_shape;
 pub mod local_memory;
 mod machine;
 mod source;
 mod trace;
 
 pub use kernel::{Kernel, KernelSource};
+pub use launch_shape::{LaunchShape, ShapeError, ShapeLimits, coordinates, volume};
 pub use machine::{
     AccessKind, CacheOperator, MachineCode, MachineInstruction, MemoryOperation, MemorySpace, OperationClass,
     Registers, Unit,

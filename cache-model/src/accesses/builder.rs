@@ -50,14 +50,13 @@ impl Builder {
         let launch = Launch {
             kernel: kernel.name.clone(),
             number: kernel.launch,
-            grid: kernel.grid,
-            block: kernel.block,
+            shape: kernel.shape,
             registers: kernel.registers,
             shared_bytes: kernel.shared_bytes,
             local_bytes: kernel.local_bytes,
             lines: kernel.code.instructions.iter().map(|instruction| instruction.line).collect(),
         };
-        let warps = (launch.ctas() * u64::from(launch.warps_per_cta())) as usize;
+        let warps = (launch.shape.cta_count() * u64::from(launch.shape.warps_per_cta())) as usize;
         Builder {
             code: kernel.code.instructions.iter().map(decoded).collect(),
             warps: vec![Warp::default(); warps],
@@ -70,7 +69,7 @@ impl Builder {
 
     /// Adds an executed instruction of a warp, in the warp's order.
     pub fn issued(&mut self, cta: u64, warp: u32, position: u32, execution: &Execution) {
-        let index = (cta * u64::from(self.launch.warps_per_cta())) as usize + warp as usize;
+        let index = (cta * u64::from(self.launch.shape.warps_per_cta())) as usize + warp as usize;
         let (Some(own), Some(decoded)) = (self.warps.get_mut(index), self.code.get(position as usize)) else {
             return;
         };

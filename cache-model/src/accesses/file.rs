@@ -193,8 +193,10 @@ impl Reader {
         }
         let launch: Launch = codec::decode::<{ 4 * LARGEST }, Launch>(&head)
             .map_err(|error| self.damaged(start, &error.to_string()))?;
-        let threads = launch.block.iter().map(|&extent| u64::from(extent)).product::<u64>();
-        if launch.grid.iter().any(|extent| u64::from(*extent) > MOST_CTAS) || threads == 0 || threads > 1024 {
+        let shape = &launch.shape;
+        if shape.grid.iter().any(|extent| u64::from(*extent) > MOST_CTAS)
+            || !(1..=1024).contains(&shape.threads_per_cta())
+        {
             return Err(damaged("a CTA has 1 to 1,024 threads"));
         }
         let mut accesses = LaunchAccesses { launch, ..LaunchAccesses::default() };
@@ -285,10 +287,8 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 /// Checks what the model relies on.
 fn check(accesses: &LaunchAccesses) -> Result<(), &'static str> {
     let LaunchAccesses { launch, words, ends } = accesses;
-    let warps = launch
-        .grid
-        .iter()
-        .try_fold(u64::from(launch.warps_per_cta()), |warps, extent| warps.checked_mul(u64::from(*extent)));
+    let ctas = launch.shape.checked_cta_count();
+    let warps = ctas.and_then(|ctas| ctas.checked_mul(launch.shape.warps_per_cta().into()));
     if warps != Some(ends.len() as u64) {
         return Err("its number of warps differs from the launch's");
     }

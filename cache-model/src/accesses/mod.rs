@@ -8,6 +8,7 @@ mod builder;
 mod file;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::LaunchShape;
 
 pub use builder::Builder;
 pub use file::{FileError, Reader, Writer, is_recording};
@@ -98,10 +99,8 @@ pub struct Launch {
     pub kernel: String,
     /// Number of the launch in the run, from 1.
     pub number: u64,
-    /// CTAs along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// 32-bit registers per thread.
     pub registers: u32,
     /// Bytes of shared memory per CTA.
@@ -110,18 +109,6 @@ pub struct Launch {
     pub local_bytes: u32,
     /// PTX line of each instruction of the kernel's code, from 1; 0 if unknown.
     pub lines: Vec<u32>,
-}
-
-impl Launch {
-    /// CTAs of the grid.
-    pub fn ctas(&self) -> u64 {
-        self.grid.iter().map(|&extent| u64::from(extent)).product()
-    }
-
-    /// Warps of a CTA.
-    pub fn warps_per_cta(&self) -> u32 {
-        self.block.iter().product::<u32>().div_ceil(warp_stream::WARP_SIZE as u32)
-    }
 }
 
 /// Accesses of a launch.
@@ -148,7 +135,7 @@ impl LaunchAccesses {
 
     /// CTAs whose accesses are listed.
     pub fn ctas(&self) -> u64 {
-        self.ends.len() as u64 / u64::from(self.launch.warps_per_cta().max(1))
+        self.ends.len() as u64 / u64::from(self.launch.shape.warps_per_cta().max(1))
     }
 
     /// Words of a warp.
@@ -161,7 +148,7 @@ impl LaunchAccesses {
     /// Range of a warp's words among all words.
     #[inline]
     pub(crate) fn range(&self, cta: u64, warp: u32) -> (usize, usize) {
-        let index = (cta * u64::from(self.launch.warps_per_cta())) as usize + warp as usize;
+        let index = (cta * u64::from(self.launch.shape.warps_per_cta())) as usize + warp as usize;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         (start as usize, self.ends[index] as usize)
     }

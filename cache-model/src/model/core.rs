@@ -100,7 +100,7 @@ impl<'a> Core<'a> {
     /// A core without CTAs.
     pub fn new(number: u32, setting: &'a Setting<'a>, latency: &HalfNormal) -> Core<'a> {
         let spec = setting.spec;
-        let warps = spec.order.ctas * setting.accesses.launch.warps_per_cta();
+        let warps = spec.order.ctas * setting.accesses.launch.shape.warps_per_cta();
         Core {
             number,
             setting,
@@ -150,7 +150,7 @@ impl<'a> Core<'a> {
         let cta = shared.next;
         shared.next += 1;
         let accesses = self.setting.accesses;
-        let count = accesses.launch.warps_per_cta();
+        let count = accesses.launch.shape.warps_per_cta();
         let places = count * self.setting.spec.order.ctas;
         self.ctas[slot as usize] = Cta { live: count, held: Vec::new() };
         for warp in 0..count {
@@ -304,7 +304,7 @@ impl<'a> Core<'a> {
     }
 
     fn slot(&self, place: u32) -> usize {
-        (place / self.setting.accesses.launch.warps_per_cta()) as usize
+        (place / self.setting.accesses.launch.shape.warps_per_cta()) as usize
     }
 
     /// Releases a CTA's warps once all wait.

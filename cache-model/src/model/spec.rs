@@ -171,7 +171,7 @@ const DEVIATION: f64 = 0.5;
 fn demand(gpu: &GpuSpec, launch: &Launch) -> Demand {
     let registers = launch.registers.max(1).saturating_mul(WARP_SIZE as u32);
     Demand {
-        warps: launch.warps_per_cta(),
+        warps: launch.shape.warps_per_cta(),
         registers: registers.checked_next_multiple_of(gpu.cta.register_unit).unwrap_or(u32::MAX),
         shared: launch.shared_bytes.checked_next_multiple_of(gpu.cta.shared_unit).unwrap_or(u32::MAX),
     }

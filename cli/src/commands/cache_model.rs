@@ -14,6 +14,7 @@ use cache_model::sweep::{self, Configuration};
 use functional::timed::turns::{self, Order};
 use timing::specification::{GpuSpec, gpu};
 use warp_stream::KernelSource;
+use warp_stream::LaunchShape;
 use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
 use super::replay::Replay;
@@ -114,7 +115,8 @@ fn runner(args: &Args) -> Result<Runner, Failure> {
         Failure::new(format_args!("--sweep: {error}")).remedy(remedy)
     };
     let configurations = sweep::configurations(&args.sweep).map_err(refused)?;
-    let launch = cache_model::accesses::Launch { grid: [1; 3], block: [1; 3], ..Default::default() };
+    let launch =
+        cache_model::accesses::Launch { shape: LaunchShape::new([1; 3], [1; 3]), ..Default::default() };
     let model = cache_model::model::ModelSpec::of_gpu(&spec, &launch);
     let check = |configuration: &Configuration| configuration.apply(&mut model.clone());
     configurations.iter().try_for_each(check).map_err(refused)?;

@@ -86,8 +86,12 @@ fn launch(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let texts = capture.modules()?;
     let text = texts.first().map_or("", String::as_str);
     let made = instrumented::rewrite(text, "module.ptx", &capture.launch().kernel)?;
-    let window =
-        Window { first_thread: 0, threads: capture.launch().threads(), first: 0, capacity: args.writes };
+    let window = Window {
+        first_thread: 0,
+        threads: capture.launch().shape().thread_count(),
+        first: 0,
+        capacity: args.writes,
+    };
     instrumented::with_log(&capture, &made.text, &window, output)?;
     for (number, write) in made.writes.iter().enumerate() {
         writeln!(

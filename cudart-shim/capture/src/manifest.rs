@@ -5,6 +5,7 @@ use crate::textures::{Image, Surface, Texture};
 use crate::words::Words;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use warp_stream::LaunchShape;
 
 /// Format of folders that this version reads and writes.
 pub const FORMAT: u32 = 2;
@@ -182,10 +183,9 @@ impl Launch {
         block
     }
 
-    /// Threads of the whole grid.
-    pub fn threads(&self) -> u64 {
-        let product = |size: [u32; 3]| size.iter().fold(1, |all: u64, one| all.saturating_mul((*one).into()));
-        product(self.grid).saturating_mul(product(self.block))
+    /// CTAs of the grid and threads of a CTA. The file has them as two keys.
+    pub fn shape(&self) -> LaunchShape {
+        LaunchShape::new(self.grid, self.block)
     }
 }
 

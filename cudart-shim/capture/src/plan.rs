@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::LaunchShape;
 use warp_stream::kernel_name::{base_name, demangled};
 
 use crate::error::Error;
@@ -160,6 +161,11 @@ pub struct Representative {
 }
 
 impl Group {
+    /// CTAs of the first launch's grid and threads of a CTA. The file has them as two keys.
+    pub fn shape(&self) -> LaunchShape {
+        LaunchShape::new(self.grid, self.block)
+    }
+
     /// Kernel name as in the source, without namespaces and template arguments.
     pub fn name(&self) -> String {
         base_name(&demangled(&self.kernel)).to_string()
@@ -173,10 +179,8 @@ pub struct Launched<'a> {
     pub number: u64,
     /// Mangled name of the kernel.
     pub kernel: &'a str,
-    /// CTAs along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// Warp instructions.
     pub instructions: u64,
     /// Warp instructions by kind.
@@ -216,8 +220,7 @@ struct Growing {
     first: Executed,
     /// Timed launches after the first.
     next: Vec<Executed>,
-    grid: [u32; 3],
-    block: [u32; 3],
+    shape: LaunchShape,
     mix: Vec<u64>,
     accesses: Vec<u64>,
     longest: Vec<u64>,
@@ -315,15 +318,13 @@ impl Groups {
 
 impl Growing {
     fn new(launched: &Launched<'_>, first: Executed) -> Growing {
-        let Launched { number, kernel, grid, block, instructions, mix, accesses, longest, uncached: _ } =
-            launched;
+        let Launched { number, kernel, shape, instructions, mix, accesses, longest, uncached: _ } = launched;
         let counts: Vec<u64> = launched.counts().collect();
         Growing {
             kernel: (*kernel).to_owned(),
             first,
             next: Vec::new(),
-            grid: *grid,
-            block: *block,
+            shape: *shape,
             mix: mix.to_vec(),
             accesses: accesses.to_vec(),
             longest: longest.to_vec(),
@@ -342,10 +343,10 @@ impl Growing {
     /// many instructions. Maxima of warps and locations are relative to themselves, to the
     /// instructions of the longest warp, or to [`OF_A_LAUNCH`].
     fn spread_with(&self, launched: &Launched<'_>) -> Option<f64> {
-        if self.block != launched.block {
+        if self.shape.block != launched.shape.block {
             return None;
         }
-        let ctas = |grid: [u32; 3]| grid.iter().map(|extent| f64::from(*extent)).product::<f64>();
+        let ctas = |shape: &LaunchShape| shape.cta_count() as f64;
         let difference = |a: &[u64], b: &[u64], of: f64| {
             let all: u64 = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum();
             all as f64 / of.max(1.0)
@@ -356,7 +357,7 @@ impl Growing {
         let longest = self.longest.iter().zip(launched.longest);
         let longest = longest.map(|(a, b)| a.abs_diff(*b) as f64 / *a.max(&least) as f64);
         let spreads = [
-            (ctas(self.grid) - ctas(launched.grid)).abs() / ctas(self.grid).max(1.0),
+            (ctas(&self.shape) - ctas(&launched.shape)).abs() / ctas(&self.shape).max(1.0),
             difference(&self.mix, launched.mix, instructions),
             difference(&self.accesses, launched.accesses, accesses),
             longest.fold(0.0, f64::max),
@@ -377,8 +378,8 @@ impl Growing {
         let mean = |sum: &u64| (sum + (launches - 1) / 2) / (launches - 1);
         Group {
             kernel: self.kernel.clone(),
-            grid: self.grid,
-            block: self.block,
+            grid: self.shape.grid,
+            block: self.shape.block,
             counts: self.counts.clone(),
             rest: if launches > 1 { self.rest.iter().map(mean).collect() } else { Vec::new() },
             launches,
@@ -399,8 +400,7 @@ mod tests {
         Launched {
             number,
             kernel: "k",
-            grid: [4, 1, 1],
-            block: [32, 1, 1],
+            shape: LaunchShape::new([4, 1, 1], [32, 1, 1]),
             instructions,
             mix,
             accesses: &[8, 0],
@@ -461,8 +461,8 @@ mod tests {
         let first = launched(1, &[10, 10]);
         groups.add(&first);
         groups.add(&Launched { kernel: "other", ..first.clone() });
-        groups.add(&Launched { block: [64, 1, 1], ..first.clone() });
-        groups.add(&Launched { grid: [8, 1, 1], ..first.clone() });
+        groups.add(&Launched { shape: LaunchShape { block: [64, 1, 1], ..first.shape }, ..first.clone() });
+        groups.add(&Launched { shape: LaunchShape { grid: [8, 1, 1], ..first.shape }, ..first.clone() });
         groups.add(&Launched { accesses: &[0, 20], ..first.clone() });
         groups.add(&Launched { longest: &[80, 4], ..first.clone() });
         assert_eq!(groups.finish().len(), 6);

@@ -83,7 +83,7 @@ fn written_folder_reads_back() {
     let capture = Capture::open(&folder).unwrap();
     assert_eq!(capture.modules().unwrap(), [".version 7.0"]);
     let launch = capture.launch();
-    assert_eq!((launch.grid, launch.threads()), ([1, 2, 3], 192));
+    assert_eq!((launch.grid, launch.shape().thread_count()), ([1, 2, 3], 192));
     assert_eq!(launch.parameter_block()[8..], 0x1000_u64.to_le_bytes());
     assert_eq!(launch.parameters[0].pointers.offsets().collect::<Vec<_>>(), [0]);
     assert_eq!(capture.contents(0).unwrap(), [7; 5000]);

@@ -52,7 +52,7 @@ fn parameters(kind: &Kind) -> String {
         Kind::Operation(Operation::Kernel(launch)) => {
             let name = launch.kernel.name.to_string_lossy();
             let sizes = &launch.sizes;
-            format!("\\n{name}\\ngrid {:?} CTA {:?} shared {}", sizes.grid, sizes.block, sizes.shared)
+            format!("\\n{name}\\ngrid {:?} CTA {:?} shared {}", sizes.grid(), sizes.block(), sizes.shared)
         }
         Kind::Operation(Operation::Copy(copy)) => {
             let size = copy.extent;

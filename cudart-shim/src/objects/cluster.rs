@@ -48,9 +48,8 @@ impl DeviceObjects {
         let has_clusters = self.profile.attribute(Attribute::ClusterLaunch) != 0;
         let most = bounds.maximum_cluster_ctas.unwrap_or(u32::MAX).min(settings.most_ctas());
         let most = if has_clusters { most } else { 1 };
-        let whole = |axis: usize| {
-            bounds.blocks_are_clusters || sizes.grid.array()[axis].is_multiple_of(cluster[axis])
-        };
+        let whole =
+            |axis: usize| bounds.blocks_are_clusters || sizes.shape.grid[axis].is_multiple_of(cluster[axis]);
         if ctas == 0
             || ctas > most.into()
             || required.is_some_and(|required| required != cluster)
@@ -86,7 +85,7 @@ impl DeviceObjects {
     }
 
     fn resident_ctas(&self, kernel: &Kernel, resources: &KernelResources, sizes: &Sizes) -> u32 {
-        let threads = u32::try_from(product(sizes.block.array())).unwrap_or(u32::MAX);
+        let threads = u32::try_from(product(sizes.shape.block)).unwrap_or(u32::MAX);
         self.active_ctas(kernel, resources, threads, sizes.shared).saturating_mul(self.device.spec.sms)
     }
 }

@@ -211,7 +211,7 @@ impl Planner {
     fn past_of(&self, launch: &Launch) -> Past {
         let mut launches = self.work.launches().lock();
         let code = launches.before(&launch.kernel);
-        launches.add(&launch.kernel, launch.grid.iter().map(|side| u64::from(*side)).product());
+        launches.add(&launch.kernel, launch.shape().cta_count());
         let reuse_tracker = self.work.reuse_tracker().lock();
         Past { traces: reuse_tracker.last(), pages: reuse_tracker.pages(), code }
     }
@@ -250,8 +250,7 @@ impl Stream {
         let launched = Launched {
             number: launch.launch,
             kernel: &launch.kernel,
-            grid: launch.grid,
-            block: launch.block,
+            shape: launch.shape(),
             instructions: mix.iter().sum(),
             mix,
             accesses: of(workload_profile::ACCESSES),

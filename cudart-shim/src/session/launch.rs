@@ -153,8 +153,7 @@ impl KernelLaunch {
 
     fn config(&self, simulator: &'static Simulator) -> LaunchConfig {
         LaunchConfig {
-            grid: self.sizes.grid.array(),
-            block: self.sizes.block.array(),
+            shape: self.sizes.shape,
             dynamic_shared: self.shared,
             parameters: self.parameters().to_vec(),
             cooperative: self.sizes.attributes.cooperative,
@@ -189,7 +188,7 @@ impl Simulator {
         }
         log::line(|| {
             let name = launch.kernel.name.to_string_lossy();
-            format!("kernel {name}: grid {:?}, CTA {:?}", sizes.grid, sizes.block)
+            format!("kernel {name}: grid {:?}, CTA {:?}", sizes.grid(), sizes.block())
         });
         self.enqueue(stream, Operation::Kernel(Arc::new(launch)))
     }

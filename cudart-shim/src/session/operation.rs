@@ -162,8 +162,8 @@ impl Operation {
             Self::Kernel(launch) => {
                 let sizes = launch.sizes;
                 let mut args = BTreeMap::from([
-                    ("grid", format!("{:?}", sizes.grid)),
-                    ("block", format!("{:?}", sizes.block)),
+                    ("grid", format!("{:?}", sizes.grid())),
+                    ("block", format!("{:?}", sizes.block())),
                     ("dynamic shared memory, bytes", text(sizes.shared)),
                 ]);
                 let mangled = launch.kernel.name.to_string_lossy();

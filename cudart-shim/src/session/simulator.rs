@@ -39,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
+use warp_stream::ShapeLimits;
 
 /// A device of the process: objects, graphs, and the launch pipeline.
 pub(crate) struct Simulator {
@@ -176,9 +177,11 @@ fn device_spec(profile: &Profile) -> DeviceSpec {
         sms: amount(Attribute::MultiprocessorCount),
         threads_per_sm: amount(Attribute::MaxThreadsPerMultiprocessor),
         warps_per_sm: amount(Attribute::MaxThreadsPerMultiprocessor) / warp_size,
-        threads_per_cta: amount(Attribute::MaxThreadsPerBlock),
-        cta_limits: [Attribute::MaxBlockDimX, Attribute::MaxBlockDimY, Attribute::MaxBlockDimZ].map(amount),
-        grid_limits: [Attribute::MaxGridDimX, Attribute::MaxGridDimY, Attribute::MaxGridDimZ].map(amount),
+        limits: ShapeLimits {
+            grid: [Attribute::MaxGridDimX, Attribute::MaxGridDimY, Attribute::MaxGridDimZ].map(amount),
+            block: [Attribute::MaxBlockDimX, Attribute::MaxBlockDimY, Attribute::MaxBlockDimZ].map(amount),
+            threads_per_cta: amount(Attribute::MaxThreadsPerBlock),
+        },
         shared_per_cta: amount(Attribute::MaxSharedMemoryPerBlockOptin),
         shared_unit: profile.occupancy.shared_memory_allocation_unit,
         clock_megahertz: amount(Attribute::ClockRate) / 1000,

@@ -110,7 +110,7 @@ pub(crate) struct KernelLaunch {
 impl KernelLaunch {
     /// Tells whether the grid is empty.
     pub(crate) fn is_empty(&self) -> bool {
-        self.sizes.grid.array().contains(&0)
+        self.sizes.shape.is_empty()
     }
 
     /// The parameter block.
@@ -175,7 +175,7 @@ impl DeviceObjects {
         let program = kernel.program().inspect_err(|error| sass_only::note_launch_of(&kernel, *error))?;
         // Placement follows the order of calls, which a resumed run repeats.
         kernel.module.place_code(&program);
-        let cluster = if sizes.grid.array().contains(&0) {
+        let cluster = if sizes.shape.is_empty() {
             None
         } else {
             self.check_sizes(&kernel, &program, sizes)?;
@@ -207,26 +207,19 @@ impl DeviceObjects {
     /// Checks the limits of the device and the kernel, with the runtime's error codes.
     fn check_sizes(&self, kernel: &Kernel, program: &Program, sizes: Sizes) -> Result<()> {
         let spec = &self.device.spec;
-        let within = |size: [u32; 3], limits: [u32; 3]| {
-            size.iter().zip(limits).all(|(extent, limit)| (1..=limit).contains(extent))
-        };
-        let threads = product(sizes.block.array());
-        if !within(sizes.grid.array(), spec.grid_limits)
-            || !within(sizes.block.array(), spec.cta_limits)
-            || threads > u64::from(spec.threads_per_cta)
-        {
-            return Err(Error::InvalidConfiguration);
-        }
+        let shape = &sizes.shape;
+        shape.check(&spec.limits).map_err(|_| Error::InvalidConfiguration)?;
+        let threads = u64::from(shape.threads_per_cta());
         let bounds = &program.bounds;
         let too_many = bounds.maximum_threads.is_some_and(|bound| threads > product(bound));
-        if too_many || bounds.required_threads.is_some_and(|required| required != sizes.block.array()) {
+        if too_many || bounds.required_threads.is_some_and(|required| required != shape.block) {
             return Err(Error::InvalidValue);
         }
         if sizes.shared as u64 > self.max_dynamic_shared(kernel, program.static_shared) {
             return Err(Error::InvalidValue);
         }
         if sizes.attributes.cooperative {
-            let ctas = product(sizes.grid.array());
+            let ctas = shape.cta_count();
             let resident =
                 u64::from(self.active_ctas(kernel, &*kernel.resources()?, threads as u32, sizes.shared));
             if ctas > resident.saturating_mul(spec.sms.into()) {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ptx_frontend::isa::SpecialRegister as S;
+use warp_stream::LaunchShape;
 
 use super::cta::CtaState;
 use super::grid::Grid;
@@ -58,8 +59,7 @@ fn wide(register: S, grid: &Grid) -> u64 {
 fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
     let lanes = |f: fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
     let thread = |axis: usize| thread_ids(grid, warp, axis);
-    let [ctas_x, ctas_y, ctas_z] = grid.ctas;
-    let [threads_x, threads_y, threads_z] = grid.threads;
+    let LaunchShape { grid: [ctas_x, ctas_y, ctas_z], block: [threads_x, threads_y, threads_z] } = grid.shape;
     let value = match register {
         S::TidX => return thread(0),
         S::TidY => return thread(1),
@@ -115,7 +115,7 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
 }
 
 fn thread_ids(grid: &Grid, warp: u32, axis: usize) -> [u32; 32] {
-    let [x, y, _] = grid.threads;
+    let [x, y, _] = grid.shape.block;
     let first = warp * 32;
     if axis == 0 && x.is_multiple_of(32) {
         let start = first % x;

@@ -68,7 +68,7 @@ impl Probe for AlignedBarrier {
     fn reached(&self, w: &mut WarpContext<'_>, site: &Site) -> Flow {
         if w.mask == w.divergence.live {
             w.divergence.torn = 0;
-            let started = w.grid.threads_per_cta();
+            let started = w.grid.shape.threads_per_cta();
             if self.of_all && w.cta.live_threads < started {
                 add(w, site, "exited", |w| exited(w, site, started - w.cta.live_threads));
             }

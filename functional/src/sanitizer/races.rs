@@ -41,14 +41,14 @@ pub(super) struct CtaState {
 impl CtaState {
     pub(super) fn new(grid: &Grid<'_>) -> CtaState {
         CtaState {
-            order: CtaOrder::new(grid.warps_per_cta(), BARRIERS + 1),
+            order: CtaOrder::new(grid.shape.warps_per_cta(), BARRIERS + 1),
             shared: vec![Cell::default(); grid.shared_bytes().div_ceil(4) as usize],
         }
     }
 
     /// Reuses the state for the next CTA. Records of shared memory carry the CTA's number and stay valid.
     pub(super) fn restart(&mut self, grid: &Grid<'_>) {
-        self.order = CtaOrder::new(grid.warps_per_cta(), BARRIERS + 1);
+        self.order = CtaOrder::new(grid.shape.warps_per_cta(), BARRIERS + 1);
     }
 }
 
@@ -143,7 +143,7 @@ fn cluster_address(w: &WarpContext<'_>) -> u64 {
         let size = w.grid.cluster[axis].max(1);
         w.cta.id[axis] / size * size
     });
-    (1 << 63) | (w.grid.cta_index(first) * 8)
+    (1 << 63) | (w.grid.shape.cta_index(first) * 8)
 }
 
 /// Barrier of the CTA or the cluster.
@@ -503,7 +503,7 @@ impl Race<'_, '_> {
             let earlier = verb(wrote, conflict.record.strength());
             let mut parties = vec![party(now.to_owned(), w.cta.id, w.warp, conflict.lane as u32, self.site)];
             if let Some(site) = grid.program.sites.get(site as usize) {
-                let cta = grid.cta_at(before.cta.into());
+                let cta = grid.shape.cta_at(before.cta.into());
                 parties.push(party(format!("earlier {earlier}"), cta, before.warp, before.lane, site));
             }
             let who = match (before.cta == w.cta.index as u32, before.warp == w.warp) {

@@ -4,14 +4,14 @@ use crate::engine::grid::Grid;
 
 /// `thread (3,0,0)`.
 pub(super) fn thread(grid: &Grid<'_>, warp: u32, lane: u32) -> String {
-    let [x, y, z] = grid.thread_id(warp * 32 + lane);
+    let [x, y, z] = grid.shape.thread_at(warp * 32 + lane);
     format!("thread ({x},{y},{z})")
 }
 
 /// `threads (0,0,0) to (15,0,0), (18,0,0)`, for lanes of a warp.
 pub(super) fn threads(grid: &Grid<'_>, warp: u32, lanes: u32) -> String {
     let coordinates = |lane: u32| {
-        let [x, y, z] = grid.thread_id(warp * 32 + lane);
+        let [x, y, z] = grid.shape.thread_at(warp * 32 + lane);
         format!("({x},{y},{z})")
     };
     let mut runs: Vec<String> = Vec::new();

@@ -98,7 +98,7 @@ impl CtaState {
     pub(super) fn new(grid: &Grid<'_>) -> CtaState {
         CtaState {
             shared: Bits::new(grid.shared_bytes().into()),
-            local: vec![Bits::default(); grid.warps_per_cta() as usize],
+            local: vec![Bits::default(); grid.shape.warps_per_cta() as usize],
             local_bytes: grid.local_bytes().into(),
             kernel_bytes: grid.program.kernel().local_bytes.into(),
         }

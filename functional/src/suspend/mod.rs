@@ -134,7 +134,7 @@ fn refusal<'p>(
     program: &'p Program,
     window: &Window,
 ) -> Result<Option<&'p Machine>, Refusal> {
-    let ctas = grid.cta_count();
+    let ctas = grid.shape.cta_count();
     if window.first >= ctas {
         return Err(Refusal::BeyondEnd { first: window.first, ctas });
     }

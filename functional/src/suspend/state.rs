@@ -51,9 +51,9 @@ impl Identity {
         Identity {
             kernel: grid.program.kernel().name.clone(),
             number: grid.number,
-            ctas: grid.ctas,
+            ctas: grid.shape.grid,
             cluster: grid.cluster,
-            threads: grid.threads,
+            threads: grid.shape.block,
             shared_bytes: grid.shared_bytes(),
             local_bytes: grid.local_bytes(),
             cooperative: grid.cooperative,

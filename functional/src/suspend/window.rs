@@ -67,7 +67,7 @@ pub(super) fn begin(
 impl Stepped {
     /// Executes an instruction of each ready warp whose CTA has some left; returns whether there was one.
     fn turn(&mut self, engine: &mut Engine<'_>, execution: &mut Execution) -> Result<bool, Box<Fault>> {
-        let warps = engine.grid.warps_per_cta() as usize;
+        let warps = engine.grid.shape.warps_per_cta() as usize;
         let mut moved = false;
         for number in 0..self.cluster.warp_count() {
             let left = &mut self.left[number / warps];

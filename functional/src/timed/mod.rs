@@ -81,7 +81,7 @@ pub fn launch<T, E>(
 ) -> Result<T, TimedError<E>> {
     let machine = machine(program, &config)?;
     let prepared = Prepared::new(device, program, config)?;
-    let left = Left { started: BTreeMap::new(), next: 0, count: prepared.grid.cta_count() };
+    let left = Left { started: BTreeMap::new(), next: 0, count: prepared.grid.shape.cta_count() };
     drive_prepared((prepared, machine), (left, None), identity, drive)
 }
 
@@ -103,7 +103,7 @@ pub fn launch_from<T, E>(
     let left = Left {
         started: started.iter().map(|saved| (saved.index, saved)).collect(),
         next,
-        count: prepared.grid.cta_count(),
+        count: prepared.grid.shape.cta_count(),
     };
     Ok(drive_prepared((prepared, machine), (left, Some(suspended)), identity, drive)?)
 }
@@ -148,13 +148,12 @@ const REGISTERS_OF_SM: u32 = 65_536;
 fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
     // The vendor's assembler may need fewer registers than lowered code. A CTA that fits with its code must
     // fit here too.
-    let fitting = fitting_registers(REGISTERS_OF_SM, grid.warps_per_cta());
+    let fitting = fitting_registers(REGISTERS_OF_SM, grid.shape.warps_per_cta());
     Kernel {
         name: grid.program.kernel().name.clone(),
         launch: identity.launch,
         stream: identity.stream,
-        grid: grid.ctas,
-        block: grid.threads,
+        shape: grid.shape,
         code: Arc::clone(&machine.code),
         code_address: machine.code_address(&grid.owner.memory),
         registers: registers_within_bounds(&grid.program.bounds, grid.program.registers, REGISTERS_OF_SM)

@@ -63,8 +63,8 @@ pub fn execute(
     mut issued: impl FnMut(Issued<'_>),
 ) -> Result<(), TurnsError> {
     let kernel = source.kernel();
-    let warps = kernel.warps_per_cta();
-    let ctas = if kernel.cooperative { kernel.cta_count().div_ceil(sms.into()) as u32 } else { ctas };
+    let warps = kernel.shape.warps_per_cta();
+    let ctas = if kernel.cooperative { kernel.shape.cta_count().div_ceil(sms.into()) as u32 } else { ctas };
     let mut waiting = (0..source.cta_count()).map(|position| source.cta(position));
     let slots = vec![(EMPTY, 0); ctas as usize];
     let holds = order != Order::InTurn && !source.needs_sm_order();

@@ -212,8 +212,8 @@ impl Probe for Counted {
 
 /// Co-resident CTAs of a launch per SM, for a GPU of 80 SMs with 64 warps each.
 fn ctas_of_sm(grid: &Grid) -> u32 {
-    let ctas = grid.cta_count().div_ceil(80).min(64) as u32;
-    ctas.min(64 / grid.warps_per_cta().clamp(1, 64))
+    let ctas = grid.shape.cta_count().div_ceil(80).min(64) as u32;
+    ctas.min(64 / grid.shape.warps_per_cta().clamp(1, 64))
 }
 
 impl Probe for Sampled {

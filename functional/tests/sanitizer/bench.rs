@@ -7,6 +7,7 @@ use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::sanitizer::{Checker, Finding, Origin, Reporter, Severity};
+use warp_stream::LaunchShape;
 
 /// First line of [`Bench::new`]'s code in the text.
 pub const LINE_OF_CODE: u32 = 10;
@@ -117,8 +118,7 @@ impl Bench {
         let mut parameters = parameters.to_vec();
         parameters.resize(2, 0);
         let config = LaunchConfig {
-            grid: [grid, 1, 1],
-            block: [block, 1, 1],
+            shape: LaunchShape::new([grid, 1, 1], [block, 1, 1]),
             parameters: parameters.iter().flat_map(|value| value.to_le_bytes()).collect(),
             ..config
         };

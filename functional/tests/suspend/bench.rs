@@ -9,6 +9,7 @@ use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::suspend::{ResumeError, SuspendError, SuspendedLaunch, Window, launch_from, launch_until};
 use voltsim_checkpoint::codec;
+use warp_stream::LaunchShape;
 
 /// Serialises the devices of a test, so that each begins at the same address.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -35,7 +36,8 @@ impl Case {
     /// A module with these declarations, and one zeroed buffer.
     pub fn of(declarations: &str, (grid, block): (u32, u32), words: usize) -> Case {
         let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{declarations}");
-        let config = LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], ..LaunchConfig::default() };
+        let config =
+            LaunchConfig { shape: LaunchShape::new([grid, 1, 1], [block, 1, 1]), ..LaunchConfig::default() };
         Case { text, config, buffers: vec![vec![0; words]] }
     }
 
@@ -50,7 +52,7 @@ impl Case {
     }
 
     pub fn window_sizes(&self) -> u64 {
-        self.config.grid.iter().map(|&n| u64::from(n)).product()
+        self.config.shape.cta_count()
     }
 }
 

@@ -10,6 +10,7 @@ use functional::suspend::Window;
 use voltsim_checkpoint::codec;
 
 use crate::bench::{Bench, Case, decode, stepped};
+use warp_stream::LaunchShape;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -31,7 +32,7 @@ fn size(text: &str) -> [u32; 3] {
 /// Launch described by a file's comments, with generated buffer contents. `None` for files with textures,
 /// printed text and the like.
 fn case(text: &str) -> Option<Case> {
-    let mut config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], ..LaunchConfig::default() };
+    let mut config = LaunchConfig { shape: LaunchShape::new([1; 3], [32, 1, 1]), ..LaunchConfig::default() };
     let mut buffers = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("// ")) {
         let Some((directive, rest)) = line.split_once(": ") else { continue };
@@ -39,11 +40,11 @@ fn case(text: &str) -> Option<Case> {
             "run" => {
                 for (key, value) in rest.split(' ').filter_map(|setting| setting.split_once('=')) {
                     match key {
-                        "grid" => config.grid = size(value),
-                        "block" => config.block = size(value),
+                        "grid" => config.shape.grid = size(value),
+                        "block" => config.shape.block = size(value),
                         "cluster" => config.cluster = Some(size(value)),
                         "shared" => config.dynamic_shared = value.parse().ok()?,
-                        "threads" => config.grid = [value.parse::<u32>().ok()?.div_ceil(32), 1, 1],
+                        "threads" => config.shape.grid = [value.parse::<u32>().ok()?.div_ceil(32), 1, 1],
                         _ => return None,
                     }
                 }

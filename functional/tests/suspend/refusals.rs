@@ -133,9 +133,9 @@ fn state_of_another_launch_names_the_difference() {
     let mut others = vec![(case.clone(), ""); 5];
     others[0] =
         (Case { text: case.text.replace("mov.u32 %r5, 1", "mov.u32 %r5, 2"), ..case.clone() }, "code");
-    others[1].0.config.grid = [5, 1, 1];
+    others[1].0.config.shape.grid = [5, 1, 1];
     others[1].1 = "CTAs";
-    others[2].0.config.block = [64, 1, 1];
+    others[2].0.config.shape.block = [64, 1, 1];
     others[2].1 = "threads";
     others[3].0.config.dynamic_shared = 16;
     others[3].1 = "shared";

@@ -41,7 +41,7 @@ fn run(
     until: u64,
     told: &mut Vec<Line>,
 ) -> Result<bool, SourceError> {
-    let warps = source.kernel().warps_per_cta();
+    let warps = source.kernel().shape.warps_per_cta();
     let room = if source.kernel().cooperative { source.cta_count() as usize } else { ROOM as usize };
     model.slots.resize(SMS as usize, vec![None; room]);
     let mut sms: Vec<Box<dyn WarpSource + '_>> = (0..SMS).map(|sm| source.warps(sm)).collect();

@@ -8,6 +8,7 @@ use warp_stream::{
 };
 
 use crate::bench::{Bench, kernel};
+use warp_stream::LaunchShape;
 
 /// Effects of a warp; the number of issued instructions is written to memory before each issue.
 struct Told {
@@ -25,8 +26,7 @@ fn execute(body: &str) -> Told {
     )));
     let out = bench.words(&[0; 160]);
     let config = LaunchConfig {
-        grid: [1; 3],
-        block: [32, 1, 1],
+        shape: LaunchShape::new([1; 3], [32, 1, 1]),
         parameters: out.to_le_bytes().to_vec(),
         ..LaunchConfig::default()
     };

@@ -8,6 +8,7 @@ use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::timed::turns::{Issued, Order, execute};
 use functional::timed::{Identity, TimedError, launch};
+use warp_stream::LaunchShape;
 use warp_stream::{KernelSource, MachineInstruction, MemorySpace};
 
 /// Warps in turn, and in random orders.
@@ -63,7 +64,8 @@ impl Bench {
 
     /// Launches on two SMs with room for two CTAs each.
     pub fn launch(&self, order: Order, grid: u32, block: u32, out: u64) -> Result<Vec<Step>, LaunchError> {
-        let config = LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], ..LaunchConfig::default() };
+        let config =
+            LaunchConfig { shape: LaunchShape::new([grid, 1, 1], [block, 1, 1]), ..LaunchConfig::default() };
         self.launch_as(order, config, out)
     }
 

@@ -5,6 +5,7 @@ use functional::timed::{Identity, launch};
 use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
 
 use crate::bench::{Bench, kernel};
+use warp_stream::LaunchShape;
 
 const WARP: WarpSlot = WarpSlot { cta: 0, warp: 0 };
 
@@ -40,7 +41,11 @@ fn on_two_sms(
     let out = bench.words(words);
     let program = bench.module.kernel("test").unwrap();
     let parameters = out.to_le_bytes().to_vec();
-    let config = LaunchConfig { grid: [2, 1, 1], block: [32, 1, 1], parameters, ..LaunchConfig::default() };
+    let config = LaunchConfig {
+        shape: LaunchShape::new([2, 1, 1], [32, 1, 1]),
+        parameters,
+        ..LaunchConfig::default()
+    };
     launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
         let mut sms = Sms([0, 1].map(|sm| source.warps(sm)));
         for (sm, warps) in (0_u32..).zip(&mut sms.0) {
@@ -185,8 +190,7 @@ fn unbuffered_memory_changes_need_sm_order() {
         let program = bench.module.kernel("test").unwrap();
         let out = bench.words(&[0; 256]);
         let config = LaunchConfig {
-            grid: [1; 3],
-            block: [32, 1, 1],
+            shape: LaunchShape::new([1; 3], [32, 1, 1]),
             parameters: out.to_le_bytes().to_vec(),
             ..LaunchConfig::default()
         };

@@ -9,6 +9,7 @@ use functional::module::Module;
 use functional::timed::turns::Order;
 
 use crate::bench::{Bench, kernel};
+use warp_stream::LaunchShape;
 
 /// Kernels that are drawn, each with several loops.
 const KERNELS: u64 = 40;
@@ -148,8 +149,7 @@ fn left(text: &str, is_lowered: bool) -> Vec<u32> {
         let program = bench.module.kernel("test").unwrap();
         let parameters = out.to_le_bytes().to_vec();
         let config = LaunchConfig {
-            grid: [1; 3],
-            block: [THREADS as u32, 1, 1],
+            shape: LaunchShape::new([1; 3], [THREADS as u32, 1, 1]),
             parameters,
             ..LaunchConfig::default()
         };

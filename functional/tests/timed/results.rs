@@ -7,6 +7,7 @@ use functional::timed::turns::{Order, TurnsError};
 use functional::timed::{Identity, launch};
 
 use crate::bench::{Bench, HEAD, ORDERS, kernel, leaves};
+use warp_stream::LaunchShape;
 
 #[test]
 fn every_thread_of_many_ctas_writes_its_word() {
@@ -201,8 +202,7 @@ fn cooperative_ctas_meet_at_a_grid_barrier() {
         let bench = Bench::new(GRID_BARRIER);
         let out = bench.words(&[u32::MAX; 40]);
         let config = LaunchConfig {
-            grid: [20, 1, 1],
-            block: [64, 1, 1],
+            shape: LaunchShape::new([20, 1, 1], [64, 1, 1]),
             cooperative: true,
             ..LaunchConfig::default()
         };
@@ -296,8 +296,7 @@ fn clusters_are_refused_by_name() {
     let bench = Bench::new(&kernel("ret;"));
     let program = bench.module.kernel("test").unwrap();
     let config = LaunchConfig {
-        grid: [2, 1, 1],
-        block: [32, 1, 1],
+        shape: LaunchShape::new([2, 1, 1], [32, 1, 1]),
         cluster: Some([2, 1, 1]),
         parameters: vec![0; 8],
         ..LaunchConfig::default()

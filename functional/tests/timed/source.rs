@@ -6,6 +6,7 @@ use functional::timed::{Identity, launch};
 use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
 
 use crate::bench::{Bench, kernel};
+use warp_stream::LaunchShape;
 
 /// Executes a CTA of one warp to its end, with immediate deferred ops.
 fn run_to_end(warps: &mut dyn WarpSource, cta: u64) {
@@ -25,7 +26,11 @@ fn run_to_end(warps: &mut dyn WarpSource, cta: u64) {
 fn code_address(bench: &Bench) -> u64 {
     let (out, program) = (bench.words(&[0]), bench.module.kernel("test").unwrap());
     let parameters = out.to_le_bytes().to_vec();
-    let config = LaunchConfig { grid: [1, 1, 1], block: [32, 1, 1], parameters, ..LaunchConfig::default() };
+    let config = LaunchConfig {
+        shape: LaunchShape::new([1, 1, 1], [32, 1, 1]),
+        parameters,
+        ..LaunchConfig::default()
+    };
     let mut address = 0;
     // The launch is given up before its CTA starts, which is an outcome of no interest here.
     let _ = launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
@@ -51,8 +56,7 @@ fn sms_can_run_on_separate_threads() {
     let out = bench.words(&[0]);
     let program = bench.module.kernel("test").unwrap();
     let config = LaunchConfig {
-        grid: [1000, 1, 1],
-        block: [32, 1, 1],
+        shape: LaunchShape::new([1000, 1, 1], [32, 1, 1]),
         parameters: out.to_le_bytes().to_vec(),
         ..LaunchConfig::default()
     };
@@ -77,8 +81,7 @@ fn warps_that_are_not_ready_cannot_issue() {
     let bench = Bench::new(&kernel("bar.sync 0; ret;"));
     let (out, program) = (bench.words(&[0]), bench.module.kernel("test").unwrap());
     let config = LaunchConfig {
-        grid: [1; 3],
-        block: [64, 1, 1],
+        shape: LaunchShape::new([1; 3], [64, 1, 1]),
         parameters: out.to_le_bytes().to_vec(),
         ..LaunchConfig::default()
     };
@@ -108,8 +111,7 @@ fn kernel_bound_for_a_model_runs_without_one() {
     let out = bench.words(&[0; 32]);
     let program = bench.module.kernel("test").unwrap();
     let config = LaunchConfig {
-        grid: [1; 3],
-        block: [32, 1, 1],
+        shape: LaunchShape::new([1; 3], [32, 1, 1]),
         parameters: out.to_le_bytes().to_vec(),
         ..LaunchConfig::default()
     };

@@ -5,6 +5,7 @@ use functional::launch::{LaunchConfig, LaunchError};
 use functional::timed::turns::Order;
 
 use crate::bench::{Bench, ORDERS, Step, kernel};
+use warp_stream::LaunchShape;
 
 /// Launches a CTA on a SIMT stack and returns the result.
 fn on_a_stack(
@@ -15,8 +16,11 @@ fn on_a_stack(
 ) -> Result<(Vec<u32>, Vec<Step>), Box<Fault>> {
     let bench = Bench::new(text);
     let out = bench.words(&vec![0; words]);
-    let config =
-        LaunchConfig { grid: [1, 1, 1], block: [block, 1, 1], simt_stack: true, ..LaunchConfig::default() };
+    let config = LaunchConfig {
+        shape: LaunchShape::new([1, 1, 1], [block, 1, 1]),
+        simt_stack: true,
+        ..LaunchConfig::default()
+    };
     match bench.launch_as(order, config, out) {
         Ok(steps) => Ok((bench.read(out, words), steps)),
         Err(LaunchError::Fault(fault)) => Err(fault),

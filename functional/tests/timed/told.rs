@@ -8,6 +8,7 @@ use functional::timed::turns::Order;
 use warp_stream::{MemorySpace, OperationClass};
 
 use crate::bench::{Bench, Step, kernel};
+use warp_stream::LaunchShape;
 
 /// Steps of instructions with a memory access of this class.
 fn accesses(steps: &[Step], class: OperationClass) -> Vec<&Step> {
@@ -174,8 +175,7 @@ fn sampled_texels_are_reported() {
     ));
     let (out, texels) = (bench.words(&[0]), place_texture(&bench));
     let config = LaunchConfig {
-        grid: [1; 3],
-        block: [32, 1, 1],
+        shape: LaunchShape::new([1; 3], [32, 1, 1]),
         textures: bench.device.textures.snapshot(),
         ..LaunchConfig::default()
     };

@@ -86,9 +86,11 @@ impl<'a> Fields<'a> {
     }
 
     /// Three sizes.
-    pub(super) fn sizes(&self) -> Result<[u64; 3], ReportError> {
+    pub(super) fn sizes(&self) -> Result<[u32; 3], ReportError> {
         let numbers = self.numbers()?;
-        let sizes = numbers.iter().map(|size| *size as u64).collect::<Vec<u64>>();
-        sizes.try_into().map_err(|_| self.wrong("must be a list of three sizes"))
+        let size = |size: &f64| (0.0..=f64::from(u32::MAX)).contains(size).then_some(*size as u32);
+        let sizes = numbers.iter().map(size).collect::<Option<Vec<u32>>>();
+        let sizes = sizes.and_then(|sizes| sizes.try_into().ok());
+        sizes.ok_or_else(|| self.wrong("must be a list of three sizes below 2^32"))
     }
 }

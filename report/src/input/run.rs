@@ -1,6 +1,7 @@
 //! Statistics of a run.
 
 use std::collections::BTreeMap;
+use warp_stream::LaunchShape;
 
 use warp_stream::kernel_name::base_name;
 
@@ -39,10 +40,8 @@ pub struct Launch {
     pub short: String,
     /// Number of the stream.
     pub stream: u64,
-    /// CTAs along x, y, z.
-    pub grid: [u64; 3],
-    /// Threads of a CTA along x, y, z.
-    pub block: [u64; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// Registers of a thread.
     pub registers: f64,
     /// Bytes of shared memory of a CTA.
@@ -286,8 +285,7 @@ impl Launch {
             short: if short.is_empty() { kernel.clone() } else { short },
             kernel,
             stream: fields.get("stream").number_or_zero()? as u64,
-            grid: fields.get("grid").sizes()?,
-            block: fields.get("block").sizes()?,
+            shape: LaunchShape::new(fields.get("grid").sizes()?, fields.get("block").sizes()?),
             registers: fields.get("registers").number_or_zero()?,
             shared_bytes: fields.get("shared_bytes").number_or_zero()?,
             occupancy: Occupancy::read(&fields.get("occupancy"))?,
@@ -306,12 +304,12 @@ impl Launch {
 
     /// `name(grid, block)` sizes as text.
     pub fn sizes(&self) -> String {
-        let text = |sizes: [u64; 3]| {
+        let text = |sizes: [u32; 3]| {
             let used = 3 - sizes.iter().rev().take_while(|size| **size == 1).count();
-            let sizes: Vec<String> = sizes.iter().take(used.max(1)).map(u64::to_string).collect();
+            let sizes: Vec<String> = sizes.iter().take(used.max(1)).map(u32::to_string).collect();
             sizes.join("×")
         };
-        format!("{} CTAs of {} threads", text(self.grid), text(self.block))
+        format!("{} CTAs of {} threads", text(self.shape.grid), text(self.shape.block))
     }
 }
 

@@ -127,11 +127,10 @@ fn of_launch(launch: &Launch, hottest: &str, explanations: &Explanations, cycle:
 /// The section of the launch's sizes.
 fn launch_statistics(launch: &Launch) -> String {
     let occupancy = &launch.occupancy;
-    let product = |sizes: [u64; 3]| sizes.iter().map(|size| *size as f64).product::<f64>();
     let row = |name: &str, metric: &str, value: String| vec![name.to_owned(), code(metric), value];
     let mut rows = vec![
-        row("grid size", "launch__grid_size", number(product(launch.grid))),
-        row("block size", "launch__block_size", number(product(launch.block))),
+        row("grid size", "launch__grid_size", number(launch.shape.cta_count() as f64)),
+        row("block size", "launch__block_size", number(launch.shape.threads_per_cta().into())),
         row("registers of a thread", "launch__registers_per_thread", number(launch.registers)),
         row(
             "shared memory of a CTA",

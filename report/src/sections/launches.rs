@@ -42,7 +42,7 @@ pub(crate) fn section(run: &Run) -> Section {
 
 fn row(launch: &Launch, cycle: f64, first: f64) -> Vec<String> {
     let Launch { number: launch_number, occupancy, counts, .. } = launch;
-    let size = |sizes: &[u64; 3]| {
+    let size = |sizes: [u32; 3]| {
         let product = sizes.iter().map(|size| *size as f64).product();
         sorted(&sizes.map(|size| size.to_string()).join("×"), product)
     };
@@ -64,8 +64,8 @@ fn row(launch: &Launch, cycle: f64, first: f64) -> Vec<String> {
         escape(&limit::short(counts)),
         plain(*launch_number as f64),
         plain(launch.stream as f64),
-        size(&launch.grid),
-        size(&launch.block),
+        size(launch.shape.grid),
+        size(launch.shape.block),
         plain(launch.registers),
         plain(launch.shared_bytes),
         format!(

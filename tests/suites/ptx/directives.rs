@@ -2,6 +2,7 @@
 
 use crate::textures::Declared;
 use crate::values::{Kind, Tolerance, ValueError, Values, parse_values};
+use functional::launch::LaunchShape;
 
 /// File test as described by its comments.
 pub(crate) struct FileTest {
@@ -15,10 +16,7 @@ pub(crate) struct FileTest {
 }
 
 enum Shape {
-    Fixed {
-        grid: [u32; 3],
-        block: [u32; 3],
-    },
+    Fixed(LaunchShape),
     /// Any shape with this many threads.
     Threads(u32),
 }
@@ -66,13 +64,13 @@ pub(crate) enum DirectiveError {
 
 impl FileTest {
     /// Returns the grids and blocks to run with.
-    pub(crate) fn shapes(&self) -> Vec<([u32; 3], [u32; 3])> {
+    pub(crate) fn shapes(&self) -> Vec<LaunchShape> {
         match self.shape {
-            Shape::Fixed { grid, block } => vec![(grid, block)],
+            Shape::Fixed(shape) => vec![shape],
             Shape::Threads(threads) => [32, 8, 1]
                 .into_iter()
                 .filter(|block| threads % block == 0)
-                .map(|block| ([threads / block, 1, 1], [block, 1, 1]))
+                .map(|block| LaunchShape::new([threads / block, 1, 1], [block, 1, 1]))
                 .collect(),
         }
     }
@@ -86,7 +84,7 @@ impl FileTest {
 pub(crate) fn parse(text: &str) -> Result<FileTest, DirectiveError> {
     let mut test = FileTest {
         kernel: None,
-        shape: Shape::Fixed { grid: [1; 3], block: [32, 1, 1] },
+        shape: Shape::Fixed(LaunchShape::new([1; 3], [32, 1, 1])),
         shared: 0,
         cluster: None,
         parameters: Vec::new(),
@@ -193,7 +191,7 @@ impl FileTest {
             }
         }
         if !matches!(self.shape, Shape::Threads(_)) {
-            self.shape = Shape::Fixed { grid, block };
+            self.shape = Shape::Fixed(LaunchShape::new(grid, block));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::engine::program::Program;
-use functional::launch::{LaunchConfig, launch};
+use functional::launch::{LaunchConfig, LaunchShape, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
 
@@ -23,8 +23,7 @@ pub(crate) fn run(
     test: &FileTest,
     text: &str,
     path: &Path,
-    grid: [u32; 3],
-    block: [u32; 3],
+    shape: LaunchShape,
     manner: Option<Manner>,
 ) -> Result<(), Complaint> {
     let settings = Settings { deterministic: true, timed: manner.is_some(), ..Settings::default() };
@@ -67,8 +66,7 @@ pub(crate) fn run(
     }));
     let textures = device.textures.snapshot();
     let config = LaunchConfig {
-        grid,
-        block,
+        shape,
         dynamic_shared: test.shared,
         parameters,
         textures,

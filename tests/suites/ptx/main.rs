@@ -13,6 +13,7 @@ mod values;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use functional::launch::LaunchShape;
 use libtest_mimic::{Arguments, Failed, Trial};
 use stepped::Manner;
 
@@ -77,8 +78,9 @@ fn spins_for_ever(outcome: Result<(), Failed>) -> Result<(), Failed> {
 fn test(path: &Path, manner: Option<Manner>) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path)?;
     let test = directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    for (grid, block) in test.shapes() {
-        launch::run(&test, &text, path, grid, block, manner)
+    for shape in test.shapes() {
+        let LaunchShape { grid, block } = shape;
+        launch::run(&test, &text, path, shape, manner)
             .map_err(|complaint| format!("grid {grid:?}, block {block:?}, {manner:?}: {complaint}"))?;
     }
     Ok(())

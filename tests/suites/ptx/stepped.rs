@@ -44,7 +44,7 @@ pub(crate) fn launch(
     Manner { order, simt_stack }: Manner,
 ) -> Result<bool, String> {
     let identity = Identity { launch: 1, stream: 0 };
-    let room = (ROOM.0, ROOM.1.min(config.grid.iter().product()));
+    let room = (ROOM.0, ROOM.1.min(config.shape.cta_count() as u32));
     let config = LaunchConfig { simt_stack, ..config };
     match launch_timed(device, program, config, identity, |source| execute(source, room, order, |_| {})) {
         Ok(()) => Ok(true),

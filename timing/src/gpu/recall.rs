@@ -76,8 +76,9 @@ impl Gpu {
         }
         let on_each = ctas.div_ceil(u64::from(self.spec.chip.sms));
         let on_each = on_each.min(Occupancy::new(&self.spec, program).ctas.into());
-        let bytes =
-            on_each * u64::from(kernel.warps_per_cta()) * local_memory::size_of_warp(kernel.local_bytes);
+        let bytes = on_each
+            * u64::from(kernel.shape.warps_per_cta())
+            * local_memory::size_of_warp(kernel.local_bytes);
         let l2 = self.spec.l2.lines() * u64::from(self.spec.partition.all_slices()) * LINE_BYTES;
         let is_in_l2 = bytes * ctas.min(self.spec.chip.sms.into()) <= l2 / LOCAL_OF_L2;
         for (sm, number) in self.sms.iter_mut().zip(0..).filter(|(_, number)| u64::from(*number) < ctas) {

@@ -405,8 +405,7 @@ impl<'g, 'a> Session<'g, 'a> {
             launch: kernel.launch,
             kernel: kernel.name.clone(),
             stream: kernel.stream,
-            grid: kernel.grid,
-            block: kernel.block,
+            shape: kernel.shape,
             registers: kernel.registers,
             shared_bytes: kernel.shared_bytes,
             occupancy: Occupancy::new(&self.epochs.gpu.spec, &launch.program),
@@ -478,9 +477,11 @@ pub(super) fn check_room(gpu: &Gpu, program: &Program) -> Result<(), LaunchError
     let room = u64::from(ctas) * u64::from(gpu.spec.chip.sms);
     match ctas {
         0 => Err(LaunchError::NoRoom { kernel: kernel.name.clone(), limit }),
-        _ if kernel.cooperative && kernel.cta_count() > room => {
-            Err(LaunchError::NotResident { kernel: kernel.name.clone(), ctas: kernel.cta_count(), room })
-        }
+        _ if kernel.cooperative && kernel.shape.cta_count() > room => Err(LaunchError::NotResident {
+            kernel: kernel.name.clone(),
+            ctas: kernel.shape.cta_count(),
+            room,
+        }),
         _ => Ok(()),
     }
 }

@@ -77,7 +77,7 @@ fn about(launch: &LaunchRecord) -> String {
         ..
     } = launch;
     let kernel = quoted(&signature(&launch.kernel));
-    let (grid, block) = (size(launch.grid), size(launch.block));
+    let (grid, block) = (size(launch.shape.grid), size(launch.shape.block));
     let simulated = launch.simulated_cycles();
     let Occupancy { ctas, limit, by_warps, by_ctas, by_registers, by_shared, .. } = occupancy;
     let (limit, theoretical) = (limit.name(), occupancy.theoretical());

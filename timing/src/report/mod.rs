@@ -34,6 +34,7 @@ pub use source_counts::{ListedFile, ListedLine, Listing, PcRow, SourceCounts};
 use sums::Sums;
 pub use sums::Total;
 pub use transfer::{TransferRecord, Transfers};
+use warp_stream::LaunchShape;
 
 /// Format of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,10 +92,8 @@ pub struct LaunchRecord {
     pub kernel: String,
     /// Number of the stream.
     pub stream: u64,
-    /// CTAs along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA along x, y, z.
-    pub block: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// 32-bit registers of a thread.
     pub registers: u32,
     /// Bytes of shared memory of a CTA.

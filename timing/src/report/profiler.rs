@@ -28,7 +28,8 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     text += &(columns.map(quoted).join(",") + "\n");
     for (number, launch) in run.launches().enumerate() {
         let launch = launch?;
-        let [grid, block] = [launch.grid, launch.block].map(|[x, y, z]| format!("({x}, {y}, {z})"));
+        let [grid, block] =
+            [launch.shape.grid, launch.shape.block].map(|[x, y, z]| format!("({x}, {y}, {z})"));
         let about = [
             &number.to_string(),
             &signature(&launch.kernel).into_owned(),

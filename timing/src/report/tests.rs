@@ -1,6 +1,7 @@
 //! Tests of the forms in which a run is written.
 
 use serde_json::Value;
+use warp_stream::LaunchShape;
 
 use super::*;
 use crate::sm::Limit;
@@ -34,8 +35,7 @@ fn launch(number: u64, stream: u64) -> LaunchRecord {
         launch: number,
         kernel: "sum\"<int>".to_owned(),
         stream,
-        grid: [2, 1, 1],
-        block: [32, 1, 1],
+        shape: LaunchShape::new([2, 1, 1], [32, 1, 1]),
         registers: 16,
         shared_bytes: 0,
         occupancy: OCCUPANCY,

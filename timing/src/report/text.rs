@@ -14,7 +14,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::new();
     for launch in run.launches() {
         let launch = launch?;
-        let (grid, block) = (size(launch.grid), size(launch.block));
+        let (grid, block) = (size(launch.shape.grid), size(launch.shape.block));
         let beside = if launch.shared { ", concurrent with others" } else { "" };
         let from = launch.simulated.map_or_else(String::new, |Simulated { ctas, cycles, unsure, .. }| {
             format!(" (within {unsure}), extrapolated from {cycles} cycles of the first {ctas} CTAs")

@@ -107,7 +107,7 @@ impl Demand {
         let kernel = &program.kernel;
         let registers = kernel.registers.max(1).saturating_mul(WARP_SIZE as u32);
         Demand {
-            warps: kernel.warps_per_cta(),
+            warps: kernel.shape.warps_per_cta(),
             registers: registers.checked_next_multiple_of(gpu.cta.register_unit).unwrap_or(u32::MAX),
             shared: kernel.shared_bytes.checked_next_multiple_of(gpu.cta.shared_unit).unwrap_or(u32::MAX),
         }
@@ -284,6 +284,8 @@ impl Occupancy {
 
 #[cfg(test)]
 mod tests {
+    use warp_stream::LaunchShape;
+
     use super::*;
 
     fn occupancy(warps: u32, registers: u32, shared: u32) -> (u32, Limit) {
@@ -297,8 +299,7 @@ mod tests {
             name: String::new(),
             launch: 1,
             stream: 0,
-            grid: [1000, 1, 1],
-            block: [32 * warps, 1, 1],
+            shape: LaunchShape::new([1000, 1, 1], [32 * warps, 1, 1]),
             code: Default::default(),
             code_address: 0,
             registers,

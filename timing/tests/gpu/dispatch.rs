@@ -54,7 +54,7 @@ impl KernelSource for Odd {
     }
 
     fn cta_count(&self) -> u64 {
-        self.kernel().cta_count() / 2
+        self.kernel().shape.cta_count() / 2
     }
 
     fn cta(&self, position: u64) -> u64 {

@@ -7,7 +7,7 @@ use timing::gpu::{Gpu, LaunchError};
 use timing::report::LaunchRecord;
 use timing::specification::{GpuSpec, gpu};
 use warp_stream::{
-    AccessKind, CacheOperator, Execution, Kernel, KernelSource, MachineCode, MachineInstruction,
+    AccessKind, CacheOperator, Execution, Kernel, KernelSource, LaunchShape, MachineCode, MachineInstruction,
     MemoryOperation, MemorySpace, Moment, Next, OperationClass, Registers, Residence, SourceError, WarpSlot,
     WarpSource,
 };
@@ -69,8 +69,7 @@ impl Script {
             name: "script".to_owned(),
             launch: 1,
             stream: 0,
-            grid: [ctas, 1, 1],
-            block: [threads, 1, 1],
+            shape: LaunchShape::new([ctas, 1, 1], [threads, 1, 1]),
             code: Arc::new(MachineCode { instructions: Vec::new(), instruction_bytes: 16 }),
             code_address: 1 << 40,
             registers: 16,
@@ -296,7 +295,7 @@ impl WarpSource for Warps<'_> {
             let error: Box<dyn std::error::Error + Send + Sync> = "a bad address".into();
             return Err(error.into());
         }
-        let warps = vec![Warp::default(); self.script.kernel.warps_per_cta() as usize];
+        let warps = vec![Warp::default(); self.script.kernel.shape.warps_per_cta() as usize];
         assert_eq!(residence.sm, self.sm);
         assert!(self.ctas.insert(slot, Cta { number: cta, issued: false, warps }).is_none());
         let mut log = self.script.log.lock().unwrap();
@@ -336,12 +335,12 @@ impl WarpSource for Warps<'_> {
         }
         let warp = &mut cta.warps[slot.warp as usize];
         let first = slot.warp * 32;
-        let lanes = (kernel.threads_per_cta() - first).min(32);
+        let lanes = (kernel.shape.threads_per_cta() - first).min(32);
         *execution = Execution { active: u32::MAX >> (32 - lanes), ..Execution::default() };
         let (instruction, step) =
             (&kernel.code.instructions[warp.position as usize], &self.script.steps[warp.position as usize]);
         if let Some(address) = &step.address {
-            let number = cta.number * u64::from(kernel.threads_per_cta()) + u64::from(first);
+            let number = cta.number * u64::from(kernel.shape.threads_per_cta()) + u64::from(first);
             for (lane, to) in (0..).zip(&mut execution.addresses) {
                 *to = address(Thread { cta: cta.number, number: number + lane, iteration: warp.iteration });
             }

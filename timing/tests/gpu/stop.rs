@@ -98,7 +98,7 @@ fn a_launch_that_is_stopped_again_and_again_comes_to_the_same() {
 
 #[test]
 fn the_whole_card_is_stopped_within_a_launch() {
-    let many = || script(1).with(|kernel| kernel.grid = [400, 1, 1]);
+    let many = || script(1).with(|kernel| kernel.shape.grid = [400, 1, 1]);
     assert_stops_do_not_matter(&spec("titan-v", &[]), &many, &[1000, 2345]);
 }
 

@@ -7,8 +7,9 @@ use timing::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use timing::sm::{FinishedCta, Program, Sm, SmCounters, Source};
 use timing::specification::{GpuSpec, gpu};
 use warp_stream::{
-    AccessKind, CacheOperator, Execution, Kernel, MachineCode, MachineInstruction, MemoryOperation,
-    MemorySpace, Moment, Next, OperationClass, Registers, Residence, SourceError, WarpSlot, WarpSource,
+    AccessKind, CacheOperator, Execution, Kernel, LaunchShape, MachineCode, MachineInstruction,
+    MemoryOperation, MemorySpace, Moment, Next, OperationClass, Registers, Residence, SourceError, WarpSlot,
+    WarpSource,
 };
 
 /// Memory latency in core cycles.
@@ -130,8 +131,7 @@ impl Script {
             name: "test".to_owned(),
             launch: 1,
             stream: 0,
-            grid: [ctas, 1, 1],
-            block: [self.block, 1, 1],
+            shape: LaunchShape::new([ctas, 1, 1], [self.block, 1, 1]),
             code: Arc::new(MachineCode { instructions: self.code.clone(), instruction_bytes: 16 }),
             code_address: 0x7000_0000,
             registers: self.registers,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use launch_capture::{Buffer, Capture, Entry, KernelStream, Launch};
 use timing::gpu::Transfer;
+use warp_stream::LaunchShape;
 use warp_stream::kernel_name::{signature, variable};
 
 use crate::failure::Failure;
@@ -125,8 +126,8 @@ fn between(one: &Capture, other: &Capture) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-fn shape(launch: &Launch) -> ([u32; 3], [u32; 3], u32) {
-    (launch.grid, launch.block, launch.dynamic_shared)
+fn shape(launch: &Launch) -> (LaunchShape, u32) {
+    (launch.shape(), launch.dynamic_shared)
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

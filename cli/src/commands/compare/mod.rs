@@ -202,7 +202,7 @@ impl Comparison<'_> {
         let number = launch_a.launch;
         let shape = |launch: &launch_capture::Launch| {
             let sizes: Vec<_> = launch.buffers.iter().map(|buffer| buffer.size).collect();
-            (launch.kernel.clone(), launch.launch, launch.grid, launch.block, launch.dynamic_shared, sizes)
+            (launch.kernel.clone(), launch.launch, launch.shape(), launch.dynamic_shared, sizes)
         };
         let values = |capture: &Capture| -> Vec<_> {
             let parameters = capture.launch().parameters.iter();

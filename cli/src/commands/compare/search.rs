@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
     /// writes. The search therefore ends at a thread whose first difference is of another kind, or
     /// after the last window.
     pub(super) fn run(&self) -> Result<Finding, Failure> {
-        let threads = self.capture.launch().threads();
+        let threads = self.capture.launch().shape().thread_count();
         let capacity = (self.room / ENTRY / threads.max(1)).clamp(LEAST_WRITES, MOST_WRITES);
         let at_once = (self.room / ENTRY / capacity).clamp(1, threads.max(1));
         let mut found: BTreeMap<u64, First> = BTreeMap::new();
@@ -234,16 +234,10 @@ fn accepts(tolerance: &Tolerance, ty: ScalarType, a: u64, b: u64) -> bool {
 
 /// Thread `number` of a launch, as the kernel names it.
 fn thread_name(launch: &Launch, number: u64) -> String {
-    let place = |mut number: u64, size: [u32; 3]| {
-        size.map(|extent| {
-            let at = number % u64::from(extent.max(1));
-            number /= u64::from(extent.max(1));
-            at
-        })
-    };
-    let per_cta = launch.block.iter().fold(1, |all: u64, extent| all.saturating_mul((*extent).max(1).into()));
-    let [bx, by, bz] = place(number / per_cta, launch.grid);
-    let [x, y, z] = place(number % per_cta, launch.block);
+    let shape = launch.shape();
+    let per_cta = u64::from(shape.threads_per_cta().max(1));
+    let [bx, by, bz] = shape.cta_at(number / per_cta);
+    let [x, y, z] = shape.thread_at((number % per_cta) as u32);
     format!("CTA ({bx},{by},{bz}), thread ({x},{y},{z})")
 }
 

@@ -1,6 +1,7 @@
 //! Launches of the experiments.
 
 use cuda_driver::{Driver, DriverError, Module, Sizes};
+use warp_stream::LaunchShape;
 
 use crate::failure::Failure;
 use crate::libraries;
@@ -148,13 +149,7 @@ impl Launcher<'_> {
                 Parameter::Number(number) => bytes.extend(number.to_le_bytes()),
             }
         }
-        let sizes = Sizes {
-            grid: [grid, 1, 1],
-            block: [block, 1, 1],
-            dynamic_shared: 0,
-            cooperative: false,
-            cluster: None,
-        };
+        let sizes = Sizes::of(LaunchShape::new([grid, 1, 1], [block, 1, 1]));
         let function = self.driver.function(self.module, kernel)?;
         self.driver.launch(function, sizes, &mut bytes, &offsets)?;
         self.driver.synchronize()

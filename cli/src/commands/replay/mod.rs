@@ -25,6 +25,7 @@ use crate::{libraries, program};
 use address_space::AddressSpace;
 use prepared_launch::PreparedLaunch;
 pub(crate) use stream::Replay;
+use warp_stream::LaunchShape;
 
 /// Run one captured launch alone
 ///
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         return Err(again(&capture));
     }
     let launch = capture.launch();
-    let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
+    let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz] } = launch.shape();
     writeln!(
         out,
         "kernel {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} buffers",

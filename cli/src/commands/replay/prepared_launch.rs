@@ -144,8 +144,7 @@ impl<'a> PreparedLaunch<'a> {
         let offsets: Vec<usize> =
             launch.parameters.iter().map(|parameter| parameter.offset as usize).collect();
         let sizes = Sizes {
-            grid: launch.grid,
-            block: launch.block,
+            shape: launch.shape(),
             dynamic_shared: launch.dynamic_shared,
             cooperative: launch.cooperative,
             cluster: launch.cluster,

@@ -11,6 +11,7 @@ use launch_capture::{Accessible, Capture, Entry, KernelStream, Marks, Selection}
 use run_options::values::LaunchNumbers;
 use run_options::{Reading, RunOptions};
 use saved_run::refusals;
+use warp_stream::LaunchShape;
 use warp_stream::kernel_name::signature;
 
 use super::address_space::AddressSpace;
@@ -142,7 +143,7 @@ impl Run<'_> {
         let module = modules.load(driver, stream, *entry, capture)?;
         let prepared = PreparedLaunch::new(driver, module, (capture, accessible.as_ref()), space)?;
         let launch = capture.launch();
-        let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
+        let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz] } = launch.shape();
         writeln!(
             out,
             "launch {}, {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} bytes restored",

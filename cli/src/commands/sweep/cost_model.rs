@@ -54,9 +54,9 @@ impl LaunchCost {
             let position = counted.iter().position(|counted| counted == name);
             position.and_then(|position| counts.get(position)).map_or(0.0, |count| *count as f64)
         };
-        let product = |extents: [u32; 3]| extents.into_iter().map(f64::from).product::<f64>().max(1.0);
         let instructions = group.timed.first().map_or(0.0, |first| first.instructions as f64);
-        let (ctas, threads) = (product(group.grid), product(group.block));
+        let (shape, at_least_one) = (group.shape(), |count: u64| count.max(1) as f64);
+        let (ctas, threads) = (at_least_one(shape.cta_count()), at_least_one(shape.threads_per_cta().into()));
         // A plan without the instructions of the longest warp has the mean of all warps.
         let longest = count("longest_instructions").max(instructions / (ctas * (threads / 32.0).ceil()));
         let sms = ctas.min(f64::from(sms));

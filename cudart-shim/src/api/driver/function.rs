@@ -3,7 +3,7 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::is_default;
 use crate::abi::launch_attribute::{LaunchAttribute, LaunchAttributes};
-use crate::abi::launch_sizes::Sizes;
+use crate::abi::launch_sizes::{Sizes, shape};
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::function::parameter;
@@ -11,6 +11,7 @@ use crate::session::context;
 use crate::session::simulator::simulator;
 use crate::work::kernel_launch::{Arguments, Pointers};
 use std::ffi::{c_int, c_uint};
+use warp_stream::LaunchShape;
 
 /// `CUlaunchConfig`.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ impl DriverLaunchConfiguration {
     /// Launch sizes, with the attributes that affect them.
     fn sizes(&self) -> Result<Sizes> {
         let attributes = LaunchAttributes::of(&self.attributes.list(self.attribute_count as usize)?);
-        Ok(Sizes { grid: self.grid, block: self.block, shared: self.shared as usize, attributes })
+        Ok(Sizes { shape: shape(self.grid, self.block), shared: self.shared as usize, attributes })
     }
 }
 
@@ -71,9 +72,8 @@ fn launch(
 }
 
 fn sizes(grid: [c_uint; 3], block: [c_uint; 3], shared: c_uint, cooperative: bool) -> Sizes {
-    let dim3 = |[x, y, z]: [c_uint; 3]| Dim3 { x, y, z };
     let attributes = LaunchAttributes { cooperative, cluster: None };
-    Sizes { grid: dim3(grid), block: dim3(block), shared: shared as usize, attributes }
+    Sizes { shape: LaunchShape::new(grid, block), shared: shared as usize, attributes }
 }
 
 /// Cache and bank configurations are mere preferences; only their range is checked.

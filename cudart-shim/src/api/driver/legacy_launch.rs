@@ -2,15 +2,15 @@
 //! function.
 
 use crate::abi::error::{Error, Result};
-use crate::abi::launch_attribute::LaunchAttributes;
 use crate::abi::launch_sizes::Sizes;
-use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, StreamHandle};
+use crate::abi::{DefaultStream, FunctionHandle, In, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::legacy_launch::{MAX_PARAMETERS, Setting};
 use crate::session::process::process;
 use crate::session::simulator::simulator;
 use crate::work::kernel_launch::Arguments;
 use std::ffi::{c_int, c_uint};
+use warp_stream::LaunchShape;
 
 fn set(function: FunctionHandle, change: impl FnOnce(&mut Setting) -> Result<()>) -> Result<()> {
     simulator()?.kernel(function)?;
@@ -26,14 +26,10 @@ fn launch(function: FunctionHandle, width: c_int, height: c_int, stream: StreamH
     let simulator = simulator()?;
     let kernel = simulator.kernel(function)?;
     let setting = process().legacy_launches.lock().get(&function).cloned();
-    let Setting { block: [x, y, z], shared, parameters } = setting.ok_or(Error::InvalidValue)?;
+    let Setting { block, shared, parameters } = setting.ok_or(Error::InvalidValue)?;
     let size = |number: c_int| u32::try_from(number).map_err(|_| Error::InvalidValue);
-    let sizes = Sizes {
-        grid: Dim3 { x: size(width)?, y: size(height)?, z: 1 },
-        block: Dim3 { x, y, z },
-        shared: shared as usize,
-        attributes: LaunchAttributes { cooperative: false, cluster: None },
-    };
+    let shape = LaunchShape::new([size(width)?, size(height)?, 1], block);
+    let sizes = Sizes::plain(shape, shared as usize);
     let arguments = Arguments::Block { start: parameters.as_ptr(), length: parameters.len() };
     let stream = simulator.stream(stream, DefaultStream::Legacy)?;
     simulator.launch(function.0, kernel, sizes, arguments, stream)

@@ -3,7 +3,7 @@
 use crate::abi::call::Api;
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::LaunchAttributes;
-use crate::abi::launch_sizes::Sizes;
+use crate::abi::launch_sizes::{Sizes, shape};
 use crate::abi::{ContextHandle, Dim3, FunctionHandle};
 use crate::graph::node::Kind;
 use crate::session::context;
@@ -12,6 +12,7 @@ use crate::work::kernel_launch::{Arguments, KernelLaunch, Pointers};
 use crate::work::operation::Operation;
 use std::ffi::c_uint;
 use std::sync::Arc;
+use warp_stream::LaunchShape;
 
 /// `cudaKernelNodeParams`, `CUDA_KERNEL_NODE_PARAMS_v1`, and the start of all later versions.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ impl KernelParameters {
             }
         };
         let attributes = before.map_or(LaunchAttributes::default(), |launch| launch.sizes.attributes);
-        let sizes = Sizes { grid, block, shared: shared as usize, attributes };
+        let sizes = Sizes { shape: shape(grid, block), shared: shared as usize, attributes };
         let launch = simulator.kernel_launch(function, kernel, sizes, Arguments::new(arguments, extra)?)?;
         Ok(Kind::Operation(Operation::Kernel(Arc::new(launch))))
     }
@@ -76,11 +77,11 @@ impl KernelParameters {
             Api::Runtime => (launch.function, ContextHandle(0)),
             Api::Driver => (launch.kernel.handle().0, context::current().unwrap_or(ContextHandle(0))),
         };
-        let Sizes { grid, block, shared, .. } = launch.sizes;
+        let Sizes { shape: LaunchShape { grid, block }, shared, .. } = launch.sizes;
         let first = KernelParameters1 {
             function,
-            grid,
-            block,
+            grid: grid.into(),
+            block: block.into(),
             shared: shared as c_uint,
             arguments: launch.parameters.pointers(),
             extra: std::ptr::null(),

@@ -2,7 +2,7 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::launch_attribute::{LaunchAttribute, LaunchAttributes};
-use crate::abi::launch_sizes::Sizes;
+use crate::abi::launch_sizes::{Sizes, shape};
 use crate::abi::{Address, DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::sass_only;
@@ -10,12 +10,12 @@ use crate::session::simulator::simulator;
 use crate::work::kernel_launch::Arguments;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
+use warp_stream::LaunchShape;
 
 /// Launch configuration of `<<<…>>>`, kept between the two halves of a launch.
 #[derive(Clone, Copy, Debug)]
 struct CallConfiguration {
-    grid: Dim3,
-    block: Dim3,
+    shape: LaunchShape,
     shared: usize,
     stream: StreamHandle,
 }
@@ -77,13 +77,13 @@ fn launch(
 }
 
 fn sizes(grid: Dim3, block: Dim3, shared: usize) -> Sizes {
-    Sizes { grid, block, shared, attributes: LaunchAttributes::default() }
+    Sizes::plain(shape(grid, block), shared)
 }
 
 api! { Runtime;
     /// First half of `<<<…>>>`: keeps the sizes for the kernel's stub. Returns 0 for success.
     fn __cudaPushCallConfiguration(gridDim: Dim3, blockDim: Dim3, sharedMem: usize, stream: StreamHandle) -> c_uint = 1; {
-        let configuration = CallConfiguration { grid: gridDim, block: blockDim, shared: sharedMem, stream };
+        let configuration = CallConfiguration { shape: shape(gridDim, blockDim), shared: sharedMem, stream };
         if let Some(outer) = CONFIGURATION.replace(Some(configuration)) {
             return OUTER.try_with(|stack| stack.borrow_mut().push(outer)).is_err().into();
         }
@@ -96,8 +96,8 @@ api! { Runtime;
     ) {
         let outer = OUTER.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
         let configuration = CONFIGURATION.replace(outer).ok_or(Error::MissingConfiguration)?;
-        gridDim.set(configuration.grid)?;
-        blockDim.set(configuration.block)?;
+        gridDim.set(configuration.shape.grid.into())?;
+        blockDim.set(configuration.shape.block.into())?;
         sharedMem.set(configuration.shared)?;
         stream.set(configuration.stream)?;
         sass_only::enter_stub();

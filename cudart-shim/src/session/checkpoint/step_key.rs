@@ -26,8 +26,8 @@ fn of_launch(launch: &KernelLaunch, number: u64) -> Asked {
     Asked::Kernel {
         launch: number,
         name: launch.kernel.name.to_string_lossy().into_owned(),
-        grid: sizes.grid.array(),
-        block: sizes.block.array(),
+        grid: sizes.shape.grid,
+        block: sizes.shape.block,
         shared: sizes.shared as u64,
         arguments: arguments::of(launch),
         code: launch.kernel.code(),

@@ -67,7 +67,7 @@ impl Model {
                 Err(LaunchError::Stopped(state)) => state,
                 Err(error) => return Err(error),
                 Ok(record) => {
-                    let ctas = record.grid.iter().map(|&ctas| u64::from(ctas)).product();
+                    let ctas = record.shape.cta_count();
                     let ended = Missed::Ended { cycles: record.cycles, ctas };
                     return Ok(Outcome::Over(note(record), ended));
                 }

@@ -5,7 +5,6 @@ use super::listing;
 use super::nested::Nested;
 use super::progress::Display;
 use super::{Model, fault};
-use crate::abi::launch_sizes::product;
 use crate::host::log;
 use crate::objects::fault::DeviceFault;
 use crate::session::simulator::Simulator;
@@ -127,7 +126,8 @@ impl Model {
         let work = Work { simulator, program, config, begun: None, number, context, times_children: false };
         let ctas = self.settings.warm_up.ctas;
         // CTAs of a cooperative launch must execute together.
-        let first = if work.config.cooperative { 0 } else { product(work.config.grid).saturating_sub(ctas) };
+        let first =
+            if work.config.cooperative { 0 } else { work.config.shape.cta_count().saturating_sub(ctas) };
         let skipped = match work.skip(first)? {
             Skipped::All(statistics) => return Ok(statistics),
             Skipped::To(state) => Some(state),
@@ -153,7 +153,7 @@ impl Model {
             let kernel = work.program.kernel().name.clone();
             return Err(fault(work.simulator, &TimedError::Unsupported { kernel, reason }));
         }
-        if first >= product(work.config.grid) {
+        if first >= work.config.shape.cta_count() {
             return work.execute();
         }
         let warm_up = self.settings.warm_up;

@@ -98,7 +98,7 @@ fn is_due(terminal: bool, quiet: Duration) -> bool {
 fn line(progress: &Progress<'_>, instructions: u64, elapsed: Duration) -> String {
     let Progress { kernel, ctas_done, cycles, .. } = progress;
     let seconds = elapsed.as_secs_f64();
-    let ctas = kernel.cta_count();
+    let ctas = kernel.shape.cta_count();
     let left = match ctas_done {
         0 => "?".to_owned(),
         done => format!("{:.0} s", seconds * (ctas - done) as f64 / *done as f64),
@@ -114,7 +114,7 @@ fn line(progress: &Progress<'_>, instructions: u64, elapsed: Duration) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warp_stream::Kernel;
+    use warp_stream::{Kernel, LaunchShape};
 
     #[test]
     fn log_gets_a_line_every_30_seconds() {
@@ -128,8 +128,7 @@ mod tests {
             name: "_Z5saxpyifPKfPf".to_owned(),
             launch: 1,
             stream: 0,
-            grid: [10, 1, 1],
-            block: [32, 1, 1],
+            shape: LaunchShape::new([10, 1, 1], [32, 1, 1]),
             code: Arc::default(),
             code_address: 0,
             registers: 16,

@@ -105,7 +105,7 @@ impl Cluster {
     pub fn start(&mut self, grid: &Grid, index: u64) {
         self.index = index;
         self.state.barrier = Barrier::default();
-        self.state.live_threads = grid.threads_per_cta() * self.state.ctas;
+        self.state.live_threads = grid.shape.threads_per_cta() * self.state.ctas;
         self.shared.fill(0);
         for (rank, cta) in self.ctas.iter_mut().enumerate() {
             cta.start(grid, index, rank as u32);

@@ -44,7 +44,7 @@ impl SavedCluster {
 
     /// Checks that a warp, numbered through the CTAs, stands before a machine instruction.
     pub(crate) fn check_ready(&self, grid: &Grid, warp: usize) -> Result<(), &'static str> {
-        let warps = grid.warps_per_cta() as usize;
+        let warps = grid.shape.warps_per_cta() as usize;
         self.ctas.get(warp / warps).ok_or("a warp number out of range")?.check_ready(grid, warp % warps)
     }
 

@@ -144,7 +144,7 @@ impl SubAssign for Executed {
 impl Cta {
     /// Allocates storage for a CTA of this launch.
     pub fn new(grid: &Grid) -> Cta {
-        let warps = grid.warps_per_cta();
+        let warps = grid.shape.warps_per_cta();
         let shared_bytes = grid.accessible_shared();
         let local_bytes = grid.local_bytes();
         Cta {
@@ -171,11 +171,11 @@ impl Cta {
         let kernel = program.kernel();
         let id = grid.cta_id(cluster, rank);
         self.state = CtaState {
-            index: grid.cta_index(id),
+            index: grid.shape.cta_index(id),
             id,
             rank,
             barriers: Default::default(),
-            live_threads: grid.threads_per_cta(),
+            live_threads: grid.shape.threads_per_cta(),
             checks: self.state.checks.take(),
             simulated: self.state.simulated.take(),
             texels: Vec::new(),
@@ -194,7 +194,7 @@ impl Cta {
             };
             special::fill(&kernel.specials, frame.base, grid, &self.state, number as u32);
             warp.divergence.frames.start(frame);
-            let live = grid.lanes_of_warp(number as u32);
+            let live = grid.shape.lanes_of_warp(number as u32);
             let (from_start, from_end) = warp.divergence.local_used;
             warp.divergence.start(live, kernel.entry, self.local_bytes);
             warp.divergence.is_stack = grid.simt_stack;
@@ -360,7 +360,7 @@ impl Cta {
         Box::new(Fault {
             kernel: grid.program.kernel().name.clone(),
             cta: self.state.id,
-            thread: kind.lane().map(|lane| grid.thread_id(warp as u32 * 32 + lane)),
+            thread: kind.lane().map(|lane| grid.shape.thread_at(warp as u32 * 32 + lane)),
             spot: grid.program.spot_at(pc),
             waiting,
             kind,

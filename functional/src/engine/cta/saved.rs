@@ -41,11 +41,11 @@ impl SavedCta {
         if !self.barriers.iter().all(Barrier::is_possible) {
             return Err("a barrier with too many threads");
         }
-        if self.warps.len() != grid.warps_per_cta() as usize {
+        if self.warps.len() != grid.shape.warps_per_cta() as usize {
             return Err("a CTA with a wrong number of warps");
         }
         for (warp, number) in self.warps.iter().zip(0..) {
-            warp.lanes.check(&grid.program, grid.lanes_of_warp(number), local_bytes, between)?;
+            warp.lanes.check(&grid.program, grid.shape.lanes_of_warp(number), local_bytes, between)?;
             if !warp.local.fits(local_words(local_bytes) * 32) {
                 return Err("local memory beyond its end");
             }

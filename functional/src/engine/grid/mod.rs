@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
+use warp_stream::{LaunchShape, coordinates};
 
 use super::cluster::Cluster;
 use super::cta::{Executed, Turn};
@@ -54,14 +55,12 @@ const MOST_TAKEN: u64 = 16;
 pub struct Grid<'a> {
     /// The kernel's program.
     pub program: Arc<Program>,
-    /// CTAs along x, y, z.
-    pub ctas: [u32; 3],
+    /// CTAs of the grid and threads of a CTA.
+    pub shape: LaunchShape,
     /// CTAs per cluster along x, y, z.
     pub cluster: [u32; 3],
     /// True if the launch or the kernel sets the cluster dimensions.
     pub has_explicit_clusters: bool,
-    /// Threads per CTA along x, y, z.
-    pub threads: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// Parameter block.
@@ -134,7 +133,7 @@ impl<'a> Grid<'a> {
         config: LaunchConfig,
         number: u64,
     ) -> Grid<'a> {
-        let (cluster, ctas) = (config.cluster_of(&program), config.ctas_of(&program));
+        let (cluster, shape) = (config.cluster_of(&program), config.shape_of(&program));
         let started = Instant::now();
         let deadline =
             config.deadline.or_else(|| owner.watchdog().and_then(|limit| started.checked_add(limit)));
@@ -143,10 +142,9 @@ impl<'a> Grid<'a> {
         let jumps = (INSTRUCTIONS_PER_LOOK / program.code.len().max(1)).clamp(1, MOST_JUMPS_PER_LOOK) as u32;
         Grid {
             program,
-            ctas,
+            shape,
             cluster: cluster.unwrap_or([1; 3]),
             has_explicit_clusters: cluster.is_some(),
-            threads: config.block,
             dynamic_shared: config.dynamic_shared,
             parameters: config.parameters,
             parameter_address: 0,
@@ -170,11 +168,6 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// CTAs of the grid.
-    pub fn cta_count(&self) -> u64 {
-        self.ctas.iter().map(|&n| u64::from(n)).product()
-    }
-
     /// CTAs per cluster.
     pub fn ctas_per_cluster(&self) -> u32 {
         self.cluster.iter().product()
@@ -182,30 +175,12 @@ impl<'a> Grid<'a> {
 
     /// Clusters along x, y, z.
     pub fn clusters(&self) -> [u32; 3] {
-        std::array::from_fn(|axis| self.ctas[axis] / self.cluster[axis])
+        std::array::from_fn(|axis| self.shape.grid[axis] / self.cluster[axis])
     }
 
     /// Number of clusters.
     pub(crate) fn cluster_count(&self) -> u64 {
-        self.cta_count() / u64::from(self.ctas_per_cluster())
-    }
-
-    /// Threads per CTA.
-    pub fn threads_per_cta(&self) -> u32 {
-        self.threads.iter().product()
-    }
-
-    /// Warps per CTA.
-    pub fn warps_per_cta(&self) -> u32 {
-        self.threads_per_cta().div_ceil(32)
-    }
-
-    /// Lanes of a warp of a CTA; the last warp may be partial.
-    pub(crate) fn lanes_of_warp(&self, number: u32) -> u32 {
-        match self.threads_per_cta().saturating_sub(number * 32) {
-            lanes @ 0..32 => (1 << lanes) - 1,
-            _ => u32::MAX,
-        }
+        self.shape.cta_count() / u64::from(self.ctas_per_cluster())
     }
 
     /// Bytes of shared memory per CTA, including the reserved part.
@@ -255,23 +230,6 @@ impl<'a> Grid<'a> {
     pub fn cta_id(&self, cluster: u64, rank: u32) -> [u32; 3] {
         let (first, within) = (coordinates(cluster, self.clusters()), coordinates(rank.into(), self.cluster));
         std::array::from_fn(|axis| first[axis] * self.cluster[axis] + within[axis])
-    }
-
-    /// Coordinates of CTA number `index`, x fastest.
-    pub fn cta_at(&self, index: u64) -> [u32; 3] {
-        coordinates(index, self.ctas)
-    }
-
-    /// Number of the CTA at these coordinates, x fastest.
-    pub fn cta_index(&self, [x, y, z]: [u32; 3]) -> u64 {
-        let [columns, rows, _] = self.ctas.map(u64::from);
-        u64::from(x) + columns * (u64::from(y) + rows * u64::from(z))
-    }
-
-    /// Coordinates of thread number `thread` of a CTA.
-    pub fn thread_id(&self, thread: u32) -> [u32; 3] {
-        let [x, y, _] = self.threads;
-        [thread % x, thread / x % y, thread / x / y]
     }
 
     /// Fault of a launch beyond its deadline.
@@ -324,7 +282,7 @@ impl<'a> Grid<'a> {
         if self.cooperative {
             return u64::MAX;
         }
-        let local = u64::from(self.warps_per_cta()) * 32 * u64::from(self.local_bytes());
+        let local = u64::from(self.shape.warps_per_cta()) * 32 * u64::from(self.local_bytes());
         let by_memory = RESIDENT_BYTES / (u64::from(self.shared_bytes()) + local).max(1);
         self.device_limit().min(by_memory / u64::from(self.ctas_per_cluster())).max(1)
     }
@@ -334,7 +292,7 @@ impl<'a> Grid<'a> {
         if self.cooperative {
             return u64::MAX;
         }
-        let per_sm = u64::from(self.device.threads_per_sm / self.threads_per_cta().max(1)).max(1);
+        let per_sm = u64::from(self.device.threads_per_sm / self.shape.threads_per_cta().max(1)).max(1);
         (per_sm * u64::from(self.device.sms) / u64::from(self.ctas_per_cluster())).max(1)
     }
 
@@ -486,10 +444,4 @@ impl<'a> Grid<'a> {
 pub(crate) fn overdue(device: &Device, deadline: Option<Instant>) -> Option<FaultKind> {
     let seconds = device.watchdog().map_or(0, |limit| limit.as_secs());
     deadline.filter(|deadline| Instant::now() > *deadline).map(|_| FaultKind::Timeout { seconds })
-}
-
-/// Coordinates of number `index` in a box, x fastest.
-fn coordinates(index: u64, size: [u32; 3]) -> [u32; 3] {
-    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
-    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }

@@ -122,7 +122,7 @@ pub(crate) struct SteppedCluster {
 impl SteppedCluster {
     /// Allocates storage for a cluster in `slot`.
     pub(crate) fn new(grid: &Grid, slot: u32) -> SteppedCluster {
-        let warps_per_cta = grid.warps_per_cta() as usize;
+        let warps_per_cta = grid.shape.warps_per_cta() as usize;
         let warps = 0..warps_per_cta * grid.ctas_per_cluster() as usize;
         SteppedCluster {
             cluster: Cluster::new(grid),

@@ -61,7 +61,9 @@ impl SavedSteps {
     /// ops. The error names the inconsistency.
     pub(crate) fn check(&self, grid: &Grid, slot: u32, deferred: &SavedDeferred) -> Result<(), &'static str> {
         self.cluster.check(grid, Between::Steps)?;
-        if self.warps.len() as u64 != u64::from(grid.warps_per_cta()) * u64::from(grid.ctas_per_cluster()) {
+        if self.warps.len() as u64
+            != u64::from(grid.shape.warps_per_cta()) * u64::from(grid.ctas_per_cluster())
+        {
             return Err("a CTA with a wrong number of warps");
         }
         if self.first_warp >= MOST_WARPS {

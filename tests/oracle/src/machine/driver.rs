@@ -1,6 +1,7 @@
 //! Machine with the CUDA driver API, Voltsim's or a real GPU's.
 
 use cuda_driver::{Driver, DriverError, Sizes};
+use functional::launch::LaunchShape;
 
 use super::{Job, Machine, MachineError, THREADS, bytes_of, words_of};
 
@@ -23,7 +24,12 @@ impl Machine for Driver {
         self.write(to, &results)?;
         let mut parameters = bytes_of(&[from, to]);
         parameters.extend((job.rows() as u32).to_le_bytes());
-        self.launch(kernel, Sizes::of([job.ctas(), 1, 1], [THREADS, 1, 1]), &mut parameters, &[])?;
+        self.launch(
+            kernel,
+            Sizes::of(LaunchShape::new([job.ctas(), 1, 1], [THREADS, 1, 1])),
+            &mut parameters,
+            &[],
+        )?;
         self.synchronize()?;
         let results = self.read(to, results.len() as u64)?;
         self.free(from)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use functional::device::{Device, DeviceSpec, Settings};
-use functional::launch::{LaunchConfig, launch};
+use functional::launch::{LaunchConfig, LaunchShape, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
 
@@ -47,8 +47,7 @@ impl Machine for Engine {
         let mut parameters = bytes_of(&[from, to]);
         parameters.extend((job.rows() as u32).to_le_bytes());
         let config = LaunchConfig {
-            grid: [job.ctas(), 1, 1],
-            block: [THREADS, 1, 1],
+            shape: LaunchShape::new([job.ctas(), 1, 1], [THREADS, 1, 1]),
             parameters,
             ..LaunchConfig::default()
         };

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cuda_driver::{Array, Driver, DriverError, Sizes};
+use functional::launch::LaunchShape;
 use launch_capture::Image;
 
 use crate::directives::{self, Expectation, FileTest};
@@ -117,8 +118,9 @@ fn one(driver: &Driver, path: &Path) -> Result<(), Complaint> {
     if test.parameters.iter().any(|parameter| !parameter.multicast.is_empty()) {
         return Err(left_out("it needs several devices"));
     }
-    for (grid, block) in test.shapes() {
-        launch(driver, &test, &text, grid, block)
+    for shape in test.shapes() {
+        let LaunchShape { grid, block } = shape;
+        launch(driver, &test, &text, shape)
             .map_err(|(verdict, message)| (verdict, format!("grid {grid:?}, block {block:?}: {message}")))?;
     }
     Ok(())
@@ -131,13 +133,7 @@ enum ParameterLocation {
     Array(Array, Image),
 }
 
-fn launch(
-    driver: &Driver,
-    test: &FileTest,
-    text: &str,
-    grid: [u32; 3],
-    block: [u32; 3],
-) -> Result<(), Complaint> {
+fn launch(driver: &Driver, test: &FileTest, text: &str, shape: LaunchShape) -> Result<(), Complaint> {
     let name = kernel(test, text).ok_or_else(|| left_out("it has several kernels or none"))?;
     let module = driver.load(&[text.to_owned()]).map_err(failed)?;
     let kernel = driver.function(module, &name).map_err(failed)?;
@@ -160,7 +156,7 @@ fn launch(
             parameters.extend(argument);
         }
     }
-    let sizes = Sizes { cluster: test.cluster, dynamic_shared: test.shared, ..Sizes::of(grid, block) };
+    let sizes = Sizes { cluster: test.cluster, dynamic_shared: test.shared, ..Sizes::of(shape) };
     driver.launch(kernel, sizes, &mut parameters, &[]).map_err(failed)?;
     driver.synchronize().map_err(failed)?;
     for expectation in &test.expectations {

@@ -84,7 +84,7 @@ impl<'s> Resident<'s> {
         waiting: &mut impl Iterator<Item = u64>,
     ) -> Result<(), LaunchError> {
         let Some(cta) = waiting.next() else { return Ok(()) };
-        let warps = self.program.kernel.warps_per_cta() as usize;
+        let warps = self.program.kernel.shape.warps_per_cta() as usize;
         let place = &mut self.slots[slot];
         place.cta = Some(cta);
         place.left = warps;
@@ -145,7 +145,7 @@ impl<'s> Resident<'s> {
     fn leave_traces(&mut self, slot: usize, warp: usize, position: u32) -> bool {
         let Resident { sm, program, slots, execution, requests, .. } = self;
         let line = &mut slots[slot].warps[warp].line;
-        let number = slot * program.kernel.warps_per_cta() as usize + warp;
+        let number = slot * program.kernel.shape.warps_per_cta() as usize + warp;
         *line = sm.warm_fetch(program, number, position, *line, requests);
         sm.warm_access(program, position, execution, requests)
     }

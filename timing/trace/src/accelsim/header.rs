@@ -1,6 +1,7 @@
 //! Header of a trace: lines `-key = value` before the first line with `#`.
 
 use super::parse::{hexadecimal, number, triple};
+use warp_stream::LaunchShape;
 
 /// The launch that a header describes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -8,8 +9,7 @@ pub(super) struct Header {
     pub name: String,
     pub launch: u64,
     pub stream: u64,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
+    pub shape: LaunchShape,
     pub shared_bytes: u32,
     pub registers: u32,
     /// Compute capability of the traced code times ten; opcodes depend on it.
@@ -42,8 +42,8 @@ impl Header {
             "kernel name" => value.clone_into(&mut self.name),
             "kernel id" => self.launch = number(value)?,
             "cuda stream id" => self.stream = number(value)?,
-            "grid dim" => self.grid = triple(value)?,
-            "block dim" => self.block = triple(value)?,
+            "grid dim" => self.shape.grid = triple(value)?,
+            "block dim" => self.shape.block = triple(value)?,
             "shmem" => self.shared_bytes = number(value)?,
             "nregs" => self.registers = number(value)?,
             "binary version" => self.binary_version = number(value)?,
@@ -59,12 +59,10 @@ impl Header {
 
     /// Reports missing or oversized values.
     pub fn check(&self) -> Result<(), String> {
-        let threads = self.block.iter().try_fold(1_u32, |count, &n| count.checked_mul(n));
-        let ctas = self.grid.iter().try_fold(1_u64, |count, &n| count.checked_mul(u64::from(n)));
-        if !threads.is_some_and(|threads| (1..=1024).contains(&threads)) {
+        if !(1..=1024).contains(&self.shape.threads_per_cta()) {
             return Err("the block must have 1 to 1,024 threads".to_owned());
         }
-        if !ctas.is_some_and(|ctas| (1..1 << 40).contains(&ctas)) {
+        if !(1..1 << 40).contains(&self.shape.cta_count()) {
             return Err("the grid has no CTA, or too many".to_owned());
         }
         match self.binary_version {

@@ -66,8 +66,7 @@ fn kernel(header: &Header, code: &CodeReader) -> Kernel {
         name: header.name.clone(),
         launch: header.launch,
         stream: header.stream,
-        grid: header.grid,
-        block: header.block,
+        shape: header.shape,
         code: Arc::new(MachineCode {
             instructions: code.instructions.values().copied().collect(),
             instruction_bytes: 16,
@@ -341,19 +340,18 @@ struct CtaReader<'a> {
 
 impl Reader for CtaReader<'_> {
     fn begin(&mut self) {
-        let warps = self.kernel.warps_per_cta() as usize;
+        let warps = self.kernel.shape.warps_per_cta() as usize;
         self.script.warps = vec![Default::default(); warps];
         self.cursors = vec![Cursor::default(); warps];
         self.warp = None;
     }
 
     fn cta(&mut self, header: &Header, [x, y, z]: [u32; 3]) -> Result<(), String> {
-        let [columns, rows, layers] = header.grid;
+        let [columns, rows, layers] = header.shape.grid;
         if x >= columns || y >= rows || z >= layers {
             return Err(format!("the grid has no CTA {x},{y},{z}"));
         }
-        let row = u64::from(z) * u64::from(rows) + u64::from(y);
-        self.number = row * u64::from(columns) + u64::from(x);
+        self.number = header.shape.cta_index([x, y, z]);
         Ok(())
     }
 
@@ -445,9 +443,9 @@ impl CtaReader<'_> {
 
     /// Device address of a thread's local memory: the words of all threads are interleaved.
     fn local(&self, offset: u64, warp: usize, lane: usize) -> u64 {
-        let per_cta = u64::from(self.kernel.threads_per_cta());
+        let per_cta = u64::from(self.kernel.shape.threads_per_cta());
         let thread = self.number * per_cta + (warp * warp_stream::WARP_SIZE + lane) as u64;
-        let threads = self.kernel.cta_count().wrapping_mul(per_cta);
+        let threads = self.kernel.shape.cta_count().wrapping_mul(per_cta);
         let word = (offset / 4).wrapping_mul(threads).wrapping_add(thread);
         LOCAL.wrapping_add(word.wrapping_mul(4)).wrapping_add(offset % 4)
     }

@@ -25,8 +25,8 @@ pub fn write_kernel(recording: &Recording, out: &mut dyn Write) -> io::Result<()
     let triple = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
     writeln!(out, "-kernel name = {}", kernel.name)?;
     writeln!(out, "-kernel id = {}", kernel.launch)?;
-    writeln!(out, "-grid dim = {}", triple(kernel.grid))?;
-    writeln!(out, "-block dim = {}", triple(kernel.block))?;
+    writeln!(out, "-grid dim = {}", triple(kernel.shape.grid))?;
+    writeln!(out, "-block dim = {}", triple(kernel.shape.block))?;
     writeln!(out, "-shmem = {}", kernel.shared_bytes)?;
     writeln!(out, "-nregs = {}", kernel.registers)?;
     writeln!(out, "-binary version = 70")?;
@@ -35,10 +35,9 @@ pub fn write_kernel(recording: &Recording, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "-local mem base_addr = 0x{LOCAL_BASE:016x}")?;
     writeln!(out, "-accelsim tracer version = 3\n")?;
     writeln!(out, "#address mask destinations opcode sources width addresses")?;
-    let [columns, rows, _] = kernel.grid.map(u64::from);
-    for cta in 0..kernel.cta_count() {
+    for cta in 0..kernel.shape.cta_count() {
         let script = recording.script(cta).map_err(io::Error::other)?;
-        let (x, y, z) = (cta % columns, cta / columns % rows, cta / columns / rows);
+        let [x, y, z] = kernel.shape.cta_at(cta);
         writeln!(out, "\n#BEGIN_TB\n\nthread block = {x},{y},{z}")?;
         for (number, warp) in script.warps.iter().enumerate() {
             writeln!(out, "\nwarp = {number}\ninsts = {}", warp.steps.len())?;

@@ -62,7 +62,7 @@ impl KernelSource for Recorder<'_> {
             inner: self.inner.warps(sm),
             finished: &self.finished,
             code: Arc::clone(&kernel.code),
-            warps: kernel.warps_per_cta(),
+            warps: kernel.shape.warps_per_cta(),
             ctas: BTreeMap::new(),
             deferred: BTreeMap::new(),
         })

@@ -63,7 +63,7 @@ impl Recording {
     }
 
     fn complete(self) -> Result<Recording, RecordingError> {
-        let expected = self.kernel.grid.iter().try_fold(1_u64, |count, &n| count.checked_mul(u64::from(n)));
+        let expected = self.kernel.shape.checked_cta_count();
         let missing = || self.ctas.iter().zip(0..).find(|(block, cta)| block.number != *cta);
         match missing() {
             Some((block, cta)) if block.number > cta => Err(RecordingError::Cta { cta, times: 0 }),
@@ -82,7 +82,7 @@ impl Recording {
         let block = self.ctas.get(index).ok_or_else(|| inconsistent("the grid has fewer CTAs"))?;
         let script: CtaScript = block.value()?;
         let instructions = self.kernel.code.instructions.len();
-        if script.warps.len() != self.kernel.warps_per_cta() as usize {
+        if script.warps.len() != self.kernel.shape.warps_per_cta() as usize {
             return Err(inconsistent("its number of warps differs from the block's"));
         }
         let steps = || script.warps.iter().flat_map(|warp| &warp.steps);

@@ -33,7 +33,7 @@ fn header_gives_the_launch() {
     let recording = read(TRACE).unwrap();
     let kernel = recording.kernel();
     assert_eq!(
-        (kernel.name.as_str(), kernel.grid, kernel.block),
+        (kernel.name.as_str(), kernel.shape.grid, kernel.shape.block),
         ("_Z4vaddPKfS0_Pfi", [2, 1, 1], [64, 1, 1])
     );
     assert_eq!((kernel.registers, kernel.shared_bytes, kernel.launch, kernel.stream), (12, 128, 1, 0));

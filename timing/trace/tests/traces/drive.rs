@@ -18,7 +18,7 @@ pub fn drive(source: &dyn KernelSource, order: &[u32]) -> Vec<Vec<Done>> {
     let mut warps = source.warps(0);
     let code = &source.kernel().code.instructions;
     let mut ctas = Vec::new();
-    for cta in 0..source.kernel().cta_count() {
+    for cta in 0..source.kernel().shape.cta_count() {
         warps.start_cta(3, cta, Residence { sm: 0, first_warp: 0 }).unwrap();
         let mut done = Vec::new();
         let mut deferred = Vec::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warp_stream::{
-    AccessKind, CacheOperator, Execution, Kernel, KernelSource, MachineCode, MachineInstruction,
+    AccessKind, CacheOperator, Execution, Kernel, KernelSource, LaunchShape, MachineCode, MachineInstruction,
     MemoryOperation, MemorySpace, Moment, Next, OperationClass, Registers, Residence, SourceError, WarpSlot,
     WarpSource,
 };
@@ -45,8 +45,7 @@ impl Toy {
             name: "toy".to_owned(),
             launch: 7,
             stream: 1,
-            grid: [ctas, 1, 1],
-            block: [64, 1, 1],
+            shape: LaunchShape::new([ctas, 1, 1], [64, 1, 1]),
             code: Arc::new(MachineCode { instructions, instruction_bytes: 16 }),
             code_address: 1 << 40,
             registers: 16,

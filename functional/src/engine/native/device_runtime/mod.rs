@@ -17,6 +17,7 @@ use crate::fault::FaultKind;
 use crate::launch::{LaunchConfig, LaunchError, check};
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
 use transfers::{memcpy, memcpy_2d, memcpy_3d, memset, memset_2d, memset_3d};
+use warp_stream::LaunchShape;
 
 /// Prefix of the names since CUDA 12.
 pub(super) const PREFIX: &str = "__cudaCDP2";
@@ -252,7 +253,7 @@ fn numbers<const N: usize>(bytes: &[u8; N]) -> Vec<u64> {
 fn prepare(
     call: &Call<'_, '_>,
     kernel: Arc<Program>,
-    [grid, block]: [[u32; 3]; 2],
+    shape: LaunchShape,
     shared: u32,
 ) -> Outcome<Parameters> {
     let children = call.children();
@@ -260,8 +261,7 @@ fn prepare(
         return Err(error::LAUNCH_MAX_DEPTH_EXCEEDED.into());
     }
     let config = LaunchConfig {
-        grid,
-        block,
+        shape,
         dynamic_shared: shared,
         parameters: vec![0; kernel.parameter_bytes as usize],
         textures: Arc::clone(&call.w.grid.textures),
@@ -299,7 +299,8 @@ fn get_parameter_buffer_v2(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each_value(w, op, |call| {
         let kernel = call.kernel(0)?;
         let bytes = kernel.parameter_bytes.into();
-        let parameters = prepare(call, kernel, [call.size(1), call.size(2)], call.integer(3) as u32)?;
+        let parameters =
+            prepare(call, kernel, LaunchShape::new(call.size(1), call.size(2)), call.integer(3) as u32)?;
         parameter_block(call, bytes, parameters)
     })
 }
@@ -329,7 +330,7 @@ fn launch_device(w: &mut WarpContext<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let kernel = call.kernel(0)?;
         launch_block(call, call.argument(1), 5, |_| {
-            prepare(call, kernel, [call.size(2), call.size(3)], call.integer(4) as u32)
+            prepare(call, kernel, LaunchShape::new(call.size(2), call.size(3)), call.integer(4) as u32)
         })
     })
 }

@@ -27,6 +27,7 @@ mod graph;
 mod host;
 mod objects;
 mod profile;
+mod root;
 mod session;
 mod work;
 

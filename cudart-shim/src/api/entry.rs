@@ -8,6 +8,7 @@ use crate::api::error_log;
 use crate::host::log::{self, Arguments};
 use crate::host::present_call;
 use crate::objects::{last_error, sass_only};
+use crate::root::session;
 use crate::session::{checkpoint, context, sanitizer_report, trace};
 use std::ffi::c_int;
 use std::fmt;
@@ -51,7 +52,7 @@ pub(crate) fn status(
 ) -> c_int {
     let mut body = Some(body);
     code_of(api, name, arguments, &mut || {
-        let _entered = context::enter(api, need, subject)?;
+        let _entered = context::enter(session(), api, need, subject)?;
         body.take().map_or(Err(Error::Unknown), |body| body())
     })
 }
@@ -64,7 +65,7 @@ fn code_of(
     arguments: Arguments<'_>,
     body: &mut dyn FnMut() -> Result<()>,
 ) -> c_int {
-    let start = trace::enabled().then(trace::now);
+    let start = trace::enabled(session()).then(|| trace::now(session()));
     let of_stub = sass_only::leave_stub();
     let result = guarded(name, body).unwrap_or(Err(Error::Unknown));
     // "Not ready" is an answer, not an error.
@@ -72,7 +73,7 @@ fn code_of(
         && error != Error::NotReady
     {
         error_log::note(name, error);
-        sanitizer_report::call_failed(api, name, error);
+        sanitizer_report::call_failed(session(), api, name, error);
         sass_only::returned(of_stub, error);
     }
     let code = match (api, result) {
@@ -87,7 +88,7 @@ fn code_of(
         log::call(name, arguments, &CodeName { api, code }, code == 0);
     }
     if let Some(start) = start {
-        trace::call(name, arguments, start, &CodeName { api, code }, code == 0);
+        trace::call(session(), name, arguments, start, &CodeName { api, code }, code == 0);
     }
     code
 }
@@ -100,20 +101,20 @@ pub(crate) fn value<T: fmt::Debug>(
     fallback: T,
     body: impl FnOnce() -> T,
 ) -> T {
-    let start = trace::enabled().then(trace::now);
+    let start = trace::enabled(session()).then(|| trace::now(session()));
     let value = guarded(name, body).unwrap_or(fallback);
     if log::enabled() {
         log::call(name, arguments, &format_args!("{value:?}"), false);
     }
     if let Some(start) = start {
-        trace::call(name, arguments, start, &format_args!("{value:?}"), false);
+        trace::call(session(), name, arguments, start, &format_args!("{value:?}"), false);
     }
     value
 }
 
 fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
     present_call::begin(name);
-    let _turn = checkpoint::turn(name);
+    let _turn = checkpoint::turn(session(), name);
     // A panicking body may leave data half changed, but all locks are released.
     let result = catch_unwind(AssertUnwindSafe(body));
     if result.is_err() {
@@ -192,7 +193,7 @@ macro_rules! api {
                 &[$((stringify!($argument), &$argument)),*],
                 || -> $crate::abi::error::Result<()> { $body },
             );
-            $crate::session::checkpoint::leave_nothing_on_stack();
+            $crate::session::checkpoint::leave_nothing_on_stack($crate::root::session());
             code
         }
     };
@@ -205,7 +206,7 @@ macro_rules! api {
                 $fallback,
                 || -> $result { $body },
             );
-            $crate::session::checkpoint::leave_nothing_on_stack();
+            $crate::session::checkpoint::leave_nothing_on_stack($crate::root::session());
             value
         }
     };
@@ -233,7 +234,7 @@ macro_rules! shared {
             #[allow(unused_imports)]
             use super::*;
             #[allow(unused_imports)]
-            use crate::session::simulator::simulator as context;
+            use crate::root::simulator as context;
             #[allow(dead_code)]
             const API: crate::abi::call::Api = crate::abi::call::Api::Runtime;
             $crate::api::entry::api! { Runtime; $(
@@ -245,7 +246,7 @@ macro_rules! shared {
             #[allow(unused_imports)]
             use super::*;
             #[allow(unused_imports)]
-            use crate::session::simulator::simulator as context;
+            use crate::root::simulator as context;
             #[allow(dead_code)]
             const API: crate::abi::call::Api = crate::abi::call::Api::Driver;
             $crate::api::entry::api! { Driver; $(

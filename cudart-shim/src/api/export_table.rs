@@ -11,9 +11,8 @@ use crate::api::entry::api;
 use crate::host::caller::calling_file;
 use crate::host::log;
 use crate::objects::context_storage::{Destructor, Stored};
+use crate::root::{process, session, simulator};
 use crate::session::context;
-use crate::session::process::process;
-use crate::session::simulator::simulator;
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
 
@@ -133,14 +132,14 @@ fn given_or_current(context: ContextHandle) -> Result<ContextHandle> {
     if context.0 == 0 {
         return context::current().ok_or(Error::DeviceUninitialized);
     }
-    context::check(context).map(|()| context)
+    context::check(session(), context).map(|()| context)
 }
 
 api! { Driver, Nothing;
     /// The primary context of a device.
     fn runtime_primary_context(context: Out<ContextHandle>, device: c_int) {
         context.check()?;
-        context.set(context::primary_for_vendor_runtime(context::ordinal(device)?)?)
+        context.set(context::primary_for_vendor_runtime(session(), context::ordinal(device)?)?)
     }
 
     /// A module from the wrapper of a fat binary.
@@ -173,7 +172,7 @@ api! { Driver, Nothing;
 
     /// A process-wide unique number of a context.
     fn number_of_context(context: ContextHandle, number: Out<u64>) {
-        number.set(context::info(given_or_current(context)?)?.id)
+        number.set(context::info(session(), given_or_current(context)?)?.id)
     }
 
     /// A process-wide unique number of a stream.

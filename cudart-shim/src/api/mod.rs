@@ -7,6 +7,8 @@ pub(crate) mod error_log;
 pub(crate) mod export_table;
 pub(crate) mod graph;
 pub(crate) mod nvml;
+mod nvtx;
+mod replay_access;
 pub(crate) mod runtime;
 pub(crate) mod shared;
 pub(crate) mod tables;

@@ -18,6 +18,9 @@ use std::sync::Arc;
 use stream_engine::Engine;
 use stream_engine::Scope;
 
+/// Rejects a call that may wait for the device while streams are captured.
+type CaptureRule = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
 /// A device with its engines and its objects.
 pub(crate) struct DeviceObjects {
     /// Ordinal among the visible devices.
@@ -33,8 +36,7 @@ pub(crate) struct DeviceObjects {
     pub(crate) graph_memory: Mutex<Account>,
     /// All registrations of host memory by number, including those that ended.
     pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
-    /// Rejects a call that may wait for the device of an ordinal while streams are captured.
-    capture_rule: fn(usize) -> Result<()>,
+    capture_rule: CaptureRule,
 }
 
 impl DeviceObjects {
@@ -44,7 +46,7 @@ impl DeviceObjects {
         profile: Profile,
         device: Device,
         engine: Engine<DeviceFault>,
-        capture_rule: fn(usize) -> Result<()>,
+        capture_rule: CaptureRule,
     ) -> Self {
         Self {
             ordinal,
@@ -65,7 +67,7 @@ impl DeviceObjects {
     /// Rejects a call that may wait for the device while streams are captured: immediate allocation
     /// and release.
     pub(crate) fn check_unsafe_call(&self) -> Result<()> {
-        (self.capture_rule)(self.ordinal)
+        (self.capture_rule)()
     }
 
     /// Waits for the streams in `scope`, then flushes kernel output.

@@ -7,7 +7,7 @@
 use crate::host::environment::options;
 use crate::objects::fault::DeviceFault;
 use crate::session::simulator::Simulator;
-use crate::session::state::session;
+use crate::session::state::Session;
 use crate::session::stepped_launch::GivenUp;
 use cache_model::accesses::{Builder, Writer};
 use functional::engine::program::Program;
@@ -32,14 +32,14 @@ impl Accesses {
 }
 
 /// Tells whether accesses are recorded.
-pub(crate) fn is_wanted() -> bool {
-    options().accesses.is_some() && !session().accesses.given_up.is_set()
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
+    options().accesses.is_some() && !session.accesses.given_up.is_set()
 }
 
 /// Tells whether a program can be executed as machine code with this launch.
-pub(crate) fn covers(program: &Program, config: &LaunchConfig) -> bool {
+pub(crate) fn covers(session: &'static Session, program: &Program, config: &LaunchConfig) -> bool {
     let is_cluster = config.cluster.is_some_and(|cluster| cluster != [1; 3]);
-    is_wanted() && program.machine.is_some() && !is_cluster
+    is_wanted(session) && program.machine.is_some() && !is_cluster
 }
 
 /// Executes a launch and records its accesses.
@@ -63,7 +63,7 @@ pub(crate) fn launch(
         },
         |accesses| {
             let Some(file) = &options().accesses else { return };
-            let Accesses { given_up, turn } = &session().accesses;
+            let Accesses { given_up, turn } = &simulator.session.accesses;
             let _turn = turn.lock();
             if let Err(error) = Writer::append(file).and_then(|mut writer| writer.add(&accesses)) {
                 given_up.set(file, || format!("cannot record accesses in {}: {error}", file.display()));

@@ -8,9 +8,7 @@ use crate::host::log;
 use crate::host::output_files;
 use crate::session::checkpoint;
 use crate::session::ending;
-use crate::session::process::process;
-use crate::session::simulator::started;
-use crate::session::state::session;
+use crate::session::state::Session;
 use parking_lot::Mutex;
 use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sums, Unreadable};
 use saved_run::outputs::Outcome;
@@ -56,8 +54,8 @@ impl Checksums {
     }
 }
 
-fn wanted() -> Option<&'static Wanted> {
-    session().checksums.wanted.as_ref()
+fn wanted(session: &'static Session) -> Option<&'static Wanted> {
+    session.checksums.wanted.as_ref()
 }
 
 fn read() -> Option<Wanted> {
@@ -67,30 +65,32 @@ fn read() -> Option<Wanted> {
 }
 
 /// Tells whether checksums are written.
-pub(crate) fn is_wanted() -> bool {
-    wanted().is_some()
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
+    wanted(session).is_some()
 }
 
 /// Records a completed launch.
-pub(crate) fn after(launch: u64, kernel: &str) {
-    let Some(wanted) = wanted().filter(|wanted| launch.is_multiple_of(wanted.every)) else { return };
+pub(crate) fn after(session: &'static Session, launch: u64, kernel: &str) {
+    let Some(wanted) = wanted(session).filter(|wanted| launch.is_multiple_of(wanted.every)) else { return };
     // Before the point of a resumed run, device memory is not valid.
-    if checkpoint::is_before_point() {
+    if checkpoint::is_before_point(session) {
         return;
     }
     let mut progress = wanted.progress.lock();
     if progress.has_failed {
         return;
     }
-    if let Err(error) = wanted.add(&mut progress, launch, kernel) {
+    if let Err(error) = wanted.add(session, &mut progress, launch, kernel) {
         wanted.give_up(&mut progress, &error);
     }
 }
 
 /// Closes the file. A process without launches writes none: a child must not replace its parent's
 /// file.
-pub(crate) fn finish() {
-    let Some(wanted) = wanted().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
+pub(crate) fn finish(session: &'static Session) {
+    let Some(wanted) = wanted(session).filter(|_| !session.process().forked.load(Ordering::Relaxed)) else {
+        return;
+    };
     let Some(mut progress) = ending::of(&wanted.progress) else { return };
     let Some(writer) = progress.writer.take() else { return };
     match writer.finish() {
@@ -100,10 +100,16 @@ pub(crate) fn finish() {
 }
 
 impl Wanted {
-    fn add(&self, progress: &mut Progress, launch: u64, kernel: &str) -> Result<(), ChecksumsError> {
+    fn add(
+        &self,
+        session: &'static Session,
+        progress: &mut Progress,
+        launch: u64,
+        kernel: &str,
+    ) -> Result<(), ChecksumsError> {
         let Progress { writer, digester, .. } = progress;
         let mut sums = Sums::new();
-        for simulator in started() {
+        for simulator in session.started() {
             sums.extend(digester.sums(simulator.ordinal as u64, &simulator.device.memory)?);
         }
         let writer = match writer {

@@ -15,9 +15,9 @@ pub(crate) use crate::objects::context::{
 use crate::objects::context::{handle, primary_of, replace_current, replace_object};
 use crate::objects::ownership::{self, Object};
 use crate::objects::{external_memory, interprocess, last_error, peer, pool, virtual_memory};
-use crate::session::process::process;
 use crate::session::sanitizer_report;
-use crate::session::simulator::{Simulator, device_count, simulator, simulator_of};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
@@ -46,9 +46,9 @@ struct Primary {
 }
 
 impl Primary {
-    fn activate(&mut self) {
+    fn activate(&mut self, session: &'static Session) {
         if !std::mem::replace(&mut self.is_active, true) {
-            process().contexts_ended.fetch_add(1, Ordering::Release);
+            session.process().contexts_ended.fetch_add(1, Ordering::Release);
         }
     }
 }
@@ -71,8 +71,8 @@ thread_local! {
     static BELOW: RefCell<Vec<ContextHandle>> = const { RefCell::new(Vec::new()) };
 }
 
-fn with_contexts<T>(use_them: impl FnOnce(&mut Contexts) -> T) -> T {
-    use_them(&mut process().contexts.lock())
+fn with_contexts<T>(session: &'static Session, use_them: impl FnOnce(&mut Contexts) -> T) -> T {
+    use_them(&mut session.process().contexts.lock())
 }
 
 /// Accesses the contexts below the current one; `None` on a thread that is shutting down.
@@ -81,45 +81,45 @@ fn with_below<T>(use_them: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Option<
 }
 
 /// `cuInit`.
-pub(crate) fn initialize_driver() -> Result<()> {
-    runtime().map(drop)
+pub(crate) fn initialize_driver(session: &'static Session) -> Result<()> {
+    runtime(session).map(drop)
 }
 
 /// Initialises the driver, like every runtime call that needs a device.
-pub(crate) fn runtime() -> Result<&'static Simulator> {
-    let simulator = simulator()?;
-    process().driver_initialized.store(true, Ordering::Relaxed);
+pub(crate) fn runtime(session: &'static Session) -> Result<&'static Simulator> {
+    let simulator = session.simulator()?;
+    session.process().driver_initialized.store(true, Ordering::Relaxed);
     Ok(simulator)
 }
 
 /// Rejects calls before `cuInit`.
-fn check_initialized() -> Result<()> {
-    if !process().driver_initialized.load(Ordering::Relaxed) {
+fn check_initialized(session: &'static Session) -> Result<()> {
+    if !session.process().driver_initialized.load(Ordering::Relaxed) {
         return Err(Error::InitializationError);
     }
-    simulator().map(drop)
+    session.simulator().map(drop)
 }
 
 /// Rejects a thread whose current context is missing or destroyed.
-pub(crate) fn check_current() -> Result<()> {
+pub(crate) fn check_current(session: &'static Session) -> Result<()> {
     let context = current().ok_or(Error::DeviceUninitialized)?;
-    let now = contexts_ended();
+    let now = contexts_ended(session);
     if ALIVE.get() == Some(now) {
         return Ok(());
     }
-    if !is_alive(context) {
+    if !is_alive(session, context) {
         return Err(Error::ContextIsDestroyed);
     }
     ALIVE.set(Some(now));
     Ok(())
 }
 
-fn contexts_ended() -> u64 {
-    process().contexts_ended.load(Ordering::Acquire)
+fn contexts_ended(session: &'static Session) -> u64 {
+    session.process().contexts_ended.load(Ordering::Acquire)
 }
 
-fn is_alive(context: ContextHandle) -> bool {
-    with_contexts(|contexts| match primary_of(context) {
+fn is_alive(session: &'static Session, context: ContextHandle) -> bool {
+    with_contexts(session, |contexts| match primary_of(context) {
         Some(device) => contexts.primary.get(device).is_some_and(|primary| primary.is_active),
         None => contexts.live.contains_key(&context),
     })
@@ -137,23 +137,23 @@ impl Drop for Entered {
 }
 
 /// Checks that the thread has the context a call requires.
-pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
+pub(crate) fn enter(session: &'static Session, api: Api, need: Need, subject: Subject) -> Result<Entered> {
     let entered = Entered { before: replace_object(None) };
     match (api, need) {
         (_, Need::Nothing) => return Ok(entered),
-        (Api::Runtime, Need::Driver) => return runtime().map(|_| entered),
-        (Api::Runtime, _) => return runtime_context().map(|()| entered),
-        (Api::Driver, _) => check_initialized()?,
+        (Api::Runtime, Need::Driver) => return runtime(session).map(|_| entered),
+        (Api::Runtime, _) => return runtime_context(session).map(|()| entered),
+        (Api::Driver, _) => check_initialized(session)?,
     }
     // The object takes precedence if required, or if no context is current.
     if need == Need::Object || current().is_none() {
-        replace_object(subject.device.filter(|device| *device < device_count()));
+        replace_object(subject.device.filter(|device| *device < session.device_count()));
     }
     match need {
         Need::Nothing | Need::Driver | Need::Context => return Ok(entered),
         Need::Stack => return current().map(|_| entered).ok_or(Error::DeviceUninitialized),
-        Need::Current | Need::Initialises => check_current()?,
-        Need::Stream if subject.is_default_stream => check_current()?,
+        Need::Current | Need::Initialises => check_current(session)?,
+        Need::Stream if subject.is_default_stream => check_current(session)?,
         Need::Stream | Need::Object => {}
     }
     last_error::check_sticky()?;
@@ -161,51 +161,53 @@ pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
 }
 
 /// For a runtime call: makes the primary context current if the thread has no context.
-fn runtime_context() -> Result<()> {
-    runtime()?;
+fn runtime_context(session: &'static Session) -> Result<()> {
+    runtime(session)?;
     match current().map(primary_of) {
-        None => choose_device(0)?,
-        Some(Some(device)) if HELD.get() != Some((device, contexts_ended())) => choose_device(device)?,
+        None => choose_device(session, 0)?,
+        Some(Some(device)) if HELD.get() != Some((device, contexts_ended(session))) => {
+            choose_device(session, device)?
+        }
         Some(Some(_)) => {}
-        Some(None) => check_current()?,
+        Some(None) => check_current(session)?,
     }
     last_error::check_sticky()
 }
 
 /// `cudaSetDevice`: makes a device's primary context current.
-pub(crate) fn choose_device(device: usize) -> Result<()> {
-    hold_for_runtime(device)?;
+pub(crate) fn choose_device(session: &'static Session, device: usize) -> Result<()> {
+    hold_for_runtime(session, device)?;
     replace_current(Some(primary(device)));
     ALIVE.set(None);
-    HELD.set(Some((device, contexts_ended())));
+    HELD.set(Some((device, contexts_ended(session))));
     Ok(())
 }
 
 /// `cudaInitDevice`: activates a device's primary context without making it current.
-pub(crate) fn hold_for_runtime(device: usize) -> Result<()> {
-    simulator_of(device)?;
-    with_primary(device, |primary| {
+pub(crate) fn hold_for_runtime(session: &'static Session, device: usize) -> Result<()> {
+    session.simulator_of(device)?;
+    with_primary(session, device, |primary| {
         primary.is_of_runtime = true;
-        primary.activate();
+        primary.activate(session);
         Ok(())
     })
 }
 
 /// Gives a device's primary context to a vendor's runtime, which retains it by making it current.
-pub(crate) fn primary_for_vendor_runtime(device: usize) -> Result<ContextHandle> {
-    with_primary(device, |held| {
+pub(crate) fn primary_for_vendor_runtime(session: &'static Session, device: usize) -> Result<ContextHandle> {
+    with_primary(session, device, |held| {
         held.is_of_vendor_runtime = true;
         Ok(primary(device))
     })
 }
 
 /// `cuCtxSetCurrent` with a context.
-pub(crate) fn make_current(context: ContextHandle) -> Result<()> {
-    check(context)?;
+pub(crate) fn make_current(session: &'static Session, context: ContextHandle) -> Result<()> {
+    check(session, context)?;
     if let Some(device) = primary_of(context)
-        && with_primary(device, |primary| Ok(primary.is_of_vendor_runtime))?
+        && with_primary(session, device, |primary| Ok(primary.is_of_vendor_runtime))?
     {
-        hold_for_runtime(device)?;
+        hold_for_runtime(session, device)?;
     }
     set_current(Some(context));
     Ok(())
@@ -218,8 +220,8 @@ pub(crate) fn set_current(context: Option<ContextHandle>) {
 }
 
 /// Pushes a context.
-pub(crate) fn push(context: ContextHandle) -> Result<()> {
-    check(context)?;
+pub(crate) fn push(session: &'static Session, context: ContextHandle) -> Result<()> {
+    check(session, context)?;
     let before = replace_current(Some(context));
     ALIVE.set(None);
     with_below(|below| below.extend(before));
@@ -234,25 +236,25 @@ pub(crate) fn pop() -> Result<ContextHandle> {
 }
 
 /// Creates a context and makes it current.
-pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
-    let context = with_contexts(|contexts| {
+pub(crate) fn create(session: &'static Session, device: usize, flags: u32) -> Result<ContextHandle> {
+    let context = with_contexts(session, |contexts| {
         contexts.created += 1;
         let id = MAX_DEVICES as u64 + contexts.created;
         let context = handle(device, id);
         contexts.live.insert(context, Info { flags, id });
         context
     });
-    push(context)?;
+    push(session, context)?;
     Ok(context)
 }
 
 /// Destroys a created context and its objects. Pops it if it is current on this thread; on other
 /// threads it stays current.
-pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
-    with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
-    process().contexts_ended.fetch_add(1, Ordering::Release);
-    destroy_objects_of(context)?;
-    forget_storage(context);
+pub(crate) fn destroy(session: &'static Session, context: ContextHandle) -> Result<()> {
+    with_contexts(session, |contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
+    session.process().contexts_ended.fetch_add(1, Ordering::Release);
+    destroy_objects_of(session, context)?;
+    forget_storage(session, context);
     if current() == Some(context) {
         set_current(None);
     }
@@ -260,18 +262,18 @@ pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
 }
 
 /// Destroys a context's objects.
-fn destroy_objects_of(context: ContextHandle) -> Result<()> {
-    let simulator = simulator_of(device_of(context))?;
+fn destroy_objects_of(session: &'static Session, context: ContextHandle) -> Result<()> {
+    let simulator = session.simulator_of(device_of(context))?;
     let objects = ownership::take_of(context);
-    sanitizer_report::context_ends(|memory| objects.contains(&Object::Memory(memory.address)));
+    sanitizer_report::context_ends(session, |memory| objects.contains(&Object::Memory(memory.address)));
     for object in objects {
         // A missing or failed object does not stop the destruction of the others.
-        let _ = destroy_object(simulator, object);
+        let _ = destroy_object(session, simulator, object);
     }
     Ok(())
 }
 
-fn destroy_object(simulator: &'static Simulator, object: Object) -> Result<()> {
+fn destroy_object(session: &'static Session, simulator: &'static Simulator, object: Object) -> Result<()> {
     match object {
         Object::Texture(texture) => simulator.destroy_texture(texture),
         Object::Surface(surface) => simulator.destroy_surface(surface),
@@ -280,7 +282,7 @@ fn destroy_object(simulator: &'static Simulator, object: Object) -> Result<()> {
         Object::MipmappedArray(array) => simulator.free_mipmapped_array(array),
         Object::Link(link) => {
             ownership::disown(Object::Link(link));
-            process().links.lock().end(link)
+            session.process().links.lock().end(link)
         }
         Object::Module(module) => simulator.unload_module(module),
         Object::Event(event) => simulator.destroy_event(event),
@@ -291,17 +293,17 @@ fn destroy_object(simulator: &'static Simulator, object: Object) -> Result<()> {
 }
 
 /// Drops the values that libraries stored in a destroyed context.
-fn forget_storage(context: ContextHandle) {
+fn forget_storage(session: &'static Session, context: ContextHandle) {
     // Destructors may call CUDA, so they run without the lock.
-    let gone = process().context_storage.lock().take_all(context);
+    let gone = session.process().context_storage.lock().take_all(context);
     for (key, stored) in gone {
         stored.destroy(context, key);
     }
 }
 
 /// Creation parameters of a context.
-pub(crate) fn info(context: ContextHandle) -> Result<Info> {
-    with_contexts(|contexts| {
+pub(crate) fn info(session: &'static Session, context: ContextHandle) -> Result<Info> {
+    with_contexts(session, |contexts| {
         if let Some(device) = primary_of(context) {
             let flags = contexts.primary.get(device)?.flags;
             return Some(Info { flags, id: device as u64 + 1 });
@@ -312,24 +314,28 @@ pub(crate) fn info(context: ContextHandle) -> Result<Info> {
 }
 
 /// Rejects a handle that names no context.
-pub(crate) fn check(context: ContextHandle) -> Result<()> {
-    info(context).map(|_| ())
+pub(crate) fn check(session: &'static Session, context: ContextHandle) -> Result<()> {
+    info(session, context).map(|_| ())
 }
 
 /// Rejects an invalid handle but accepts null.
-pub(crate) fn check_if_given(context: ContextHandle) -> Result<()> {
-    if context.0 == 0 { Ok(()) } else { check(context) }
+pub(crate) fn check_if_given(session: &'static Session, context: ContextHandle) -> Result<()> {
+    if context.0 == 0 { Ok(()) } else { check(session, context) }
 }
 
-fn with_primary<T>(device: usize, use_it: impl FnOnce(&mut Primary) -> Result<T>) -> Result<T> {
-    with_contexts(|contexts| use_it(contexts.primary.get_mut(device).ok_or(Error::InvalidDevice)?))
+fn with_primary<T>(
+    session: &'static Session,
+    device: usize,
+    use_it: impl FnOnce(&mut Primary) -> Result<T>,
+) -> Result<T> {
+    with_contexts(session, |contexts| use_it(contexts.primary.get_mut(device).ok_or(Error::InvalidDevice)?))
 }
 
 /// Retains a device's primary context.
-pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
-    with_primary(device, |held| {
+pub(crate) fn retain_primary(session: &'static Session, device: usize) -> Result<ContextHandle> {
+    with_primary(session, device, |held| {
         held.users += 1;
-        held.activate();
+        held.activate(session);
         Ok(primary(device))
     })
 }
@@ -338,49 +344,50 @@ pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
 ///
 /// The reset is skipped while the device has other contexts, because it would destroy their objects
 /// too.
-pub(crate) fn release_primary(device: usize) -> Result<()> {
-    let is_last = with_primary(device, |primary| {
+pub(crate) fn release_primary(session: &'static Session, device: usize) -> Result<()> {
+    let is_last = with_primary(session, device, |primary| {
         primary.users = primary.users.checked_sub(1).ok_or(Error::DeviceUninitialized)?;
         Ok(primary.users == 0 && !primary.is_of_runtime && primary.is_active)
     })?;
-    let has_others = with_contexts(|contexts| contexts.live.keys().any(|other| device_of(*other) == device));
-    if is_last && !has_others { reset(device) } else { Ok(()) }
+    let has_others =
+        with_contexts(session, |contexts| contexts.live.keys().any(|other| device_of(*other) == device));
+    if is_last && !has_others { reset(session, device) } else { Ok(()) }
 }
 
 /// Flags of a device's primary context, and its active state.
-pub(crate) fn primary_state(device: usize) -> Result<(u32, bool)> {
-    with_primary(device, |primary| Ok((primary.flags, primary.is_active)))
+pub(crate) fn primary_state(session: &'static Session, device: usize) -> Result<(u32, bool)> {
+    with_primary(session, device, |primary| Ok((primary.flags, primary.is_active)))
 }
 
 /// Sets the flags of a device's primary context.
-pub(crate) fn set_primary_flags(device: usize, flags: u32) -> Result<()> {
-    with_primary(device, |primary| {
+pub(crate) fn set_primary_flags(session: &'static Session, device: usize, flags: u32) -> Result<()> {
+    with_primary(session, device, |primary| {
         primary.flags = flags;
         Ok(())
     })
 }
 
 /// Sets the flags of a context.
-pub(crate) fn set_flags(context: ContextHandle, flags: u32) -> Result<()> {
+pub(crate) fn set_flags(session: &'static Session, context: ContextHandle, flags: u32) -> Result<()> {
     if let Some(device) = primary_of(context) {
-        return set_primary_flags(device, flags);
+        return set_primary_flags(session, device, flags);
     }
-    with_contexts(|contexts| {
+    with_contexts(session, |contexts| {
         contexts.live.get_mut(&context).ok_or(Error::DeviceUninitialized)?.flags = flags;
         Ok(())
     })
 }
 
 /// Flags of the thread's current context, else of the primary context.
-pub(crate) fn current_flags() -> Result<u32> {
-    Ok(info(current().unwrap_or(primary(0)))?.flags)
+pub(crate) fn current_flags(session: &'static Session) -> Result<u32> {
+    Ok(info(session, current().unwrap_or(primary(0)))?.flags)
 }
 
 /// Resets a device's primary context: waits for the device's work, then removes streams, events,
 /// modules, memory and the fault. Users keep their references, and the next use reactivates the
 /// context.
-pub(crate) fn reset(device: usize) -> Result<()> {
-    let simulator = simulator_of(device)?;
+pub(crate) fn reset(session: &'static Session, device: usize) -> Result<()> {
+    let simulator = session.simulator_of(device)?;
     // A fault does not prevent a reset.
     let _ = simulator.synchronize(stream_engine::Scope::Context);
     simulator.engine.reset()?;
@@ -389,7 +396,9 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     simulator.forget_graphs();
     let kept = simulator.managed_for_others();
     let memory = &simulator.device.memory;
-    sanitizer_report::context_ends(|lost| memory.owns(lost.address) && !kept.contains(&lost.address));
+    sanitizer_report::context_ends(session, |lost| {
+        memory.owns(lost.address) && !kept.contains(&lost.address)
+    });
     for allocation in memory.allocations() {
         if kept.contains(&allocation.address) {
             continue;
@@ -398,31 +407,31 @@ pub(crate) fn reset(device: usize) -> Result<()> {
             functional::memory::AllocationKind::Registered => memory.unregister_host(allocation.address),
             _ => memory.free(allocation.address).map(|_| ()),
         };
-        sanitizer_report::note_freed(allocation.address);
+        sanitizer_report::note_freed(session, allocation.address);
     }
     virtual_memory::forget(simulator);
     interprocess::forget(simulator);
-    process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
+    session.process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
     external_memory::forget(device);
     pool::forget_everything(device);
     peer::forget(device);
-    forget_storage(primary(device));
+    forget_storage(session, primary(device));
     last_error::forget_sticky(device);
     ownership::forget_of_device(device);
-    with_primary(device, |primary| {
+    with_primary(session, device, |primary| {
         primary.is_of_runtime = false;
         primary.is_active = false;
         Ok(())
     })?;
-    process().contexts_ended.fetch_add(1, Ordering::Release);
+    session.process().contexts_ended.fetch_add(1, Ordering::Release);
     Ok(())
 }
 
 /// `cudaDeviceReset`: resets the primary context of the thread's device and makes it no longer
 /// current.
-pub(crate) fn reset_current_device() -> Result<()> {
+pub(crate) fn reset_current_device(session: &'static Session) -> Result<()> {
     let device = current_device();
-    reset(device)?;
+    reset(session, device)?;
     with_below(|below| below.retain(|context| *context != primary(device)));
     if current() == Some(primary(device)) {
         set_current(None);

@@ -4,7 +4,7 @@
 use crate::host::environment::options;
 use crate::host::output_files;
 use crate::session::ending::End;
-use crate::session::state::session;
+use crate::session::state::Session;
 use functional::coverage::Coverage;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -27,8 +27,8 @@ impl CoverageState {
 }
 
 /// The process's coverage, if requested.
-pub(crate) fn coverage() -> Option<Arc<Coverage>> {
-    session().coverage.executed.get_or_init(|| file().map(|_| Arc::default())).clone()
+pub(crate) fn coverage(session: &'static Session) -> Option<Arc<Coverage>> {
+    session.coverage.executed.get_or_init(|| file().map(|_| Arc::default())).clone()
 }
 
 fn file() -> Option<&'static Path> {
@@ -41,8 +41,8 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Writes the file.
-pub(crate) fn write(end: End) {
-    let (Some(path), Some(coverage)) = (file(), coverage()) else { return };
+pub(crate) fn write(session: &'static Session, end: End) {
+    let (Some(path), Some(coverage)) = (file(), coverage(session)) else { return };
     let mut text = format!("{HEAD}\n");
     for (form, count) in coverage.executed() {
         let _ = writeln!(text, "{}\t{}\t{count}", form.line, form.opcode);

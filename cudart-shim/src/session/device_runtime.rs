@@ -85,6 +85,6 @@ impl dynamic_parallelism::DeviceRuntime for DeviceRuntime {
     }
 
     fn finished(&self, kernel: &Arc<Program>, statistics: &LaunchStatistics) {
-        summary::add(&kernel.kernel().name, statistics);
+        summary::add(self.simulator.session, &kernel.kernel().name, statistics);
     }
 }

@@ -6,7 +6,7 @@ use crate::session::kernel_stream;
 use crate::session::model;
 use crate::session::sanitizer_report;
 use crate::session::signals;
-use crate::session::state::session;
+use crate::session::state::Session;
 use crate::session::summary;
 use crate::session::unmatched_selections;
 use parking_lot::{Mutex, MutexGuard};
@@ -37,13 +37,13 @@ impl End {
 }
 
 /// Tells whether the environment requests an output at exit.
-pub(crate) fn is_wanted() -> bool {
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
     summary::is_wanted()
-        || model::gpu_name().is_some()
+        || model::gpu_name(session).is_some()
         || coverage::is_wanted()
-        || sanitizer_report::checker().is_some()
-        || kernel_stream::is_wanted()
-        || checksums::is_wanted()
+        || sanitizer_report::checker(session).is_some()
+        || kernel_stream::is_wanted(session)
+        || checksums::is_wanted(session)
 }
 
 /// State of the end of the process.
@@ -61,18 +61,18 @@ impl Ending {
 
 /// Writes all outputs once. During an exit by signal, a thread that calls `exit` stops here. Python
 /// calls it right after it has sent itself the signal.
-pub(crate) fn write_outputs(end: End) {
+pub(crate) fn write_outputs(session: &'static Session, end: End) {
     while end == End::Exit && signals::is_ending() {
         thread::park();
     }
-    let writing = session().ending.writing.lock();
-    summary::write(end);
-    model::write_statistics(end);
-    coverage::write(end);
-    kernel_stream::finish();
-    checksums::finish();
-    sanitizer_report::summarise();
-    unmatched_selections::tell();
+    let writing = session.ending.writing.lock();
+    summary::write(session, end);
+    model::write_statistics(session, end);
+    coverage::write(session, end);
+    kernel_stream::finish(session);
+    checksums::finish(session);
+    sanitizer_report::summarise(session);
+    unmatched_selections::tell(session);
     match end {
         End::Exit => drop(writing),
         End::Signal(_) => std::mem::forget(writing),

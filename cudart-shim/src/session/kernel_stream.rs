@@ -10,8 +10,7 @@ use crate::host::log;
 use crate::host::output_files;
 use crate::profile::Profile;
 use crate::session::ending;
-use crate::session::process::process;
-use crate::session::state::session;
+use crate::session::state::Session;
 use functional::workload_profile::{self, WorkloadProfile};
 use launch_capture::{
     About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
@@ -69,8 +68,8 @@ impl KernelStream {
     }
 }
 
-fn stream() -> Option<&'static Stream> {
-    session().kernel_stream.stream.as_ref()
+fn stream(session: &'static Session) -> Option<&'static Stream> {
+    session.kernel_stream.stream.as_ref()
 }
 
 fn read() -> Option<Stream> {
@@ -90,31 +89,31 @@ fn representatives() -> usize {
 }
 
 /// Tells whether a stream is written.
-pub(crate) fn is_wanted() -> bool {
-    stream().is_some()
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
+    stream(session).is_some()
 }
 
 /// Counter for the work of launches, if a plan is written.
-pub(crate) fn counter() -> Option<Arc<WorkloadProfile>> {
-    Some(Arc::clone(&stream()?.planner.as_ref()?.work))
+pub(crate) fn counter(session: &'static Session) -> Option<Arc<WorkloadProfile>> {
+    Some(Arc::clone(&stream(session)?.planner.as_ref()?.work))
 }
 
 /// Tells whether number, name and markers select this launch for the stream.
-pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
-    stream().is_some_and(|stream| {
-        let chosen = session().selections.written.note(stream.selection.contains(kernel, number, marks));
+pub(crate) fn wants(session: &'static Session, kernel: &str, number: u64, marks: &Marks) -> bool {
+    stream(session).is_some_and(|stream| {
+        let chosen = session.selections.written.note(stream.selection.contains(kernel, number, marks));
         chosen && !stream.progress.lock().has_failed
     })
 }
 
 /// Tells whether NVTX ranges select launches.
-pub(crate) fn needs_ranges() -> bool {
-    stream().is_some_and(|stream| stream.selection.needs_ranges())
+pub(crate) fn needs_ranges(session: &'static Session) -> bool {
+    stream(session).is_some_and(|stream| stream.selection.needs_ranges())
 }
 
 /// Records the start of a launch.
-pub(crate) fn begin(mut held: HeldLaunch) {
-    let Some(stream) = stream() else { return };
+pub(crate) fn begin(session: &'static Session, mut held: HeldLaunch) {
+    let Some(stream) = stream(session) else { return };
     match &stream.planner {
         Some(planner) => {
             // Work of failed kernels is discarded.
@@ -123,20 +122,22 @@ pub(crate) fn begin(mut held: HeldLaunch) {
             held.past = Some(planner.past_of(&held.launch));
             plan.running = Some(held);
         }
-        None => stream.write(|writer| writer.launch(&held)),
+        None => stream.write(session, |writer| writer.launch(&held)),
     }
 }
 
 /// Records the end of the launch.
-pub(crate) fn end() {
-    if let Some((stream, planner)) = stream().and_then(|stream| Some((stream, stream.planner.as_ref()?))) {
-        stream.group(planner);
+pub(crate) fn end(session: &'static Session) {
+    if let Some((stream, planner)) =
+        stream(session).and_then(|stream| Some((stream, stream.planner.as_ref()?)))
+    {
+        stream.group(session, planner);
     }
 }
 
 /// Records a copy between host and device.
-pub(crate) fn copied(copy: Copy) {
-    let Some(stream) = stream() else { return };
+pub(crate) fn copied(session: &'static Session, copy: Copy) {
+    let Some(stream) = stream(session) else { return };
     match &stream.planner {
         Some(planner) => {
             let writes = copy.direction == Direction::ToDevice;
@@ -144,15 +145,15 @@ pub(crate) fn copied(copy: Copy) {
         }
         None => {
             let Copy { direction, address, bytes } = copy;
-            stream.write(|writer| writer.copy(direction == Direction::ToDevice, address, bytes));
+            stream.write(session, |writer| writer.copy(direction == Direction::ToDevice, address, bytes));
         }
     }
     count(&mut stream.progress.lock().copies, copy.bytes);
 }
 
 /// Records a copy or fill within the device.
-pub(crate) fn transferred(transfer: &Transfer) {
-    let Some(stream) = stream() else { return };
+pub(crate) fn transferred(session: &'static Session, transfer: &Transfer) {
+    let Some(stream) = stream(session) else { return };
     match &stream.planner {
         Some(planner) => {
             let reuse_tracker = &mut *planner.work.reuse_tracker().lock();
@@ -161,7 +162,7 @@ pub(crate) fn transferred(transfer: &Transfer) {
             transfer.from.iter().for_each(|from| touch(from, false));
             touch(&transfer.to, true);
         }
-        None => stream.write(|writer| writer.transfer(transfer)),
+        None => stream.write(session, |writer| writer.transfer(transfer)),
     }
     let progress = &mut *stream.progress.lock();
     let of_kind = if transfer.from.is_some() { &mut progress.device_copies } else { &mut progress.fills };
@@ -174,8 +175,8 @@ fn count(copies: &mut Copies, bytes: u64) {
 }
 
 /// Reports the first failure and stops writing.
-pub(crate) fn give_up(error: &Error) {
-    let Some(stream) = stream() else { return };
+pub(crate) fn give_up(session: &'static Session, error: &Error) {
+    let Some(stream) = stream(session) else { return };
     let mut progress = stream.progress.lock();
     if !std::mem::replace(&mut progress.has_failed, true) {
         progress.writer = None;
@@ -186,8 +187,10 @@ pub(crate) fn give_up(error: &Error) {
 
 /// Completes the files. A process without launches writes none: a child must not replace its
 /// parent's files.
-pub(crate) fn finish() {
-    let Some(stream) = stream().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
+pub(crate) fn finish(session: &'static Session) {
+    let Some(stream) = stream(session).filter(|_| !session.process().forked.load(Ordering::Relaxed)) else {
+        return;
+    };
     let Some(writer) = ending::of(&stream.progress).and_then(|mut progress| progress.writer.take()) else {
         return;
     };
@@ -198,7 +201,7 @@ pub(crate) fn finish() {
     });
     match written {
         Ok(()) => output_files::note(Outcome::Written, &stream.file),
-        Err(error) => give_up(&error),
+        Err(error) => give_up(session, &error),
     }
 }
 
@@ -219,10 +222,10 @@ impl Planner {
 
 impl Stream {
     /// Writes to the file. The first launch or copy creates it.
-    fn write(&self, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) {
+    fn write(&self, session: &'static Session, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) {
         let written = self.try_write(write);
         if let Err(error) = written {
-            give_up(&error);
+            give_up(session, &error);
         }
     }
 
@@ -240,7 +243,7 @@ impl Stream {
     }
 
     /// Assigns the executed launch to a group. A representative goes to the stream.
-    fn group(&self, planner: &Planner) {
+    fn group(&self, session: &'static Session, planner: &Planner) {
         let counts = planner.work.take();
         let of = |range: Range<usize>| counts.get(range).unwrap_or_default();
         let mix = of(0..workload_profile::UNITS);
@@ -258,7 +261,7 @@ impl Stream {
             uncached: of(workload_profile::UNCACHED),
         };
         if plan.groups.add(&launched) {
-            self.write(|writer| writer.launch(&held));
+            self.write(session, |writer| writer.launch(&held));
         }
     }
 

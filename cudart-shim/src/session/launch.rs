@@ -9,8 +9,8 @@ use crate::objects::module::Kernel;
 use crate::objects::sass_only;
 use crate::session::device_runtime::DeviceRuntime;
 use crate::session::model::{self, Begun, Model, StopAt};
-use crate::session::process::process;
 use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::session::{accesses, annotations, capture, recording, sanitizer_report, summary};
 use crate::work::kernel_launch::{Arguments, KernelLaunch};
 use crate::work::operation::Operation;
@@ -55,14 +55,14 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// The ticket for the next launch, of this kernel.
-    pub(crate) fn next(kernel: &CStr) -> Ticket {
-        let number = numbered(process().launches.fetch_add(1, Ordering::Relaxed) + 1);
+    pub(crate) fn next(session: &'static Session, kernel: &CStr) -> Ticket {
+        let number = numbered(session.process().launches.fetch_add(1, Ordering::Relaxed) + 1);
         let kernel = kernel.to_string_lossy();
-        let marks = annotations::here();
-        let recorded = || recording::wants(&kernel, number, &marks).then_some(Way::Recorded);
-        let way = model::way(&kernel, number, &marks).or_else(recorded).unwrap_or(Way::Untimed);
-        let origin = sanitizer_report::origin_of(&kernel, number, &marks);
-        Ticket { number, way, order: capture::order(&kernel, number, &marks), origin }
+        let marks = annotations::here(session);
+        let recorded = || recording::wants(session, &kernel, number, &marks).then_some(Way::Recorded);
+        let way = model::way(session, &kernel, number, &marks).or_else(recorded).unwrap_or(Way::Untimed);
+        let origin = sanitizer_report::origin_of(session, &kernel, number, &marks);
+        Ticket { number, way, order: capture::order(session, &kernel, number, &marks), origin }
     }
 }
 
@@ -135,7 +135,7 @@ impl KernelLaunch {
         let program = &self.program;
         let begun = model.launch_until(simulator, (program, self.config(simulator)), number, context, at)?;
         if let Begun::Over(statistics, _) = &begun {
-            summary::add(&program.kernel().name, statistics);
+            summary::add(simulator.session, &program.kernel().name, statistics);
         }
         Ok(begun)
     }
@@ -147,7 +147,7 @@ impl KernelLaunch {
         rest: UnfinishedLaunch<'_>,
     ) -> std::result::Result<(), DeviceFault> {
         let statistics = rest.finish().map_err(|error| simulator.launch_fault(&error))?;
-        summary::add(&self.program.kernel().name, &statistics);
+        summary::add(simulator.session, &self.program.kernel().name, &statistics);
         Ok(())
     }
 
@@ -200,19 +200,19 @@ impl Simulator {
         (number, way): (u64, Way),
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        let _unfinished = summary::begin(&program.kernel().name);
+        let _unfinished = summary::begin(self.session, &program.kernel().name);
         let statistics = match (way, &self.model) {
             (Way::Timed, Some(model)) => model.launch(self, program, config, None, number, context)?,
             (Way::Warming, Some(model)) => model.warm(self, program, config, number, context)?,
-            (Way::Recorded, _) if !recording::has_given_up() => {
+            (Way::Recorded, _) if !recording::has_given_up(self.session) => {
                 recording::launch(self, program, config, number, context)?
             }
-            (Way::Untimed, _) if accesses::covers(program, &config) => {
+            (Way::Untimed, _) if accesses::covers(self.session, program, &config) => {
                 accesses::launch(self, program, config, number, context)?
             }
             _ => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
         };
-        summary::add(&program.kernel().name, &statistics);
+        summary::add(self.session, &program.kernel().name, &statistics);
         Ok(())
     }
 
@@ -225,13 +225,13 @@ impl Simulator {
         (number, way): (u64, Way),
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        let _unfinished = summary::begin(&program.kernel().name);
+        let _unfinished = summary::begin(self.session, &program.kernel().name);
         let statistics = match self.model.as_ref().filter(|_| way == Way::Timed) {
             Some(model) => model.launch(self, program, config, Some(begun), number, context)?,
             None => launch_from(&self.device, program, config, begun)
                 .map_err(|error| self.resume_fault(&error))?,
         };
-        summary::add(&program.kernel().name, &statistics);
+        summary::add(self.session, &program.kernel().name, &statistics);
         Ok(())
     }
 

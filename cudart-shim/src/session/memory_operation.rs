@@ -8,6 +8,7 @@ use crate::objects::fault::DeviceFault;
 use crate::session::checkpoint;
 use crate::session::sanitizer_report;
 use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::work::memory_operation::{Batch, Operation, Reduction, Word, check_words};
 use crate::work::operation::Operation as DeviceOperation;
 use functional::memory::{Losses, Memory};
@@ -24,7 +25,7 @@ impl Word {
     ///
     /// # Safety
     /// See [`Word::load`].
-    unsafe fn update(self, new: impl Fn(u64) -> u64) {
+    unsafe fn update(self, session: &'static Session, new: impl Fn(u64) -> u64) {
         // SAFETY: the caller upholds the contract; the address is aligned.
         unsafe {
             if self.is_wide {
@@ -36,7 +37,7 @@ impl Word {
                     word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(new(old.into()) as u32));
             }
         }
-        sanitizer_report::note_written(self.address, self.bytes());
+        sanitizer_report::note_written(session, self.address, self.bytes());
     }
 }
 
@@ -45,14 +46,16 @@ impl Operation {
     ///
     /// # Safety
     /// See [`Word::load`].
-    unsafe fn execute(self) {
+    unsafe fn execute(self, session: &'static Session) {
         // SAFETY: the caller upholds the contract.
         unsafe {
             match self {
-                Self::Write(word, value) => word.update(|_| value),
-                Self::Reduce(word, Reduction::Add, value) => word.update(|old| old.wrapping_add(value)),
-                Self::Reduce(word, Reduction::And, value) => word.update(|old| old & value),
-                Self::Reduce(word, Reduction::Or, value) => word.update(|old| old | value),
+                Self::Write(word, value) => word.update(session, |_| value),
+                Self::Reduce(word, Reduction::Add, value) => {
+                    word.update(session, |old| old.wrapping_add(value))
+                }
+                Self::Reduce(word, Reduction::And, value) => word.update(session, |old| old & value),
+                Self::Reduce(word, Reduction::Or, value) => word.update(session, |old| old | value),
                 Self::Wait(..) | Self::Barrier => {}
             }
         }
@@ -76,9 +79,11 @@ impl Batch {
             if let Operation::Wait(word, comparison, value) = *operation {
                 // SAFETY: the word was just found in a live allocation.
                 let holds = || word.holds(comparison, unsafe { word.load() }, value);
-                let step = checkpoint::next_step();
+                let step = checkpoint::next_step(simulator.session);
                 let patience = Patience::of(simulator);
-                while !checkpoint::is_met(step, word.address as u64, holds) && !context.is_cancelled() {
+                while !checkpoint::is_met(simulator.session, step, word.address as u64, holds)
+                    && !context.is_cancelled()
+                {
                     std::thread::sleep(PAUSE);
                     is_there()?;
                     if patience.is_over() {
@@ -87,7 +92,7 @@ impl Batch {
                 }
             }
             // SAFETY: as above.
-            unsafe { operation.execute() };
+            unsafe { operation.execute(simulator.session) };
         }
         // The program may have protected registered memory.
         before.since().map_or(Ok(()), |_| Err(simulator.word_protected()))
@@ -170,11 +175,12 @@ impl Simulator {
                 let is_gone = move || check_present(&self.device.memory, operation).is_err();
                 // SAFETY: the word was just found in a live allocation. Freed memory ends the wait.
                 let holds = move || is_gone() || word.holds(comparison, unsafe { word.load() }, value);
-                let step = checkpoint::next_step();
+                let step = checkpoint::next_step(self.session);
                 let patience = Arc::new(Patience::of(self));
                 let (watched, simulator) = (Arc::clone(&patience), self);
-                let is_met =
-                    move || checkpoint::is_met(step, word.address as u64, holds) || watched.is_over();
+                let is_met = move || {
+                    checkpoint::is_met(self.session, step, word.address as u64, holds) || watched.is_over()
+                };
                 let then = move || match patience.has_ended() {
                     true => Err(patience.fault(simulator, word)),
                     false if is_gone() => Err(simulator.word_gone()),
@@ -186,7 +192,7 @@ impl Simulator {
                     check_present(&self.device.memory, operation).map_err(|_| self.word_gone())?;
                     let before = Losses::now();
                     // SAFETY: as above.
-                    unsafe { operation.execute() };
+                    unsafe { operation.execute(self.session) };
                     // The program may have protected registered memory.
                     before.since().map_or(Ok(()), |_| Err(self.word_protected()))
                 };

@@ -21,7 +21,6 @@ pub(crate) mod nvtx;
 pub(crate) mod operation;
 pub(crate) mod process;
 pub(crate) mod recording;
-pub(crate) mod replay_access;
 pub(crate) mod sanitizer_report;
 pub(crate) mod shared_event;
 pub(crate) mod signals;

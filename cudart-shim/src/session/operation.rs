@@ -13,6 +13,7 @@ use crate::session::checksums;
 use crate::session::graphs::ConditionalRun;
 use crate::session::launch::{self, Resumption};
 use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::session::trace;
 use crate::work::operation::Operation;
 use std::collections::BTreeMap;
@@ -57,16 +58,18 @@ impl Item {
     /// Converts the item to work for the stream engine.
     pub(crate) fn work(self, simulator: &'static Simulator) -> stream_engine::Work<DeviceFault> {
         // Launches and steps are numbered in call order.
-        let ticket = self.ticket();
+        let ticket = self.ticket(simulator.session);
         Box::new(move |context: &Context<DeviceFault>| self.run(simulator, context, ticket))
     }
 
-    fn ticket(&self) -> Ticket {
+    fn ticket(&self, session: &'static Session) -> Ticket {
         let launch = match self {
-            Self::Operation(Operation::Kernel(launch)) => Some(launch::Ticket::next(&launch.kernel.name)),
+            Self::Operation(Operation::Kernel(launch)) => {
+                Some(launch::Ticket::next(session, &launch.kernel.name))
+            }
             _ => None,
         };
-        Ticket { step: checkpoint::next_step(), launch }
+        Ticket { step: checkpoint::next_step(session), launch }
     }
 
     /// The timeline entry: name, category and arguments.
@@ -104,25 +107,28 @@ impl Item {
         if let (Self::Operation(Operation::Kernel(launch)), Some(launched), Ok(())) =
             (self, launched, &outcome)
         {
-            checksums::after(launched.number, &launch.kernel.name.to_string_lossy());
+            checksums::after(simulator.session, launched.number, &launch.kernel.name.to_string_lossy());
         }
         outcome
     }
 
     /// Does the work and adds it to the timeline, if any, with simulated time if modelled.
     fn timed<T>(&self, simulator: &Simulator, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
-        if !trace::enabled() {
+        if !trace::enabled(simulator.session) {
             return work();
         }
-        let start = trace::now();
+        let start = trace::now(simulator.session);
         let (outcome, taken) = trace::collected(work);
         let (name, category, args) = self.shown();
         let work = trace::Work { stream: context.stream().to_raw(), name: &name, category, args };
         match &simulator.model {
-            None => trace::work(work, start),
-            Some(model) => {
-                trace::simulated_work(work, simulator.ordinal, taken.unwrap_or_else(|| model.instant()))
-            }
+            None => trace::work(simulator.session, work, start),
+            Some(model) => trace::simulated_work(
+                simulator.session,
+                work,
+                simulator.ordinal,
+                taken.unwrap_or_else(|| model.instant()),
+            ),
         }
         outcome
     }
@@ -150,7 +156,7 @@ impl Item {
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        self.run(simulator, context, self.ticket())
+        self.run(simulator, context, self.ticket(simulator.session))
     }
 }
 
@@ -203,7 +209,8 @@ impl Operation {
         let stream = context.stream().to_raw();
         match self {
             Self::Kernel(launch) => {
-                let ticket = ticket.unwrap_or_else(|| launch::Ticket::next(&launch.kernel.name));
+                let ticket =
+                    ticket.unwrap_or_else(|| launch::Ticket::next(simulator.session, &launch.kernel.name));
                 launch.run(simulator, context, ticket, resumption)
             }
             Self::Copy(copy) => copy.run(simulator, stream),

@@ -11,7 +11,7 @@ use crate::objects::shared::{Shared, shared};
 use crate::session::checkpoint::{self, Checkpoints};
 use crate::session::context::Contexts;
 use crate::session::simulator::Simulator;
-use crate::session::state::session;
+use crate::session::state::Session;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
@@ -45,7 +45,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    fn new() -> Self {
+    fn new(session: &'static Session) -> Self {
         Self {
             shared: shared(),
             devices: Default::default(),
@@ -58,7 +58,7 @@ impl Process {
             legacy_launches: Mutex::default(),
             context_storage: Mutex::default(),
             core_dump: Mutex::default(),
-            checkpoints: Checkpoints::from_environment(),
+            checkpoints: Checkpoints::from_environment(session),
         }
     }
 }
@@ -71,11 +71,14 @@ impl Deref for Process {
     }
 }
 
-pub(crate) fn process() -> &'static Process {
-    session().process.get_or_init(Process::new)
-}
+impl Session {
+    /// State of the process.
+    pub(crate) fn process(&'static self) -> &'static Process {
+        self.process.get_or_init(|| Process::new(self))
+    }
 
-/// The process state, if it exists.
-pub(crate) fn started() -> Option<&'static Process> {
-    session().process.get()
+    /// State of the process, if it exists.
+    pub(crate) fn existing_process(&'static self) -> Option<&'static Process> {
+        self.process.get()
+    }
 }

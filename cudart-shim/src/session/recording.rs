@@ -10,7 +10,7 @@
 use crate::host::environment::options;
 use crate::objects::fault::DeviceFault;
 use crate::session::simulator::Simulator;
-use crate::session::state::session;
+use crate::session::state::Session;
 use crate::session::stepped_launch::GivenUp;
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
@@ -19,7 +19,7 @@ use run_options::values::RecordFormat;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use stream_engine::Context;
 use timing::gpu;
 use voltsim_checkpoint::output::Output;
@@ -37,19 +37,19 @@ struct Settings {
 pub(crate) struct Recordings {
     settings: LazyLock<Option<Settings>>,
     /// List of the traces in the folder.
-    list: LazyLock<io::Result<File>>,
+    list: OnceLock<io::Result<File>>,
     given_up: GivenUp,
 }
 
 impl Recordings {
     /// The state before the first call.
     pub(crate) const fn new() -> Self {
-        Self { settings: LazyLock::new(read), list: LazyLock::new(create_list), given_up: GivenUp::new() }
+        Self { settings: LazyLock::new(read), list: OnceLock::new(), given_up: GivenUp::new() }
     }
 }
 
-fn settings() -> Option<&'static Settings> {
-    session().recordings.settings.as_ref()
+fn settings(session: &'static Session) -> Option<&'static Settings> {
+    session.recordings.settings.as_ref()
 }
 
 fn read() -> Option<Settings> {
@@ -62,25 +62,25 @@ fn read() -> Option<Settings> {
 }
 
 /// Tells whether launches are recorded.
-pub(crate) fn is_wanted() -> bool {
-    settings().is_some()
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
+    settings(session).is_some()
 }
 
 /// Tells whether NVTX ranges select launches.
-pub(crate) fn needs_ranges() -> bool {
-    settings().is_some_and(|settings| settings.only.needs_ranges())
+pub(crate) fn needs_ranges(session: &'static Session) -> bool {
+    settings(session).is_some_and(|settings| settings.only.needs_ranges())
 }
 
 /// Tells whether a launch is selected for recording.
-pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
-    settings().is_some_and(|settings| {
-        session().selections.recorded.note(settings.only.contains(kernel, number, marks))
+pub(crate) fn wants(session: &'static Session, kernel: &str, number: u64, marks: &Marks) -> bool {
+    settings(session).is_some_and(|settings| {
+        session.selections.recorded.note(settings.only.contains(kernel, number, marks))
     })
 }
 
 /// Tells whether recording has failed.
-pub(crate) fn has_given_up() -> bool {
-    session().recordings.given_up.is_set()
+pub(crate) fn has_given_up(session: &'static Session) -> bool {
+    session.recordings.given_up.is_set()
 }
 
 /// Executes and records a launch.
@@ -101,30 +101,32 @@ pub(crate) fn launch(
             Ok(recorder.finish())
         },
         |recording| {
-            let written = recording.map_err(io::Error::other).and_then(|recording| write(&recording, number));
+            let written = recording
+                .map_err(io::Error::other)
+                .and_then(|recording| write(simulator.session, &recording, number));
             if let Err(error) = written {
-                give_up(&error);
+                give_up(simulator.session, &error);
             }
         },
     )
 }
 
 /// Records a copy between host and device. The list contains only copies to the device.
-pub(crate) fn copied(copy: gpu::Copy) {
+pub(crate) fn copied(session: &'static Session, copy: gpu::Copy) {
     let gpu::Copy { direction, address, bytes } = copy;
-    if !is_wanted() || direction != gpu::Direction::ToDevice || has_given_up() {
+    if !is_wanted(session) || direction != gpu::Direction::ToDevice || has_given_up(session) {
         return;
     }
-    if let Err(error) = list(&Entry::Copy { address, bytes }) {
-        give_up(&error);
+    if let Err(error) = list(session, &Entry::Copy { address, bytes }) {
+        give_up(session, &error);
     }
 }
 
-fn write(recording: &Recording, number: u64) -> io::Result<()> {
-    let Some(settings) = settings() else { return Ok(()) };
+fn write(session: &'static Session, recording: &Recording, number: u64) -> io::Result<()> {
+    let Some(settings) = settings(session) else { return Ok(()) };
     let ending = if settings.accelsim { "traceg" } else { ENDING };
     let file = settings.folder.join(format!("kernel-{number}.{ending}"));
-    list_file()?;
+    list_file(session)?;
     if file.exists() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -134,30 +136,31 @@ fn write(recording: &Recording, number: u64) -> io::Result<()> {
         false => out.write_all(&recording.write().map_err(io::Error::other)?)?,
     }
     out.finish()?;
-    list(&Entry::Kernel { file })
+    list(session, &Entry::Kernel { file })
 }
 
 /// Appends an entry to the list, which belongs to this process alone.
-fn list(entry: &Entry) -> io::Result<()> {
+fn list(session: &'static Session, entry: &Entry) -> io::Result<()> {
     let line = accelsim::write_list(std::slice::from_ref(entry));
-    list_file()?.write_all(line.as_bytes())
+    list_file(session)?.write_all(line.as_bytes())
 }
 
-fn list_file() -> io::Result<&'static File> {
-    session()
+fn list_file(session: &'static Session) -> io::Result<&'static File> {
+    session
         .recordings
         .list
+        .get_or_init(|| create_list(session))
         .as_ref()
         .map_err(|error| io::Error::new(error.kind(), format!("{LIST}: {error}")))
 }
 
-fn create_list() -> io::Result<File> {
-    let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+fn create_list(session: &'static Session) -> io::Result<File> {
+    let folder = settings(session).map_or(Path::new(""), |settings| &settings.folder);
     File::create_new(folder.join(LIST))
 }
 
-fn give_up(error: &io::Error) {
-    let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+fn give_up(session: &'static Session, error: &io::Error) {
+    let folder = settings(session).map_or(Path::new(""), |settings| &settings.folder);
     let message = || format!("VOLTSIM_RECORD: cannot record in {}: {error}", folder.display());
-    session().recordings.given_up.set(folder, message);
+    session.recordings.given_up.set(folder, message);
 }

@@ -9,7 +9,7 @@ use crate::abi::error::{self, Error};
 use crate::host::environment::options;
 use crate::host::output_files::Lines;
 use crate::host::{call_site, log, present_call};
-use crate::session::state::session;
+use crate::session::state::Session;
 use functional::fault::Spot;
 use functional::memory::Allocation;
 use functional::sanitizer::{Checker, Finding, LaunchOrigin, Origin, Reporter, Severity};
@@ -46,56 +46,56 @@ impl Sanitizer {
 }
 
 /// The process's checker, if enabled.
-pub(crate) fn checker() -> Option<Arc<Checker>> {
-    session().sanitizer.checker.get_or_init(start).clone()
+pub(crate) fn checker(session: &'static Session) -> Option<Arc<Checker>> {
+    session.sanitizer.checker.get_or_init(|| start(session)).clone()
 }
 
 /// The checker, if a device has started with one.
-fn started() -> Option<&'static Arc<Checker>> {
-    session().sanitizer.checker.get()?.as_ref()
+fn started(session: &'static Session) -> Option<&'static Arc<Checker>> {
+    session.sanitizer.checker.get()?.as_ref()
 }
 
 /// Records a host write to device memory.
-pub(crate) fn note_written(address: usize, bytes: usize) {
-    if let Some(checker) = started() {
+pub(crate) fn note_written(session: &'static Session, address: usize, bytes: usize) {
+    if let Some(checker) = started(session) {
         checker.written(address as u64, bytes as u64);
     }
 }
 
 /// Records a copy within device memory.
-pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
-    if let Some(checker) = started() {
+pub(crate) fn note_copied(session: &'static Session, to: usize, from: usize, bytes: usize) {
+    if let Some(checker) = started(session) {
         checker.copied(to as u64, from as u64, bytes as u64);
     }
 }
 
 /// Records that the present call has freed an allocation.
-pub(crate) fn note_freed(address: u64) {
-    if let Some(checker) = started() {
+pub(crate) fn note_freed(session: &'static Session, address: u64) {
+    if let Some(checker) = started(session) {
         checker.freed(address, present_call::origin());
     }
 }
 
 /// The launch that the present call makes, as findings name it.
-pub(crate) fn origin_of(kernel: &str, number: u64, marks: &Marks) -> LaunchOrigin {
-    if started().is_none() {
+pub(crate) fn origin_of(session: &'static Session, kernel: &str, number: u64, marks: &Marks) -> LaunchOrigin {
+    if started(session).is_none() {
         return LaunchOrigin::default();
     }
     LaunchOrigin {
         number: Some(number),
-        is_left_out: !is_chosen(kernel, number, marks),
+        is_left_out: !is_chosen(session, kernel, number, marks),
         call: call_site::here(),
     }
 }
 
 /// Tells whether the user has chosen a launch for checking, and counts it.
-fn is_chosen(kernel: &str, number: u64, marks: &Marks) -> bool {
+fn is_chosen(session: &'static Session, kernel: &str, number: u64, marks: &Marks) -> bool {
     let options = options();
     let only = options.check_only.as_ref().map(|only| &only.value.0);
-    if !session().selections.checked.note(only.is_none_or(|only| only.contains(kernel, number, marks))) {
+    if !session.selections.checked.note(only.is_none_or(|only| only.contains(kernel, number, marks))) {
         return false;
     }
-    let mut chosen = session().sanitizer.chosen.lock();
+    let mut chosen = session.sanitizer.chosen.lock();
     *chosen += 1;
     let skipped = u64::from(options.check_skip.unwrap_or(0));
     let count = options.check_count.map_or(u64::MAX, u64::from);
@@ -108,8 +108,8 @@ pub(crate) fn needs_ranges() -> bool {
 }
 
 /// Reports a failed API call.
-pub(crate) fn call_failed(api: Api, name: &'static str, error: Error) {
-    let Some(checker) = checker().filter(|checker| checker.checks_calls()) else { return };
+pub(crate) fn call_failed(session: &'static Session, api: Api, name: &'static str, error: Error) {
+    let Some(checker) = checker(session).filter(|checker| checker.checks_calls()) else { return };
     if REPEATING.contains(&name) {
         return;
     }
@@ -128,13 +128,13 @@ pub(crate) fn call_failed(api: Api, name: &'static str, error: Error) {
 }
 
 /// Reports allocations that the end of a context frees, as `is_lost` tells.
-pub(crate) fn context_ends(is_lost: impl Fn(&Allocation) -> bool) {
-    if let Some(checker) = started() {
+pub(crate) fn context_ends(session: &'static Session, is_lost: impl Fn(&Allocation) -> bool) {
+    if let Some(checker) = started(session) {
         checker.report_leaks("the end of their context", is_lost);
     }
 }
 
-fn start() -> Option<Arc<Checker>> {
+fn start(session: &'static Session) -> Option<Arc<Checker>> {
     let checks = options().check.clone()?;
     let suppressions = match &options().check_suppressions {
         Some(file) => Suppressions::read(file).unwrap_or_else(|error| {
@@ -144,11 +144,12 @@ fn start() -> Option<Arc<Checker>> {
         None => Suppressions::default(),
     };
     let limit = options().check_limit.unwrap_or(LIMIT) as usize;
-    Some(Arc::new(Checker::new(checks, limit, Box::new(Output { suppressions }))))
+    Some(Arc::new(Checker::new(checks, limit, Box::new(Output { session, suppressions }))))
 }
 
 /// Receives findings as the options say.
 struct Output {
+    session: &'static Session,
     suppressions: Suppressions,
 }
 
@@ -159,7 +160,7 @@ impl Reporter for Output {
 
     fn found(&self, finding: &Finding, is_shown: bool) {
         if is_shown {
-            tell(&finding.to_string(), || json_of(finding));
+            tell(self.session, &finding.to_string(), || json_of(finding));
         }
         if finding.severity == Severity::Error
             && let Some(path) = &options().check_status
@@ -170,8 +171,8 @@ impl Reporter for Output {
 }
 
 /// Reports allocations that are never freed, and the count of each error, at exit.
-pub(crate) fn summarise() {
-    let Some(checker) = started() else { return };
+pub(crate) fn summarise(session: &'static Session) {
+    let Some(checker) = started(session) else { return };
     checker.report_leaks("the end of the program", |_| true);
     if let Some(summary) = checker.summary() {
         let counts = || {
@@ -180,19 +181,18 @@ pub(crate) fn summarise() {
                 counted.iter().map(|(finding, count)| json!({"title": finding.title, "count": count}));
             json!({ "summary": counts.collect::<Vec<Value>>() })
         };
-        tell(&summary, counts);
+        tell(session, &summary, counts);
     }
 }
 
-fn tell(text: &str, json: impl FnOnce() -> Value) {
+fn tell(session: &'static Session, text: &str, json: impl FnOnce() -> Value) {
     let Some(path) = &options().check_report else {
         eprintln!("{text}");
         return;
     };
     let lines = path.extension().is_some_and(|extension| extension == "jsonl");
     let text = if lines { json().to_string() } else { text.to_owned() };
-    if let Some(report) = session().sanitizer.report.get_or_init(|| Lines::open("VOLTSIM_CHECK_REPORT", path))
-    {
+    if let Some(report) = session.sanitizer.report.get_or_init(|| Lines::open("VOLTSIM_CHECK_REPORT", path)) {
         report.add(&format!("{text}\n"));
     }
 }

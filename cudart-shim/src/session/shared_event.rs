@@ -5,8 +5,8 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::objects::fault::DeviceFault;
 use crate::objects::interprocess::{EVENT_BYTES, Handle, Kind, SharedEvent};
-use crate::session::process::process;
 use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::session::streams::of_stream;
 use functional::memory::Pages;
 use std::sync::Arc;
@@ -17,27 +17,27 @@ use stream_engine::{Context, Scope, Submission};
 /// Polling interval of a host thread that waits for an event of another process.
 const PAUSE: Duration = Duration::from_micros(50);
 
-fn shared_event(event: EventHandle) -> Option<Arc<SharedEvent>> {
-    process().shared_events.lock().get(&event).cloned()
+fn shared_event(session: &'static Session, event: EventHandle) -> Option<Arc<SharedEvent>> {
+    session.process().shared_events.lock().get(&event).cloned()
 }
 
 impl Simulator {
     /// Turns a new event into an interprocess event.
     pub(crate) fn share_event(&self, event: EventHandle) -> Result<()> {
         let pages = Pages::anonymous(EVENT_BYTES).map_err(|_| Error::OperatingSystem)?;
-        process().shared_events.lock().insert(event, Arc::new(SharedEvent::new(pages)?));
+        self.session.process().shared_events.lock().insert(event, Arc::new(SharedEvent::new(pages)?));
         Ok(())
     }
 
     /// Removes a destroyed event.
     pub(crate) fn forget_shared_event(&self, event: EventHandle) {
-        process().shared_events.lock().remove(&event);
+        self.session.process().shared_events.lock().remove(&event);
     }
 
     /// A handle for an interprocess event.
     pub(crate) fn event_handle(&self, event: EventHandle) -> Result<Handle> {
         self.engine.event_flags(self.event(event)?)?;
-        let shared = shared_event(event).ok_or(Error::InvalidResourceHandle)?;
+        let shared = shared_event(self.session, event).ok_or(Error::InvalidResourceHandle)?;
         Handle::new(Kind::Event, &shared.pages, 0, EVENT_BYTES, 0)
     }
 
@@ -47,7 +47,7 @@ impl Simulator {
         handle.check(Kind::Event)?;
         let shared = Arc::new(SharedEvent::new(handle.open()?)?);
         let event = self.new_event(true, false)?;
-        process().shared_events.lock().insert(event, shared);
+        self.session.process().shared_events.lock().insert(event, shared);
         result.set(event)
     }
 
@@ -58,8 +58,8 @@ impl Simulator {
         stream: StreamHandle,
         default: DefaultStream,
     ) -> Result<bool> {
-        let Some(shared) = shared_event(event) else { return Ok(false) };
-        let owner = of_stream(stream)?;
+        let Some(shared) = shared_event(self.session, event) else { return Ok(false) };
+        let owner = of_stream(self.session, stream)?;
         let stream = owner.stream(stream, default)?;
         owner.engine.stream_info(stream)?;
         let record = shared.words()[0].fetch_add(1, Ordering::SeqCst) + 1;
@@ -78,8 +78,8 @@ impl Simulator {
         default: DefaultStream,
         event: EventHandle,
     ) -> Result<bool> {
-        let Some(shared) = shared_event(event) else { return Ok(false) };
-        let owner = of_stream(stream)?;
+        let Some(shared) = shared_event(self.session, event) else { return Ok(false) };
+        let owner = of_stream(self.session, stream)?;
         let stream = owner.stream(stream, default)?;
         let record = shared.recorded();
         if !shared.has_reached(record) {
@@ -90,12 +90,12 @@ impl Simulator {
 
     /// Tells whether a shared event has completed; `None` if the event is not shared.
     pub(crate) fn query_shared_event(&self, event: EventHandle) -> Option<bool> {
-        shared_event(event).map(|shared| shared.has_reached(shared.recorded()))
+        shared_event(self.session, event).map(|shared| shared.has_reached(shared.recorded()))
     }
 
     /// Waits for a shared event. Returns false if the event is not shared.
     pub(crate) fn synchronize_shared_event(&self, event: EventHandle) -> Result<bool> {
-        let Some(shared) = shared_event(event) else { return Ok(false) };
+        let Some(shared) = shared_event(self.session, event) else { return Ok(false) };
         let record = shared.recorded();
         while !shared.has_reached(record) {
             // A fault of this device ends the wait.

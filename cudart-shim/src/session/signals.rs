@@ -5,10 +5,11 @@
 //! program sets later (`preload/dlopen/src/signals.rs`). The handler here only wakes a thread.
 
 use crate::session::ending::{self, End};
+use crate::session::state::Session;
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
@@ -38,16 +39,16 @@ pub(crate) fn name(signal: c_int) -> &'static str {
 }
 
 /// Installs the handlers, once.
-pub(crate) fn watch() {
+pub(crate) fn watch(session: &'static Session) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        if let Err(error) = start() {
+        if let Err(error) = start(session) {
             eprintln!("voltsim: cannot watch signals, so a signal will lose buffered outputs: {error}");
         }
     });
 }
 
-fn start() -> io::Result<()> {
+fn start(session: &'static Session) -> io::Result<()> {
     let mut ends: [RawFd; 2] = [-1; 2];
     // SAFETY: the array has room for two descriptors.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
@@ -63,7 +64,8 @@ fn start() -> io::Result<()> {
     let mut before = all;
     // SAFETY: both sets are initialised. The new thread inherits the mask, which is restored below.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before) };
-    let started = thread::Builder::new().name("voltsim-signals".to_owned()).spawn(move || serve(&reader));
+    let started =
+        thread::Builder::new().name("voltsim-signals".to_owned()).spawn(move || serve(session, &reader));
     // SAFETY: as above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
     started?;
@@ -151,11 +153,11 @@ extern "C" fn handle(signal: c_int) {
 }
 
 /// Waits for a signal, writes the outputs and ends the process.
-fn serve(reader: &OwnedFd) {
+fn serve(session: &'static Session, reader: &OwnedFd) {
     use std::os::fd::AsRawFd;
     let Some(signal) = next(reader.as_raw_fd()) else { return };
     // Errors cannot be reported any more.
-    let _ = catch_unwind(|| ending::write_outputs(End::Signal(signal)));
+    let _ = catch_unwind(AssertUnwindSafe(|| ending::write_outputs(session, End::Signal(signal))));
     die(signal);
 }
 

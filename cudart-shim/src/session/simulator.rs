@@ -23,11 +23,10 @@ use crate::session::coverage::coverage;
 use crate::session::ending;
 use crate::session::kernel_stream;
 use crate::session::model::{self, Model};
-use crate::session::process::process;
 use crate::session::recording;
 use crate::session::sanitizer_report;
 use crate::session::signals;
-use crate::session::state::session;
+use crate::session::state::Session;
 use crate::session::stream_attribute::Values;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::Allocation;
@@ -44,6 +43,7 @@ use warp_stream::ShapeLimits;
 /// A device of the process: objects, graphs, and the launch pipeline.
 pub(crate) struct Simulator {
     base: GraphDevice,
+    pub(crate) session: &'static Session,
     /// Timing model, if enabled.
     pub(crate) model: Option<Model>,
     pub(crate) stream_attributes: Mutex<Values>,
@@ -57,55 +57,70 @@ impl Deref for Simulator {
     }
 }
 
-/// Number of visible devices.
-pub(crate) fn device_count() -> usize {
-    process().visible.len()
-}
-
-/// The thread's current device. Fails in a child forked after the device was used, and in host
-/// functions, which must not call CUDA.
-pub(crate) fn simulator() -> Result<&'static Simulator> {
-    simulator_of(context::current_device())
-}
-
-/// A device by number.
-pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
-    if process().forked.load(Ordering::Relaxed) {
-        return Err(Error::InitializationError);
+impl Session {
+    /// Number of visible devices.
+    pub(crate) fn device_count(&'static self) -> usize {
+        self.process().visible.len()
     }
-    if is_engine_thread() {
-        return Err(Error::NotPermitted);
+
+    /// The thread's current device. Fails in a child forked after the device was used, and in host
+    /// functions, which must not call CUDA.
+    pub(crate) fn simulator(&'static self) -> Result<&'static Simulator> {
+        self.simulator_of(context::current_device())
     }
-    if device_count() == 0 {
-        return Err(Error::NoDevice);
+
+    /// A device by number.
+    pub(crate) fn simulator_of(&'static self, ordinal: usize) -> Result<&'static Simulator> {
+        let process = self.process();
+        if process.forked.load(Ordering::Relaxed) {
+            return Err(Error::InitializationError);
+        }
+        if is_engine_thread() {
+            return Err(Error::NotPermitted);
+        }
+        if process.visible.is_empty() {
+            return Err(Error::NoDevice);
+        }
+        if ordinal >= process.visible.len() {
+            return Err(Error::InvalidDevice);
+        }
+        let place = process.devices.get(ordinal).ok_or(Error::InvalidDevice)?;
+        place.get_or_init(|| Simulator::start(self, ordinal)).as_ref().map_err(|error| *error)
     }
-    if ordinal >= device_count() {
-        return Err(Error::InvalidDevice);
+
+    /// All devices used so far.
+    pub(crate) fn started(&'static self) -> impl Iterator<Item = &'static Simulator> {
+        self.process().devices.iter().filter_map(|place| place.get()?.as_ref().ok())
     }
-    let place = process().devices.get(ordinal).ok_or(Error::InvalidDevice)?;
-    place.get_or_init(|| Simulator::start(ordinal)).as_ref().map_err(|error| *error)
-}
 
-/// All devices used so far.
-pub(crate) fn started() -> impl Iterator<Item = &'static Simulator> {
-    process().devices.iter().filter_map(|place| place.get()?.as_ref().ok())
-}
+    /// The device with a live allocation at an address.
+    pub(crate) fn owner_of(&'static self, address: u64) -> Option<(&'static Simulator, Allocation)> {
+        self.started()
+            .find_map(|simulator| Some((simulator, simulator.device.memory.allocation_of(address)?)))
+    }
 
-/// The device with a live allocation at an address.
-pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)> {
-    started().find_map(|simulator| Some((simulator, simulator.device.memory.allocation_of(address)?)))
-}
+    /// The simulator of a device and the kernel loaded there.
+    pub(crate) fn kernel_on(
+        &'static self,
+        kernel: FunctionHandle,
+        device: c_int,
+    ) -> Result<(&'static Simulator, Arc<Kernel>)> {
+        let simulator = self.simulator_of(ordinal(device)?)?;
+        Ok((simulator, simulator.kernel(kernel)?))
+    }
 
-/// Rejects a call that may wait for a device while streams are captured.
-fn check_unsafe_call(ordinal: usize) -> Result<()> {
-    let started = process().devices.get(ordinal).and_then(|place| place.get()?.as_ref().ok());
-    started.map_or(Ok(()), |simulator| simulator.check_unsafe_call())
-}
+    /// Rejects a call that may wait for a device while streams are captured.
+    fn check_unsafe_call(&'static self, ordinal: usize) -> Result<()> {
+        let started = self.process().devices.get(ordinal).and_then(|place| place.get()?.as_ref().ok());
+        started.map_or(Ok(()), |simulator| simulator.check_unsafe_call())
+    }
 
-extern "C" fn after_fork_in_child() {
-    process().forked.store(true, Ordering::Relaxed);
-    for simulator in started() {
-        simulator.engine.after_fork_in_child();
+    /// Marks the objects of a child after a fork.
+    pub(crate) fn after_fork_in_child(&'static self) {
+        self.process().forked.store(true, Ordering::Relaxed);
+        for simulator in self.started() {
+            simulator.engine.after_fork_in_child();
+        }
     }
 }
 
@@ -134,7 +149,7 @@ pub(crate) fn is_deterministic() -> bool {
     environment::options().deterministic == Some(true)
 }
 
-fn settings() -> Settings {
+fn settings(session: &'static Session) -> Settings {
     let options = environment::options();
     Settings {
         threads: options.threads.map_or(0, |count| count as usize),
@@ -144,21 +159,25 @@ fn settings() -> Settings {
             .filter(|seconds| seconds.0 > 0)
             .map(|seconds| Duration::from_secs(seconds.0.into())),
         fmad: options.fmad != Some(false),
-        timed: model::gpu_name().is_some()
-            || recording::is_wanted()
-            || accesses::is_wanted()
-            || checkpoint::is_inside_launch(),
+        timed: model::gpu_name(session).is_some()
+            || recording::is_wanted(session)
+            || accesses::is_wanted(session)
+            || checkpoint::is_inside_launch(session),
         // A checkpoint stores each kernel's output.
-        print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
+        print: (!checkpoint::is_saved(session)).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,
     }
 }
 
 /// Configuration of the device's streams.
-fn streams_of(modelled: bool) -> Config {
+fn streams_of(session: &'static Session, modelled: bool) -> Config {
     // CUDA programming guide, "CUDA Environment Variables": launches are synchronous.
     let blocking = environment::cuda().launch_blocking;
-    if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() || checksums::is_wanted() {
+    if blocking
+        || checkpoint::is_wanted(session)
+        || kernel_stream::is_wanted(session)
+        || checksums::is_wanted(session)
+    {
         Config { start: Start::OneAtATime, ..Config::default() }
     } else if modelled {
         // Each concurrent kernel or copy in the model occupies a thread.
@@ -190,21 +209,21 @@ fn device_spec(profile: &Profile) -> DeviceSpec {
 }
 
 impl Simulator {
-    fn start(ordinal: usize) -> Result<Self> {
+    fn start(session: &'static Session, ordinal: usize) -> Result<Self> {
         if environment::is_refused() {
             return Err(Error::InitializationError);
         }
         if let Some(level) = environment::options().host_level {
             functional::host::limit(level);
         }
-        let number = process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
+        let number = session.process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
         let profile =
             Profile::from_environment().map(|profile| profile.numbered(number)).map_err(|error| {
                 eprintln!("voltsim: {}: {error}", Profile::variable());
                 Error::InitializationError
             })?;
-        let settings = settings();
-        let model = Model::from_environment(settings.threads).map_err(|error| {
+        let settings = settings(session);
+        let model = Model::from_environment(session, settings.threads).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError
         })?;
@@ -212,47 +231,53 @@ impl Simulator {
             Some(model) => profile.simulated_as(model.spec()),
             None => profile,
         };
-        checkpoint::admit(&profile)?;
-        if ending::is_wanted() {
-            signals::watch();
+        checkpoint::admit(session, &profile)?;
+        if ending::is_wanted(session) {
+            signals::watch(session);
         }
         let device = Device::new(device_spec(&profile), settings).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError
         })?;
-        let device = match coverage() {
+        let device = match coverage(session) {
             Some(coverage) => device.watched_by(coverage),
             None => device,
         };
-        let device = match kernel_stream::counter() {
+        let device = match kernel_stream::counter(session) {
             Some(work) => device.watched_by(work),
             None => device,
         };
-        let device = match checkpoint::watcher() {
+        let device = match checkpoint::watcher(session) {
             Some(watcher) => device.watched_by(watcher),
             None => device,
         };
-        let device = match sanitizer_report::checker() {
+        let device = match sanitizer_report::checker(session) {
             Some(checker) => device.checked_by(checker),
             None => device,
         };
-        if device_count() > 1 {
+        if session.device_count() > 1 {
             device.memory.look_elsewhere(Box::new(move |address| peer::find(ordinal, address)));
         }
         device.memory.find_replicas_by(Box::new(move |address, bytes| {
             virtual_memory::replicas(ordinal, address, bytes)
         }));
         // SAFETY: the handler only stores flags.
-        session().fork_handler.call_once(|| unsafe {
-            libc::pthread_atfork(None, None, Some(after_fork_in_child));
+        session.fork_handler.call_once(|| unsafe {
+            libc::pthread_atfork(None, None, Some(session.after_fork));
         });
         let engine = Engine::new(
-            Config { number: ordinal, start_thread: start_without_signals, ..streams_of(model.is_some()) },
+            Config {
+                number: ordinal,
+                start_thread: start_without_signals,
+                ..streams_of(session, model.is_some())
+            },
             model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
         );
-        let objects = DeviceObjects::new(ordinal, profile, device, engine, check_unsafe_call);
+        let capture_rule = Box::new(move || session.check_unsafe_call(ordinal));
+        let objects = DeviceObjects::new(ordinal, profile, device, engine, capture_rule);
         Ok(Self {
             base: GraphDevice::new(shared().add(objects).ok_or(Error::InvalidDevice)?),
+            session,
             model,
             stream_attributes: Mutex::default(),
         })
@@ -263,10 +288,4 @@ impl Simulator {
         self.forbid_any_capture()?;
         self.synchronize(Scope::Context)
     }
-}
-
-/// The simulator of a device and the kernel loaded there.
-pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'static Simulator, Arc<Kernel>)> {
-    let simulator = simulator_of(ordinal(device)?)?;
-    Ok((simulator, simulator.kernel(kernel)?))
 }

@@ -1,4 +1,5 @@
-//! The one value that holds the state of the launch pipeline and of its observers.
+//! The one value that holds the state of the launch pipeline and of its observers. An exported
+//! function gets it from [`crate::root`] and passes it on.
 
 use crate::session::accesses::Accesses;
 use crate::session::annotations::Annotations;
@@ -22,8 +23,10 @@ use std::sync::{Once, OnceLock};
 pub(crate) struct Session {
     /// Devices and contexts, created by the first call that needs them.
     pub(crate) process: OnceLock<Process>,
-    /// Registers the handler of forks at the start of the first device.
+    /// Registers `after_fork` at the start of the first device.
     pub(crate) fork_handler: Once,
+    /// Tells the session in a forked child. C passes the handler no argument.
+    pub(crate) after_fork: extern "C" fn(),
     pub(crate) accesses: Accesses,
     pub(crate) annotations: Annotations,
     pub(crate) captures: Captures,
@@ -41,29 +44,28 @@ pub(crate) struct Session {
     pub(crate) trace: Trace,
 }
 
-/// The session of the process. Exported functions have no argument that could carry the session, so
-/// one static holds it.
-static SESSION: Session = Session {
-    process: OnceLock::new(),
-    fork_handler: Once::new(),
-    accesses: Accesses::new(),
-    annotations: Annotations::new(),
-    captures: Captures::new(),
-    checksums: Checksums::new(),
-    coverage: CoverageState::new(),
-    ending: Ending::new(),
-    fingerprint: Fingerprint::new(),
-    kernel_stream: KernelStream::new(),
-    models: Models::new(),
-    nvtx: Nvtx::new(),
-    recordings: Recordings::new(),
-    sanitizer: Sanitizer::new(),
-    selections: Selections::new(),
-    launch_counts: LaunchCounts::new(),
-    trace: Trace::new(),
-};
-
-/// The session of the process.
-pub(crate) fn session() -> &'static Session {
-    &SESSION
+impl Session {
+    /// The state before the first call.
+    pub(crate) const fn new(after_fork: extern "C" fn()) -> Self {
+        Self {
+            process: OnceLock::new(),
+            fork_handler: Once::new(),
+            after_fork,
+            accesses: Accesses::new(),
+            annotations: Annotations::new(),
+            captures: Captures::new(),
+            checksums: Checksums::new(),
+            coverage: CoverageState::new(),
+            ending: Ending::new(),
+            fingerprint: Fingerprint::new(),
+            kernel_stream: KernelStream::new(),
+            models: Models::new(),
+            nvtx: Nvtx::new(),
+            recordings: Recordings::new(),
+            sanitizer: Sanitizer::new(),
+            selections: Selections::new(),
+            launch_counts: LaunchCounts::new(),
+            trace: Trace::new(),
+        }
+    }
 }

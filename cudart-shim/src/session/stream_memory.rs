@@ -5,7 +5,7 @@ use crate::abi::{Address, DefaultStream, Out, PoolHandle, StreamHandle};
 use crate::host::present_call;
 use crate::objects::graph_memory;
 use crate::objects::pool;
-use crate::session::simulator::{Simulator, simulator_of};
+use crate::session::simulator::Simulator;
 use crate::session::streams::of_stream;
 use crate::work::operation::Operation;
 use functional::memory::AllocationKind;
@@ -26,7 +26,7 @@ impl Simulator {
         default: DefaultStream,
     ) -> Result<()> {
         result.check()?;
-        let owner = of_stream(stream)?;
+        let owner = of_stream(self.session, stream)?;
         let stream = owner.stream(stream, default)?;
         owner.engine.stream_info(stream)?;
         let pool = pool.unwrap_or_else(|| pool::current_pool(owner.ordinal));
@@ -34,7 +34,7 @@ impl Simulator {
         if let Some(address) = owner.allocate_captured(stream, size.max(1), home)? {
             return result.set(Address(address as usize));
         }
-        let address = simulator_of(home.device)?.allocate(size, home.kind(), 0)?;
+        let address = self.session.simulator_of(home.device)?.allocate(size, home.kind(), 0)?;
         if address != 0 {
             pool::note_allocation(pool, address, size as u64);
         }

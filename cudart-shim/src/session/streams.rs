@@ -6,32 +6,36 @@ use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::objects::fault::DeviceFault;
 use crate::objects::ownership::{self, Object};
 use crate::objects::stream_handles::{EVENTS, STREAMS, decode, event_handle, stream_handle};
-use crate::session::simulator::{Simulator, owner_of, simulator, simulator_of};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::work::host_call::{HostCall, HostFunction};
 use crate::work::operation::Operation;
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
 
 /// The device in a handle, if it exists.
-fn device_of_handle(device: usize) -> Result<&'static Simulator> {
-    simulator_of(device).map_err(|error| match error {
+fn device_of_handle(session: &'static Session, device: usize) -> Result<&'static Simulator> {
+    session.simulator_of(device).map_err(|error| match error {
         Error::InvalidDevice => Error::InvalidResourceHandle,
         other => other,
     })
 }
 
 /// The device of a stream. Default streams belong to the thread's device.
-pub(crate) fn of_stream(handle: StreamHandle) -> Result<&'static Simulator> {
+pub(crate) fn of_stream(session: &'static Session, handle: StreamHandle) -> Result<&'static Simulator> {
     match handle.0 {
-        _ if is_default(handle) => simulator(),
-        handle => device_of_handle(decode(STREAMS, handle)?.0),
+        _ if is_default(handle) => session.simulator(),
+        handle => device_of_handle(session, decode(STREAMS, handle)?.0),
     }
 }
 
 /// The device and number of an event. The engine checks that the event exists.
-pub(crate) fn of_event(handle: EventHandle) -> Result<(&'static Simulator, EventId)> {
+pub(crate) fn of_event(
+    session: &'static Session,
+    handle: EventHandle,
+) -> Result<(&'static Simulator, EventId)> {
     let (device, raw) = decode(EVENTS, handle.0)?;
-    Ok((device_of_handle(device)?, EventId::from_raw(raw)))
+    Ok((device_of_handle(session, device)?, EventId::from_raw(raw)))
 }
 
 /// Highest priority of compute capability 7.0; the lowest is 0.
@@ -67,7 +71,7 @@ impl Simulator {
         handle: StreamHandle,
         default: DefaultStream,
     ) -> Result<(StreamId, StreamInfo)> {
-        let owner = of_stream(handle)?;
+        let owner = of_stream(self.session, handle)?;
         let stream = owner.stream(handle, default)?;
         Ok((stream, owner.engine.stream_info(stream)?))
     }
@@ -96,7 +100,7 @@ impl Simulator {
         if is_default(handle) {
             return Err(Error::InvalidResourceHandle);
         }
-        let owner = of_stream(handle)?;
+        let owner = of_stream(self.session, handle)?;
         let stream = owner.stream(handle, DefaultStream::Legacy)?;
         owner.engine.destroy_stream(stream)?;
         ownership::disown(Object::Stream(handle));
@@ -107,7 +111,7 @@ impl Simulator {
 
     /// Waits for a stream's work.
     pub(crate) fn synchronize_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
-        let owner = of_stream(handle)?;
+        let owner = of_stream(self.session, handle)?;
         let stream = owner.stream(handle, default)?;
         owner.forbid_capture(stream)?;
         owner.synchronize(Scope::Stream(stream))
@@ -115,7 +119,7 @@ impl Simulator {
 
     /// Returns "not ready" while the stream has work.
     pub(crate) fn query_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
-        let owner = of_stream(handle)?;
+        let owner = of_stream(self.session, handle)?;
         let stream = owner.stream(handle, default)?;
         owner.forbid_capture(stream)?;
         if !owner.engine.is_complete(Scope::Stream(stream))? {
@@ -151,12 +155,12 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        let waiting = of_stream(stream)?;
+        let waiting = of_stream(self.session, stream)?;
         let id = waiting.stream(stream, default)?;
         if waiting.wait_captured(id, event, flags == 1)? || self.wait_shared_event(stream, default, event)? {
             return Ok(());
         }
-        let (owner, event) = of_event(event)?;
+        let (owner, event) = of_event(self.session, event)?;
         if owner.ordinal == waiting.ordinal {
             return Ok(waiting.engine.wait_event(id, event)?);
         }
@@ -178,7 +182,7 @@ impl Simulator {
         argument: *mut c_void,
     ) -> Result<()> {
         let call = HostCall::new(function, argument)?;
-        let owner = of_stream(stream)?;
+        let owner = of_stream(self.session, stream)?;
         owner.enqueue(owner.stream(stream, default)?, Operation::Host(call))
     }
 
@@ -195,7 +199,7 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         let call = CallbackCall { function: callback.ok_or(Error::InvalidValue)?, stream, argument };
-        let owner = of_stream(stream)?;
+        let owner = of_stream(self.session, stream)?;
         let stream = owner.stream(stream, default)?;
         owner.forbid_capture(stream)?;
         owner.engine.submit(stream, Submission::callback(move |fault| call.call(fault)))?;
@@ -210,8 +214,8 @@ impl Simulator {
         address: u64,
     ) -> Result<()> {
         let (id, _) = self.stream_with_info(stream, default)?;
-        of_stream(stream)?.forbid_capture(id)?;
-        owner_of(address).ok_or(Error::InvalidValue)?;
+        of_stream(self.session, stream)?.forbid_capture(id)?;
+        self.session.owner_of(address).ok_or(Error::InvalidValue)?;
         Ok(())
     }
 }
@@ -247,7 +251,7 @@ impl Simulator {
 
     /// Destroys an event. Pending waits for it still complete.
     pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
-        let (owner, id) = of_event(event)?;
+        let (owner, id) = of_event(self.session, event)?;
         owner.engine.destroy_event(id)?;
         ownership::disown(Object::Event(event));
         self.forget_shared_event(event);
@@ -266,7 +270,7 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        let owner = of_stream(stream)?;
+        let owner = of_stream(self.session, stream)?;
         let id = owner.stream(stream, default)?;
         if owner.record_captured(event, id, flags == 1)?
             || self.record_shared_event(event, stream, default)?
@@ -278,7 +282,7 @@ impl Simulator {
 
     /// Returns "not ready" until the event completes.
     pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
-        let (owner, id) = of_event(event)?;
+        let (owner, id) = of_event(self.session, event)?;
         owner.check_event_call(id)?;
         let is_complete = match self.query_shared_event(event) {
             Some(is_complete) => is_complete,
@@ -294,7 +298,7 @@ impl Simulator {
 
     /// Waits until the event completes.
     pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
-        let (owner, id) = of_event(event)?;
+        let (owner, id) = of_event(self.session, event)?;
         owner.check_event_call(id)?;
         let is_shared = self.synchronize_shared_event(event)?;
         let result = if is_shared { Ok(()) } else { owner.engine.synchronize_event(id) };
@@ -305,7 +309,8 @@ impl Simulator {
     /// Milliseconds between two events.
     pub(crate) fn elapsed(&self, milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Result<()> {
         milliseconds.check()?;
-        let ((owner, first), (of_end, second)) = (of_event(start)?, of_event(end)?);
+        let ((owner, first), (of_end, second)) =
+            (of_event(self.session, start)?, of_event(self.session, end)?);
         owner.check_event_call(first)?;
         of_end.check_event_call(second)?;
         milliseconds.set(owner.engine.elapsed_milliseconds(first, owner.event(end)?)?)

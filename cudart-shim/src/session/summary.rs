@@ -5,9 +5,8 @@ use crate::host::log;
 use crate::host::output_files;
 use crate::host::present_call;
 use crate::session::ending::{self, End};
-use crate::session::process::process;
-use crate::session::simulator::{self, Simulator};
-use crate::session::state::session;
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use functional::launch::LaunchStatistics;
 use parking_lot::Mutex;
 use saved_run::KernelCounts;
@@ -49,23 +48,26 @@ impl LaunchCounts {
 
 /// Guard of a running launch.
 pub(crate) struct RunningLaunch<'k> {
+    session: &'static Session,
     kernel: &'k str,
 }
 
 /// Counts the start of a launch.
-pub(crate) fn begin(kernel: &str) -> RunningLaunch<'_> {
-    with_launches(kernel, |launches| launches.running += 1);
-    RunningLaunch { kernel }
+pub(crate) fn begin<'a>(session: &'static Session, kernel: &'a str) -> RunningLaunch<'a> {
+    with_launches(session, kernel, |launches| launches.running += 1);
+    RunningLaunch { session, kernel }
 }
 
 impl Drop for RunningLaunch<'_> {
     fn drop(&mut self) {
-        with_launches(self.kernel, |launches| launches.running = launches.running.saturating_sub(1));
+        with_launches(self.session, self.kernel, |launches| {
+            launches.running = launches.running.saturating_sub(1)
+        });
     }
 }
 
-fn with_launches(kernel: &str, change: impl FnOnce(&mut Launches)) {
-    let mut kernels = session().launch_counts.kernels.lock();
+fn with_launches(session: &'static Session, kernel: &str, change: impl FnOnce(&mut Launches)) {
+    let mut kernels = session.launch_counts.kernels.lock();
     match kernels.get_mut(kernel) {
         Some(launches) => change(launches),
         None => change(kernels.entry(kernel.to_owned()).or_default()),
@@ -104,8 +106,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// Counts a completed launch.
-pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
-    with_launches(kernel, |Launches { finished, .. }| {
+pub(crate) fn add(session: &'static Session, kernel: &str, statistics: &LaunchStatistics) {
+    with_launches(session, kernel, |Launches { finished, .. }| {
         finished.count += 1;
         finished.warp_instructions += statistics.warp_instructions;
         finished.lane_instructions += statistics.lane_instructions;
@@ -114,63 +116,46 @@ pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
 }
 
 /// Execution counts so far by kernel, without host time, which differs between runs.
-pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
-    let kernels = session().launch_counts.kernels.lock();
+pub(crate) fn counts(session: &'static Session) -> BTreeMap<String, KernelCounts> {
+    let kernels = session.launch_counts.kernels.lock();
     let finished = kernels.iter().filter(|(_, launches)| launches.finished.count > 0);
     let without_time = |counts: &KernelCounts| KernelCounts { seconds: 0.0, ..*counts };
     finished.map(|(name, launches)| (name.clone(), without_time(&launches.finished))).collect()
 }
 
 /// PTX names of the kernels with completed launches.
-pub(crate) fn kernels_launched() -> Vec<String> {
-    ending::of(&session().launch_counts.kernels)
+pub(crate) fn kernels_launched(session: &'static Session) -> Vec<String> {
+    ending::of(&session.launch_counts.kernels)
         .map(|kernels| kernels.keys().cloned().collect())
         .unwrap_or_default()
 }
 
 /// Restores execution counts.
-pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
+pub(crate) fn set_counts(session: &'static Session, counts: BTreeMap<String, KernelCounts>) {
     let launches = |finished| Launches { finished, ..Launches::default() };
-    *session().launch_counts.kernels.lock() =
+    *session.launch_counts.kernels.lock() =
         counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
 }
 
-/// Writes all outputs. Libraries are finalised last, so this runs after the program's exit handlers
-/// and destructors.
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static WRITE_AT_EXIT: extern "C" fn() = {
-    extern "C" fn at_exit() {
-        // Errors cannot be reported any more.
-        let _ = std::panic::catch_unwind(|| {
-            if ending::is_wanted() {
-                end_work();
-            }
-            ending::write_outputs(End::Exit);
-        });
-    }
-    at_exit
-};
-
 /// Gives unfinished work a short time to complete, so that reports include it, then ends it. The
 /// work may be endless, or may contain the very function that called `exit`.
-fn end_work() {
-    if process().forked.load(Ordering::Relaxed) || is_engine_thread() {
+pub(crate) fn end_work(session: &'static Session) {
+    if session.process().forked.load(Ordering::Relaxed) || is_engine_thread() {
         return;
     }
     let end = Instant::now() + PATIENCE;
-    for simulator in simulator::started() {
+    for simulator in session.started() {
         // Running launches are reported before they end.
         let is_at_work = !simulator.engine.wait_until(Scope::Context, end);
         if is_at_work {
-            report_unfinished(simulator);
+            report_unfinished(session, simulator);
         }
         let _ = simulator.engine.shutdown(Duration::ZERO);
     }
 }
 
-fn report_unfinished(simulator: &Simulator) {
-    let mut kernels = session().launch_counts.kernels.lock();
+fn report_unfinished(session: &'static Session, simulator: &Simulator) {
+    let mut kernels = session.launch_counts.kernels.lock();
     kernels.values_mut().for_each(|launches| launches.unfinished = launches.running);
     let running = kernels.iter().filter(|(_, launches)| launches.unfinished > 0);
     let names: Vec<_> = running.map(|(name, _)| signature(name)).collect();
@@ -196,12 +181,12 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Writes the file. A process without API calls keeps an existing file.
-pub(crate) fn write(end: End) {
+pub(crate) fn write(session: &'static Session, end: End) {
     let Some(path) = wanted() else { return };
     if present_call::calls() == 0 && output_files::is_written(path) {
         return;
     }
-    let Some(kernels) = ending::of(&session().launch_counts.kernels) else { return };
+    let Some(kernels) = ending::of(&session.launch_counts.kernels) else { return };
     let kernels = kernels
         .iter()
         .map(|(name, Launches { finished, running, unfinished })| KernelSummary {
@@ -216,7 +201,7 @@ pub(crate) fn write(end: End) {
         .filter(|kernel| kernel.launches + kernel.unfinished > 0)
         .collect();
     let summary = Summary {
-        device: simulator::started().next().map(|simulator| simulator.profile.name.as_str()),
+        device: session.started().next().map(|simulator| simulator.profile.name.as_str()),
         api_calls: present_call::calls(),
         not_supported: log::stubs_called(),
         kernels,

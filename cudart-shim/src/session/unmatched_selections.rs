@@ -2,8 +2,7 @@
 //! results are therefore missing.
 
 use crate::host::environment::options;
-use crate::session::process::process;
-use crate::session::state::session;
+use crate::session::state::Session;
 use crate::session::{capture, kernel_stream, model, recording, summary};
 use run_options::Key;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +16,7 @@ pub(crate) struct Chosen {
     /// Option of the selection.
     key: Key,
     /// Tells whether the restricted output is enabled.
-    is_wanted: fn() -> bool,
+    is_wanted: fn(&'static Session) -> bool,
     /// Verb for selected launches.
     done: &'static str,
     any: AtomicBool,
@@ -36,17 +35,17 @@ impl Selections {
     /// Selections of which none has matched.
     pub(crate) const fn new() -> Self {
         Self {
-            timed: Chosen::new(Key::only, || model::gpu_name().is_some(), "timed"),
+            timed: Chosen::new(Key::only, |session| model::gpu_name(session).is_some(), "timed"),
             recorded: Chosen::new(Key::only, recording::is_wanted, "recorded"),
             captured: Chosen::new(Key::capture_only, capture::is_wanted, "captured"),
             written: Chosen::new(Key::image_only, kernel_stream::is_wanted, "written to the kernel stream"),
-            checked: Chosen::new(Key::check_only, || options().check.is_some(), "checked"),
+            checked: Chosen::new(Key::check_only, |_| options().check.is_some(), "checked"),
         }
     }
 }
 
 impl Chosen {
-    const fn new(key: Key, is_wanted: fn() -> bool, done: &'static str) -> Chosen {
+    const fn new(key: Key, is_wanted: fn(&'static Session) -> bool, done: &'static str) -> Chosen {
         Chosen { key, is_wanted, done, any: AtomicBool::new(false) }
     }
 
@@ -59,14 +58,14 @@ impl Chosen {
     }
 
     /// The selection, if it is enabled and matched no launch.
-    fn unmatched(&self) -> Option<String> {
-        let unmatched = (self.is_wanted)() && !self.any.load(Ordering::Relaxed);
+    fn unmatched(&self, session: &'static Session) -> Option<String> {
+        let unmatched = (self.is_wanted)(session) && !self.any.load(Ordering::Relaxed);
         let selection = options().text(self.key).filter(|_| unmatched)?;
         Some(selection.to_string_lossy().into_owned())
     }
 
-    fn tell(&self, launches: u64, kernels: &str) {
-        let Some(selection) = self.unmatched() else { return };
+    fn tell(&self, session: &'static Session, launches: u64, kernels: &str) {
+        let Some(selection) = self.unmatched(session) else { return };
         let (declaration, done) = (self.key.declaration(), self.done);
         let (option, setting) = (declaration.flag(), declaration.variable);
         eprintln!(
@@ -77,20 +76,20 @@ impl Chosen {
 }
 
 /// Warns about selections that matched nothing although there were launches.
-pub(crate) fn tell() {
-    let launches = process().launches.load(Ordering::Relaxed);
-    if launches == 0 || process().forked.load(Ordering::Relaxed) {
+pub(crate) fn tell(session: &'static Session) {
+    let launches = session.process().launches.load(Ordering::Relaxed);
+    if launches == 0 || session.process().forked.load(Ordering::Relaxed) {
         return;
     }
-    let mangled = summary::kernels_launched();
+    let mangled = summary::kernels_launched(session);
     let names: Vec<String> = mangled.iter().take(NAMED).map(|name| signature(name).into_owned()).collect();
     let more = match mangled.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} others"),
     };
     let kernels = names.join(", ") + &more;
-    let Selections { timed, recorded, captured, written, checked } = &session().selections;
+    let Selections { timed, recorded, captured, written, checked } = &session.selections;
     [timed, recorded, captured, written, checked]
         .into_iter()
-        .for_each(|chosen| chosen.tell(launches, &kernels));
+        .for_each(|chosen| chosen.tell(session, launches, &kernels));
 }

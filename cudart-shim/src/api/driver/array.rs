@@ -5,7 +5,7 @@ use crate::abi::texture::{ArrayDescription, ArrayDescription3d, driver_format, d
 use crate::abi::{ArrayHandle, In, MipmappedArrayHandle, Out};
 use crate::api::entry::api;
 use crate::objects::array::ArrayShape;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::c_uint;
 
 fn shape(description: ArrayDescription3d) -> Result<ArrayShape> {

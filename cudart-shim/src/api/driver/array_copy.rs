@@ -5,7 +5,7 @@ use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::array::stretch;
 use crate::objects::rows::Side;
-use crate::session::simulator::simulator;
+use crate::root::{session, simulator};
 use crate::session::streams::of_stream;
 use crate::work::copy::{Copy, Direction};
 
@@ -21,7 +21,7 @@ fn linear(
     (stream, default): (StreamHandle, DefaultStream),
     waits: bool,
 ) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     // An array is the destination for `HostToDevice` and `DeviceToDevice`, else the source.
     let is_source = matches!(direction, Direction::DeviceToHost | Direction::Default);

@@ -4,8 +4,9 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{ContextHandle, EventHandle, In, Out};
 use crate::api::entry::api;
 use crate::objects::peer;
+use crate::root::{session, simulator, simulator_of};
 use crate::session::context::{self, ordinal};
-use crate::session::simulator::{Simulator, simulator, simulator_of};
+use crate::session::simulator::Simulator;
 use crate::session::streams::GREATEST_PRIORITY;
 use std::ffi::{c_int, c_uint, c_void};
 use stream_engine::Scope;
@@ -32,7 +33,7 @@ fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
         return Err(Error::InvalidValue);
     }
     simulator_of(device)?;
-    result.set(context::create(device, flags)?)
+    result.set(context::create(session(), device, flags)?)
 }
 
 fn current() -> Result<ContextHandle> {
@@ -44,22 +45,22 @@ fn given_or_current(given: ContextHandle) -> Result<ContextHandle> {
     if given.0 != 0 {
         return Ok(given);
     }
-    context::check_current()?;
+    context::check_current(session())?;
     current()
 }
 
 /// Device of the given context, or of the current one for null.
 fn of_context(given: ContextHandle) -> Result<&'static Simulator> {
     let context = given_or_current(given)?;
-    context::check(context)?;
+    context::check(session(), context)?;
     simulator_of(context::device_of(context))
 }
 
 fn destroy(given: ContextHandle) -> Result<()> {
-    context::check(given)?;
+    context::check(session(), given)?;
     // A failed context can still be destroyed.
     let _ = simulator_of(context::device_of(given))?.synchronize(Scope::Context);
-    context::destroy(given)
+    context::destroy(session(), given)
 }
 
 fn set_primary_flags(device: c_int, flags: u32) -> Result<()> {
@@ -67,7 +68,7 @@ fn set_primary_flags(device: c_int, flags: u32) -> Result<()> {
     if flags & !CONTEXT_FLAGS != 0 {
         return Err(Error::InvalidValue);
     }
-    context::set_primary_flags(device, flags)
+    context::set_primary_flags(session(), device, flags)
 }
 
 fn check_preference(value: c_int, largest: c_int) -> Result<()> {
@@ -123,7 +124,7 @@ api! { Driver;
 
     /// Pushes a context as the current one.
     fn cuCtxPushCurrent(ctx: ContextHandle) {
-        context::push(ctx)
+        context::push(session(), ctx)
     }
 
     /// Pops the current context and returns it.
@@ -139,7 +140,7 @@ api! { Driver;
             context::set_current(None);
             return Ok(());
         }
-        context::make_current(ctx)
+        context::make_current(session(), ctx)
     }
 
     /// The current context, or null.
@@ -155,25 +156,25 @@ api! { Driver;
     /// Device of a context.
     fn cuCtxGetDevice_v2(device: Out<c_int>, ctx: ContextHandle) {
         let ctx = given_or_current(ctx)?;
-        context::check(ctx)?;
+        context::check(session(), ctx)?;
         device.set(context::device_of(ctx) as c_int)
     }
 
     /// Flags of the current context.
     fn cuCtxGetFlags(flags: Out<c_uint>) {
-        let info = context::info(current()?)?;
+        let info = context::info(session(), current()?)?;
         flags.set(info.flags)
     }
 
     /// A process-wide unique number of a context.
     fn cuCtxGetId(ctx: ContextHandle, id: Out<u64>) {
-        let info = context::info(given_or_current(ctx)?)?;
+        let info = context::info(session(), given_or_current(ctx)?)?;
         id.set(info.id)
     }
 
     /// Version of the context API.
     fn cuCtxGetApiVersion(ctx: ContextHandle, version: Out<c_uint>) {
-        context::check(given_or_current(ctx)?)?;
+        context::check(session(), given_or_current(ctx)?)?;
         version.set(API_VERSION)
     }
 
@@ -216,14 +217,14 @@ api! { Driver;
     /// Gives the current context access to another device's memory.
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint) {
         let device = simulator()?.ordinal;
-        context::check(peer)?;
+        context::check(session(), peer)?;
         peer::enable(device, context::device_of(peer), flags)
     }
 
     /// Undoes `cuCtxEnablePeerAccess`.
     fn cuCtxDisablePeerAccess(peer: ContextHandle) {
         let device = simulator()?.ordinal;
-        context::check(peer)?;
+        context::check(session(), peer)?;
         peer::disable(device, context::device_of(peer))
     }
 
@@ -232,22 +233,22 @@ api! { Driver;
         result.check()?;
         let device = ordinal(dev)?;
         simulator_of(device)?;
-        result.set(context::retain_primary(device)?)
+        result.set(context::retain_primary(session(), device)?)
     }
 
     /// Releases a device's primary context.
     fn cuDevicePrimaryCtxRelease(dev: c_int) {
-        context::release_primary(ordinal(dev)?)
+        context::release_primary(session(), ordinal(dev)?)
     }
 
     /// Resets a device's primary context.
     fn cuDevicePrimaryCtxReset(dev: c_int) {
-        context::reset(ordinal(dev)?)
+        context::reset(session(), ordinal(dev)?)
     }
 
     /// Flags of a device's primary context, and whether it is retained.
     fn cuDevicePrimaryCtxGetState(dev: c_int, flags: Out<c_uint>, active: Out<c_int>) {
-        let (primary_flags, is_active) = context::primary_state(ordinal(dev)?)?;
+        let (primary_flags, is_active) = context::primary_state(session(), ordinal(dev)?)?;
         flags.set(primary_flags)?;
         active.set(is_active.into())
     }
@@ -260,7 +261,7 @@ api! { Driver;
         if flags & !CONTEXT_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
-        context::set_flags(current()?, flags)
+        context::set_flags(session(), current()?, flags)
     }
 
     /// Records an event behind all work of a context.

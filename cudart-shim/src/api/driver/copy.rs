@@ -170,6 +170,7 @@ enum Waiting {
     Waits,
     Returns,
 }
+use crate::root::session;
 use Waiting::{Returns, Waits};
 
 fn linear(
@@ -181,14 +182,14 @@ fn linear(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, direction)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
 fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = copy.check(simulator)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -213,7 +214,7 @@ fn fill(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     let width = width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;
     let side = Side::rows(address.0, pitch);
@@ -280,8 +281,8 @@ api! { Driver;
     fn cuMemcpyPeer, cuMemcpyPeer_ptds [default] (
         dst: Address, dstContext: ContextHandle, src: Address, srcContext: ContextHandle, count: usize,
     ) {
-        context::check(dstContext)?;
-        context::check(srcContext)?;
+        context::check(session(), dstContext)?;
+        context::check(session(), srcContext)?;
         linear(dst, src, count, Direction::Default, DEFAULT, default, Waits)
     }
 
@@ -290,8 +291,8 @@ api! { Driver;
         dst: Address, dstContext: ContextHandle, src: Address, srcContext: ContextHandle, count: usize,
         stream: StreamHandle,
     ) {
-        context::check(dstContext)?;
-        context::check(srcContext)?;
+        context::check(session(), dstContext)?;
+        context::check(session(), srcContext)?;
         linear(dst, src, count, Direction::Default, stream, default, Returns)
     }
 

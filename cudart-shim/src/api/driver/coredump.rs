@@ -5,7 +5,7 @@ use crate::abi::Out;
 use crate::abi::error::{Error, Result};
 use crate::api::entry::api;
 use crate::host::log;
-use crate::session::process::process;
+use crate::root::process;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `CUcoredumpSettings`.

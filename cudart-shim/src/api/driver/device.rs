@@ -8,9 +8,10 @@ use crate::api::runtime::{device_by_pci_bus_id, pci_bus_id, store_text};
 use crate::objects::notification;
 use crate::objects::peer;
 use crate::profile::{Attribute, Profile};
+use crate::root::{device_count, session, simulator, simulator_of};
 use crate::session::annotations;
 use crate::session::context::{self, initialize_driver};
-use crate::session::simulator::{Simulator, device_count, simulator, simulator_of};
+use crate::session::simulator::Simulator;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `CUdevprop`.
@@ -63,7 +64,7 @@ pub(crate) fn link_atomics(capabilities: Out<c_uint>, operations: In<c_int>, cou
 
 api! { Driver;
     /// Initialises the driver; must precede every other call.
-    fn cuInit(flags: c_uint) { if flags == 0 { initialize_driver() } else { Err(Error::InvalidValue) } }
+    fn cuInit(flags: c_uint) { if flags == 0 { initialize_driver(session()) } else { Err(Error::InvalidValue) } }
 
     /// CUDA version of the driver.
     fn cuDriverGetVersion(version: Out<c_int>) {
@@ -161,13 +162,13 @@ api! { Driver;
 
     /// Starts the profiled region.
     fn cuProfilerStart() {
-        annotations::set_profiled(true);
+        annotations::set_profiled(session(), true);
         Ok(())
     }
 
     /// Ends the profiled region.
     fn cuProfilerStop() {
-        annotations::set_profiled(false);
+        annotations::set_profiled(session(), false);
         Ok(())
     }
 

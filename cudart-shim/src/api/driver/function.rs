@@ -7,8 +7,8 @@ use crate::abi::launch_sizes::{Sizes, shape};
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::function::parameter;
+use crate::root::{session, simulator};
 use crate::session::context;
-use crate::session::simulator::simulator;
 use crate::work::kernel_launch::{Arguments, Pointers};
 use std::ffi::{c_int, c_uint};
 use warp_stream::LaunchShape;
@@ -63,7 +63,7 @@ fn launch(
 ) -> Result<()> {
     // A launch configuration hides the stream from the table's context check.
     if is_default(stream) {
-        context::check_current()?;
+        context::check_current(session())?;
     }
     let simulator = simulator()?;
     let stream = simulator.stream(stream, default)?;

@@ -5,7 +5,7 @@ use crate::abi::{Address, Out, PoolHandle};
 use crate::api::entry::api;
 use crate::objects::interprocess::Handle;
 use crate::objects::pool;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 api! { Driver;

@@ -5,8 +5,7 @@ use crate::abi::error::Error;
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle, Out};
 use crate::api::entry::api;
 use crate::objects::function::parameter;
-use crate::session::process::process;
-use crate::session::simulator::{kernel_on, simulator};
+use crate::root::{kernel_on, process, simulator};
 use std::ffi::{c_char, c_int};
 
 api! { Driver;

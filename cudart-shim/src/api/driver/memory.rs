@@ -8,9 +8,9 @@ use crate::objects::managed::Place;
 use crate::objects::ownership::{self, Object};
 use crate::objects::pool;
 use crate::objects::virtual_memory::{self, FILE_DESCRIPTOR};
+use crate::root::{owner_of, process, simulator};
 use crate::session::context;
-use crate::session::process::process;
-use crate::session::simulator::{Simulator, owner_of, simulator};
+use crate::session::simulator::Simulator;
 use functional::memory::{Allocation, AllocationKind};
 use std::ffi::{c_int, c_uint, c_void};
 

@@ -3,7 +3,7 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{DefaultStream, In, StreamHandle};
 use crate::api::entry::api;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use crate::work::memory_operation::{Operation, Parameters};
 use std::ffi::c_uint;
 

@@ -5,8 +5,8 @@ use crate::abi::{Address, In, Out};
 use crate::api::entry::api;
 use crate::objects::multicast::MulticastProperties;
 use crate::objects::virtual_memory::{self, GRANULARITY};
+use crate::root::{simulator, simulator_of};
 use crate::session::context::ordinal;
-use crate::session::simulator::{simulator, simulator_of};
 use std::ffi::{c_int, c_ulonglong};
 
 /// The device with this ordinal, once it is started.

@@ -4,8 +4,8 @@ use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::api::entry::api;
 use crate::api::runtime::{AccessDescription, PoolProperties, access, home_of_properties, set_access};
 use crate::objects::pool::{self, Home};
+use crate::root::{session, simulator};
 use crate::session::context::ordinal;
-use crate::session::simulator::simulator;
 use crate::session::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
@@ -24,7 +24,7 @@ api! { Driver;
 
     /// Frees device memory in stream order.
     fn cuMemFreeAsync, cuMemFreeAsync_ptsz [default] (dptr: Address, stream: StreamHandle) {
-        let simulator = of_stream(stream)?;
+        let simulator = of_stream(session(), stream)?;
         simulator.free_in_stream(dptr.0 as u64, simulator.stream(stream, default)?)
     }
 

@@ -5,8 +5,8 @@ use crate::abi::handle::is_default;
 use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::ownership::{self, Object};
+use crate::root::{session, simulator};
 use crate::session::context;
-use crate::session::simulator::simulator;
 use crate::session::streams::{StreamCallback, of_stream};
 use crate::work::host_call::HostFunction;
 use std::ffi::{c_int, c_uint, c_void};
@@ -16,7 +16,7 @@ fn context_of(stream: StreamHandle) -> Result<ContextHandle> {
     if is_default(stream) {
         return context::current().ok_or(Error::DeviceUninitialized);
     }
-    let device = of_stream(stream)?.ordinal;
+    let device = of_stream(session(), stream)?.ordinal;
     Ok(ownership::context_of(Object::Stream(stream)).unwrap_or(context::primary(device)))
 }
 
@@ -71,7 +71,7 @@ api! { Driver;
     /// Device of a stream.
     fn cuStreamGetDevice, cuStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
         simulator()?.check_stream(stream, default)?;
-        device.set(of_stream(stream)?.ordinal as c_int)
+        device.set(of_stream(session(), stream)?.ordinal as c_int)
     }
 
     /// Ties managed memory to a stream.

@@ -5,7 +5,7 @@ use crate::abi::{In, Out};
 use crate::api::entry::api;
 use crate::objects::tensor_map::{Column, Description, check_address, check_place};
 use crate::profile::Attribute;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use functional::tensor::{BYTES, MAXIMUM_RANK, TensorMap};
 use std::ffi::{c_int, c_uint};
 

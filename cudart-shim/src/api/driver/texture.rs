@@ -5,7 +5,7 @@ use crate::abi::texture::{DriverResource, DriverTexture, ViewDescription13};
 use crate::abi::{In, Out, SurfaceObject, TextureObject};
 use crate::api::entry::api;
 use crate::objects::texture::TextureParts;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 
 api! { Driver;
     /// Makes a texture object.

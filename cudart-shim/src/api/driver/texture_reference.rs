@@ -11,7 +11,7 @@ use crate::abi::{
 };
 use crate::api::entry::api;
 use crate::objects::texture_reference::DriverReference;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::{c_int, c_uint};
 
 fn change(

@@ -5,7 +5,7 @@ use crate::abi::{Address, In, MemoryLocation, Out};
 use crate::api::entry::api;
 use crate::api::runtime::AccessDescription;
 use crate::objects::virtual_memory::{self, AllocationProperties, FILE_DESCRIPTOR, GRANULARITY};
-use crate::session::simulator::{simulator, simulator_of};
+use crate::root::{simulator, simulator_of};
 use std::ffi::{c_int, c_ulonglong, c_void};
 
 /// Granularity of host address reservations in bytes.

@@ -7,7 +7,8 @@ use crate::api::graph::node_structures::dependencies as with_edges;
 use crate::graph::capturing::CaptureInfo;
 use crate::graph::handle::{GraphHandle, NodeHandle};
 use crate::graph::{Edge, Mode};
-use crate::session::simulator::{Simulator, simulator};
+use crate::root::simulator;
+use crate::session::simulator::Simulator;
 use std::ffi::{c_int, c_uint};
 
 const PLAIN: In<Edge> = In::new(std::ptr::null());

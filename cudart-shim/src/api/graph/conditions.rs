@@ -2,8 +2,8 @@
 
 use crate::abi::{ContextHandle, Out};
 use crate::graph::handle::GraphHandle;
+use crate::root::{session, simulator};
 use crate::session::context as contexts;
-use crate::session::simulator::simulator;
 use std::ffi::c_uint;
 
 pub(crate) mod runtime_only {
@@ -40,7 +40,7 @@ pub(crate) mod driver_only {
         ) {
             let simulator = simulator()?;
             handle.check()?;
-            contexts::check_if_given(ctx)?;
+            contexts::check_if_given(session(), ctx)?;
             handle.set(simulator.create_condition(graph, defaultLaunchValue, flags)?)
         }
     }

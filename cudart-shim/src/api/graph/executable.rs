@@ -6,7 +6,8 @@ use crate::api::entry::shared;
 use crate::graph::executable::{InstantiateFailure, InstantiateResult};
 use crate::graph::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use crate::graph::update::UpdateResultInfo;
-use crate::session::simulator::{Simulator, simulator};
+use crate::root::simulator;
+use crate::session::simulator::Simulator;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// `cudaGraphInstantiateParams`, `CUDA_GRAPH_INSTANTIATE_PARAMS`.

@@ -4,8 +4,8 @@ use crate::abi::Out;
 use crate::abi::error::Result;
 use crate::api::entry::shared;
 use crate::objects::graph_memory::Account;
+use crate::root::simulator_of;
 use crate::session::context::ordinal;
-use crate::session::simulator::simulator_of;
 use parking_lot::MutexGuard;
 use std::ffi::{c_int, c_void};
 

@@ -12,6 +12,7 @@ use crate::graph::node::Kind;
 use crate::graph::topology::Edge;
 use crate::host::log;
 use crate::objects::rows::{Extent, Side};
+use crate::root::session;
 use crate::session::context;
 use crate::session::simulator::Simulator;
 use crate::work::copy::{Fill, Pattern};
@@ -217,7 +218,7 @@ impl AllocationParameters {
 
 impl MemoryOperationParameters {
     pub(crate) fn kind(&self, simulator: &Simulator) -> Result<Kind> {
-        context::check(self.context)?;
+        context::check(session(), self.context)?;
         simulator.memory_operations(self.count, self.operations, self.flags).map(Kind::Operation)
     }
 

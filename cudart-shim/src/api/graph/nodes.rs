@@ -14,8 +14,9 @@ use crate::api::runtime::{Copy3d, linear_copy, symbol_copy};
 use crate::graph::Edge;
 use crate::graph::handle::{GraphHandle, NodeHandle};
 use crate::graph::node::Kind;
+use crate::root::{session, simulator};
 use crate::session::context;
-use crate::session::simulator::{Simulator, simulator};
+use crate::session::simulator::Simulator;
 use crate::work::copy::Copy;
 use crate::work::operation::Operation;
 use std::ffi::c_int;
@@ -230,7 +231,7 @@ pub(crate) mod driver_only {
             copyParams: In<DriverCopy3d>, ctx: ContextHandle,
         ) {
             let simulator = simulator()?;
-            context::check_if_given(ctx)?;
+            context::check_if_given(session(), ctx)?;
             add(simulator, node, graph, (dependencies, numDependencies), || copy_kind(copyParams.get()?.check(simulator)?))
         }
 
@@ -240,7 +241,7 @@ pub(crate) mod driver_only {
             memsetParams: In<FillParameters>, ctx: ContextHandle,
         ) {
             let simulator = simulator()?;
-            context::check_if_given(ctx)?;
+            context::check_if_given(session(), ctx)?;
             add(simulator, node, graph, (dependencies, numDependencies), || memsetParams.get()?.kind(simulator))
         }
 

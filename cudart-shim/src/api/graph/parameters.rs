@@ -14,8 +14,9 @@ use crate::api::runtime::{Copy3d, linear_copy, symbol_copy};
 use crate::graph::attributes::Value;
 use crate::graph::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use crate::graph::node::Kind;
+use crate::root::{session, simulator};
 use crate::session::context;
-use crate::session::simulator::{Simulator, simulator};
+use crate::session::simulator::Simulator;
 use crate::work::copy::Copy;
 use crate::work::operation::Operation;
 use std::ffi::{c_int, c_uint};
@@ -365,7 +366,7 @@ pub(crate) mod driver_only {
             graphExec: ExecutableHandle, node: NodeHandle, copyParams: In<DriverCopy3d>, ctx: ContextHandle,
         ) {
             let simulator = simulator()?;
-            context::check_if_given(ctx)?;
+            context::check_if_given(session(), ctx)?;
             simulator.set_executable_node(graphExec, node, copy_kind(copyParams.get()?.check(simulator)?)?)
         }
 
@@ -374,7 +375,7 @@ pub(crate) mod driver_only {
             graphExec: ExecutableHandle, node: NodeHandle, memsetParams: In<FillParameters>, ctx: ContextHandle,
         ) {
             let simulator = simulator()?;
-            context::check_if_given(ctx)?;
+            context::check_if_given(session(), ctx)?;
             simulator.set_executable_node(graphExec, node, memsetParams.get()?.kind(simulator)?)
         }
 

@@ -5,8 +5,8 @@ use crate::abi::{Out, Text};
 use crate::api::entry::api;
 use crate::api::runtime::pci_bus_id;
 use crate::profile::{Attribute, Profile};
-use crate::session::process::process;
-use crate::session::simulator::{Simulator, started};
+use crate::root::{process, started};
+use crate::session::simulator::Simulator;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt;
 

@@ -5,7 +5,7 @@ use crate::abi::texture::ChannelFormat;
 use crate::abi::{ArrayHandle, CudaExtent, In, MipmappedArrayHandle, Out};
 use crate::api::entry::api;
 use crate::objects::array::{ArrayShape, CUBEMAP, LAYERED};
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::{c_int, c_uint};
 
 fn shape(channels: In<ChannelFormat>, extent: CudaExtent, flags: c_uint) -> Result<ArrayShape> {

@@ -49,6 +49,7 @@ enum Waiting {
     Waits,
     Returns,
 }
+use crate::root::session;
 use Waiting::{Returns, Waits};
 
 fn linear(
@@ -60,7 +61,7 @@ fn linear(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = linear_copy(simulator, to, from, count, kind)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -81,7 +82,7 @@ fn rows(
     if width > to_pitch || width > from_pitch {
         return Err(Error::InvalidPitchValue);
     }
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     let to = Side::rows(to.0, to_pitch);
     let from = Side::rows(from.0, from_pitch);
@@ -113,7 +114,7 @@ fn side(
 }
 
 fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = copy.check(simulator)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -218,7 +219,7 @@ fn fill(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = of_stream(stream)?;
+    let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
     // As in C's memset, the value is converted to a byte.
     let (pattern, extent) = (Pattern::Byte(value as u8), Extent { width, height, depth });

@@ -8,9 +8,9 @@ use crate::api::entry::api;
 use crate::objects::{last_error, notification, peer};
 use crate::profile::device_properties::{Layout, device_properties};
 use crate::profile::{Attribute, Profile};
+use crate::root::{device_count, session, simulator, simulator_of};
 use crate::session::annotations;
 use crate::session::context::{self, check_device, ordinal};
-use crate::session::simulator::{device_count, simulator, simulator_of};
 use crate::session::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -91,7 +91,7 @@ api! { Runtime;
     /// Number of devices.
     fn cudaGetDeviceCount(count: Out<c_int>) {
         count.set(0)?;
-        context::runtime()?;
+        context::runtime(session())?;
         count.set(device_count() as c_int)
     }
 
@@ -103,16 +103,16 @@ api! { Runtime;
 
     /// Makes a device and its primary context current for the thread.
     fn cudaSetDevice(device: c_int) {
-        context::choose_device(ordinal(device)?)?;
+        context::choose_device(session(), ordinal(device)?)?;
         last_error::check_sticky()
     }
 
     /// Creates a device's primary context without making it current.
     fn cudaInitDevice(device: c_int, deviceFlags: c_uint, flags: c_uint) {
         let device = ordinal(device)?;
-        context::hold_for_runtime(device)?;
+        context::hold_for_runtime(session(), device)?;
         if flags & 1 != 0 {
-            context::set_primary_flags(device, deviceFlags)?;
+            context::set_primary_flags(session(), device, deviceFlags)?;
         }
         Ok(())
     }
@@ -138,12 +138,12 @@ api! { Runtime;
         if flags & !DEVICE_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
-        context::set_primary_flags(context::current_device(), flags)
+        context::set_primary_flags(session(), context::current_device(), flags)
     }
 
     /// Scheduling and mapping flags; host memory is always mapped.
     fn cudaGetDeviceFlags(flags: Out<c_uint>) {
-        flags.set(context::current_flags()? | 8)
+        flags.set(context::current_flags(session())? | 8)
     }
 
     /// Device properties in CUDA 11's structure, which CUDA 12 keeps under this name.
@@ -169,10 +169,10 @@ api! { Runtime;
     fn cudaThreadSynchronize() { synchronize() }
 
     /// Resets the device.
-    fn cudaDeviceReset() { context::reset_current_device() }
+    fn cudaDeviceReset() { context::reset_current_device(session()) }
 
     /// Resets the device.
-    fn cudaThreadExit() { context::reset_current_device() }
+    fn cudaThreadExit() { context::reset_current_device(session()) }
 
     /// Value of a limit.
     fn cudaDeviceGetLimit(value: Out<usize>, limit_: c_int) { limit(value, limit_) }
@@ -265,13 +265,13 @@ api! { Runtime;
 
     /// Starts the profiled region.
     fn cudaProfilerStart() {
-        annotations::set_profiled(true);
+        annotations::set_profiled(session(), true);
         Ok(())
     }
 
     /// Ends the profiled region.
     fn cudaProfilerStop() {
-        annotations::set_profiled(false);
+        annotations::set_profiled(session(), false);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::abi::{EventHandle, Out, StreamHandle};
 use crate::api::entry::api;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::c_uint;
 
 api! { Runtime;

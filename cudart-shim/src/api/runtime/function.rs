@@ -6,7 +6,7 @@ use crate::abi::{Address, FunctionHandle, In, Out};
 use crate::api::entry::api;
 use crate::api::runtime::LaunchConfiguration;
 use crate::objects::function::{KernelAttributes, parameter};
-use crate::session::simulator::{kernel_on, simulator};
+use crate::root::{kernel_on, simulator};
 use std::ffi::{c_char, c_int, c_uint};
 
 fn attributes(function: Address) -> Result<KernelAttributes> {

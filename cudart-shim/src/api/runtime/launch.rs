@@ -6,7 +6,7 @@ use crate::abi::launch_sizes::{Sizes, shape};
 use crate::abi::{Address, DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::sass_only;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use crate::work::kernel_launch::Arguments;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};

@@ -6,7 +6,7 @@ use crate::api::entry::api;
 use crate::objects::allocation::HOST_ALLOC_FLAGS;
 use crate::objects::managed::Place;
 use crate::objects::ownership::{self, Object};
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint};
 

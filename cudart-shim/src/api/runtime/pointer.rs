@@ -3,7 +3,7 @@
 use crate::abi::error::Result;
 use crate::abi::{Address, Out};
 use crate::api::entry::api;
-use crate::session::simulator::owner_of;
+use crate::root::owner_of;
 use functional::memory::AllocationKind;
 use std::ffi::c_int;
 

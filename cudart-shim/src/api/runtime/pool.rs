@@ -4,8 +4,8 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::pool::{self, Home};
+use crate::root::{session, simulator};
 use crate::session::context::ordinal;
-use crate::session::simulator::simulator;
 use crate::session::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
@@ -74,7 +74,7 @@ api! { Runtime;
 
     /// Frees device memory in stream order.
     fn cudaFreeAsync, cudaFreeAsync_ptsz [default] (devPtr: Address, stream: StreamHandle) {
-        let simulator = of_stream(stream)?;
+        let simulator = of_stream(session(), stream)?;
         simulator.free_in_stream(devPtr.0 as u64, simulator.stream(stream, default)?)
     }
 

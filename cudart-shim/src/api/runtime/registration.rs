@@ -5,8 +5,8 @@ use crate::abi::call::{Api, Need, Subject};
 use crate::api::entry::api;
 use crate::code::registry::{FatBinaryHandle, Kind, Name, registry};
 use crate::objects::last_error;
+use crate::root::{session, simulator, started};
 use crate::session::context;
-use crate::session::simulator::{simulator, started};
 use std::ffi::{c_char, c_int, c_void};
 
 fn add(handle: *mut *mut c_void, address: *const c_void, name: *const c_char, kind: Kind) {
@@ -38,7 +38,7 @@ api! { Runtime;
     /// Loads a fat binary, so that the host can read its managed variables.
     fn __cudaInitModule(handle: *mut *mut c_void) -> c_char = 0; {
         let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
-        let loaded = context::enter(Api::Runtime, Need::Initialises, Subject::default())
+        let loaded = context::enter(session(), Api::Runtime, Need::Initialises, Subject::default())
             .and_then(|_entered| simulator()?.registered_module(handle));
         match loaded {
             Ok(_) => 1,

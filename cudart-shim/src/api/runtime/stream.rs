@@ -2,7 +2,7 @@
 
 use crate::abi::{Address, EventHandle, Out, StreamHandle};
 use crate::api::entry::api;
-use crate::session::simulator::simulator;
+use crate::root::{session, simulator};
 use crate::session::streams::{StreamCallback, of_stream};
 use crate::work::host_call::HostFunction;
 use std::ffi::{c_int, c_uint, c_void};
@@ -59,7 +59,7 @@ api! { Runtime;
     /// Device of a stream.
     fn cudaStreamGetDevice, cudaStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
         simulator()?.check_stream(stream, default)?;
-        device.set(of_stream(stream)?.ordinal as c_int)
+        device.set(of_stream(session(), stream)?.ordinal as c_int)
     }
 
     /// Ties managed memory to a stream.

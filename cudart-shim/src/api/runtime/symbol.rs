@@ -3,7 +3,8 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, DefaultStream, Out, StreamHandle};
 use crate::api::entry::api;
-use crate::session::simulator::{Simulator, simulator};
+use crate::root::simulator;
+use crate::session::simulator::Simulator;
 use crate::work::copy::{Copy, Direction};
 use std::ffi::c_int;
 

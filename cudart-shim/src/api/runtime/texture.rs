@@ -8,7 +8,7 @@ use crate::abi::texture::{
 use crate::abi::{In, Out, SurfaceObject, TextureObject};
 use crate::api::entry::api;
 use crate::objects::texture::TextureParts;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 
 fn create(
     object: Out<TextureObject>,

@@ -4,7 +4,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::texture::{ChannelFormat, Resource, TextureReference};
 use crate::abi::{Address, ArrayHandle, In, MipmappedArrayHandle, Out};
 use crate::api::entry::api;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use ptx_frontend::isa::ScalarType;
 
 /// Stores the offset; without a destination the offset must be 0.

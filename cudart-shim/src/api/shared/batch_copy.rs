@@ -3,6 +3,7 @@
 use crate::abi::error::Result;
 use crate::abi::{Address, DefaultStream, In, Out, StreamHandle};
 use crate::api::entry::shared;
+use crate::root::session;
 use crate::session::batch::{self, Batch, BatchOperation, CopyAttributes};
 use crate::session::simulator::Simulator;
 use crate::session::streams::of_stream;
@@ -83,7 +84,7 @@ shared! {
         dst: Address, src: Address, size: usize, attr: In<CopyAttributes>, stream: StreamHandle,
     ) {
         context()?;
-        let simulator = of_stream(stream)?;
+        let simulator = of_stream(session(), stream)?;
         let stream = simulator.stream(stream, default)?;
         simulator.copy_with_attributes(dst, src, size, attr.get()?, stream)
     }
@@ -93,7 +94,7 @@ shared! {
         op: In<BatchOperation>, flags: c_ulonglong, stream: StreamHandle,
     ) {
         context()?;
-        let simulator = of_stream(stream)?;
+        let simulator = of_stream(session(), stream)?;
         let stream = simulator.stream(stream, default)?;
         simulator.copy_batch_3d(op, 1, flags, None, stream)
     }

@@ -3,7 +3,7 @@
 use crate::abi::{Address, EventHandle, In, Out, PoolHandle};
 use crate::api::entry::shared;
 use crate::objects::interprocess::Handle;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::c_uint;
 
 shared! {

@@ -7,7 +7,7 @@ use crate::api::driver::{code_of_file, code_of_image, global};
 use crate::api::entry::shared;
 use crate::objects::jit::JitOptions;
 use crate::objects::library;
-use crate::session::simulator::simulator;
+use crate::root::simulator;
 use std::ffi::{c_int, c_uint, c_void};
 
 shared! {

@@ -3,6 +3,7 @@
 use crate::abi::error::Error;
 use crate::abi::{In, Out, StreamHandle};
 use crate::api::entry::shared;
+use crate::root::session;
 use crate::session::stream_attribute::Value;
 use crate::session::streams::of_stream;
 use crate::work::host_call::HostFunction;
@@ -24,7 +25,7 @@ shared! {
         stream: StreamHandle, attribute: c_int, value: Out<Value>,
     ) {
         context()?;
-        of_stream(stream)?.stream_attribute(stream, default, attribute, value)
+        of_stream(session(), stream)?.stream_attribute(stream, default, attribute, value)
     }
 
     /// Sets an attribute of a stream.
@@ -32,12 +33,12 @@ shared! {
         stream: StreamHandle, attribute: c_int, value: In<Value>,
     ) {
         context()?;
-        of_stream(stream)?.set_stream_attribute(stream, default, attribute, &value.get()?)
+        of_stream(session(), stream)?.set_stream_attribute(stream, default, attribute, &value.get()?)
     }
 
     /// Copies a stream's attributes to another.
     fn cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz = cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz [default] (dst: StreamHandle, src: StreamHandle) {
         context()?;
-        of_stream(dst)?.copy_stream_attributes(dst, src, default)
+        of_stream(session(), dst)?.copy_stream_attributes(dst, src, default)
     }
 }

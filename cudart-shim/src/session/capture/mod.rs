@@ -16,7 +16,7 @@ use crate::objects::module::LoadedModule;
 use crate::profile::Profile;
 use crate::session::kernel_stream;
 use crate::session::simulator::Simulator;
-use crate::session::state::session;
+use crate::session::state::Session;
 use functional::device::USUAL_HEAP;
 use functional::engine::program::Program;
 use functional::launch::LaunchConfig;
@@ -59,19 +59,19 @@ impl Captures {
 /// Length limit for kernel names in directory names.
 const NAME_LENGTH: usize = 60;
 
-fn settings() -> Option<&'static Settings> {
+fn settings(session: &'static Session) -> Option<&'static Settings> {
     let read = || {
         let folder = options().capture.clone()?;
         let selection = options().capture_only.as_ref().map(|only| only.value.0.clone()).unwrap_or_default();
         let results = options().capture_results == Some(true);
         Some(Settings { folder, selection, results })
     };
-    session().captures.settings.get_or_init(read).as_ref()
+    session.captures.settings.get_or_init(read).as_ref()
 }
 
-fn give_up(kernel: &str, error: &Error) {
-    session().captures.given_up.store(true, Ordering::Relaxed);
-    if let Some(settings) = settings() {
+fn give_up(session: &'static Session, kernel: &str, error: &Error) {
+    session.captures.given_up.store(true, Ordering::Relaxed);
+    if let Some(settings) = settings(session) {
         output_files::note(Outcome::Failed, &settings.folder);
     }
     log::report(|| format!("capture of {kernel}: {error}; captures no further launches. {}", error.remedy()));
@@ -101,23 +101,23 @@ struct CapturedFolder {
 }
 
 /// Tells whether launches are captured into directories.
-pub(crate) fn is_wanted() -> bool {
-    settings().is_some()
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
+    settings(session).is_some()
 }
 
 /// Tells whether NVTX ranges select launches.
-pub(crate) fn needs_ranges() -> bool {
-    settings().is_some_and(|settings| settings.selection.needs_ranges())
+pub(crate) fn needs_ranges(session: &'static Session) -> bool {
+    settings(session).is_some_and(|settings| settings.selection.needs_ranges())
 }
 
 /// Decides at the API call whether to capture a launch.
-pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
+pub(crate) fn order(session: &'static Session, kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
     let wants = |settings: &&Settings| {
-        let chosen = session().selections.captured.note(settings.selection.contains(kernel, launch, marks));
-        chosen && !session().captures.given_up.load(Ordering::Relaxed)
+        let chosen = session.selections.captured.note(settings.selection.contains(kernel, launch, marks));
+        chosen && !session.captures.given_up.load(Ordering::Relaxed)
     };
-    let folder = settings().filter(wants);
-    let in_stream = kernel_stream::wants(kernel, launch, marks);
+    let folder = settings(session).filter(wants);
+    let in_stream = kernel_stream::wants(session, kernel, launch, marks);
     (folder.is_some() || in_stream).then(|| Order {
         folder,
         in_stream,
@@ -135,28 +135,29 @@ impl Order {
         program: &Program,
         config: &LaunchConfig,
     ) -> Captured {
-        let folder = self.folder.filter(|_| !session().captures.given_up.load(Ordering::Relaxed)).and_then(
-            |settings| {
+        let folder = self
+            .folder
+            .filter(|_| !simulator.session.captures.given_up.load(Ordering::Relaxed))
+            .and_then(|settings| {
                 let kernel = &program.kernel().name;
                 let folder = format!("{:04}-{}", self.launch, file_name(kernel));
                 let saved = Writer::new(&settings.folder.join(folder)).and_then(|mut writer| {
                     let (launch, memory) = self.save(simulator, module, program, config, &mut writer)?;
                     Ok(CapturedFolder { capture: writer.finish(launch)?, memory })
                 });
-                let saved = saved.map_err(|error| give_up(kernel, &error)).ok()?;
+                let saved = saved.map_err(|error| give_up(simulator.session, kernel, &error)).ok()?;
                 log::line(|| format!("captured {kernel} in {}", saved.capture.path().display()));
                 Some(saved)
-            },
-        );
+            });
         if self.in_stream {
             let mut holder = Holder::default();
             match self.save(simulator, module, program, config, &mut holder) {
                 Ok((launch, _)) => {
                     let mut held = holder.finish(launch);
                     held.accessible = Some(accessible(&simulator.device.memory.allocations()));
-                    kernel_stream::begin(held);
+                    kernel_stream::begin(simulator.session, held);
                 }
-                Err(error) => kernel_stream::give_up(&error),
+                Err(error) => kernel_stream::give_up(simulator.session, &error),
             }
         }
         Captured { folder, in_stream: self.in_stream }
@@ -211,13 +212,13 @@ impl Captured {
     /// Saves the launch's results and outcome, if requested.
     pub(crate) fn after(self, simulator: &Simulator, outcome: &Result<(), DeviceFault>) {
         if self.in_stream && outcome.is_ok() {
-            kernel_stream::end();
+            kernel_stream::end(simulator.session);
         }
         let Some(folder) = self.folder else { return };
-        if settings().is_some_and(|settings| settings.results)
+        if settings(simulator.session).is_some_and(|settings| settings.results)
             && let Err(error) = folder.save(&simulator.device.memory, outcome)
         {
-            give_up(&folder.capture.launch().kernel, &error);
+            give_up(simulator.session, &folder.capture.launch().kernel, &error);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! it from beginning to end. Otherwise it covers all bytes.
 
 use super::place;
-use crate::session::simulator::{owner_of, started};
+use crate::session::state::Session;
 use crate::work::kernel_launch::KernelLaunch;
 use functional::parameters::ParameterReads;
 use ptx_frontend::analyse::ParametersRead;
@@ -16,20 +16,20 @@ use std::slice;
 use std::sync::Arc;
 
 /// Digest of the bytes that the code reads.
-pub(super) fn of(launch: &KernelLaunch) -> Arguments {
+pub(super) fn of(session: &'static Session, launch: &KernelLaunch) -> Arguments {
     let block = launch.parameters();
     let digest = match launch.parameters_read() {
-        ParametersRead::Known(read) => digest(block, read),
+        ParametersRead::Known(read) => digest(session, block, read),
         ParametersRead::Indexed(_) | ParametersRead::Any => {
-            digest(block, slice::from_ref(&(0..block.len() as u64)))
+            digest(session, block, slice::from_ref(&(0..block.len() as u64)))
         }
     };
     Arguments { read: None, digest }
 }
 
 /// Digest of the bytes that the launch read.
-pub(super) fn over(launch: &KernelLaunch, read: Vec<Range<u64>>) -> Arguments {
-    Arguments { digest: digest(launch.parameters(), &read), read: Some(read) }
+pub(super) fn over(session: &'static Session, launch: &KernelLaunch, read: Vec<Range<u64>>) -> Arguments {
+    Arguments { digest: digest(session, launch.parameters(), &read), read: Some(read) }
 }
 
 /// Recorder for the parameter bytes read at run time, starting with those known from the code.
@@ -44,7 +44,7 @@ pub(super) fn reads(launch: &KernelLaunch) -> Option<Arc<ParameterReads>> {
 /// Digest of some bytes of a parameter block. All addresses of unregistered host memory count as
 /// equal, because stack addresses differ between runs. An address in registered memory counts as
 /// registration and offset.
-fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
+fn digest(session: &'static Session, block: &[u8], read: &[Range<u64>]) -> Digest {
     let mut bytes = vec![0; block.len()];
     for range in read {
         let range = range.start as usize..(range.end as usize).min(block.len());
@@ -55,10 +55,10 @@ fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
     let mut registered = Vec::new();
     for (index, word) in (0_u64..).zip(bytes.as_chunks_mut::<8>().0) {
         let address = u64::from_le_bytes(*word);
-        if let Address::Registered { device, number, offset } = place::of(address) {
+        if let Address::Registered { device, number, offset } = place::of(session, address) {
             registered.extend([index, device, number, offset].map(u64::to_le_bytes));
             *word = [0xfe; 8];
-        } else if is_own_memory(address) {
+        } else if is_own_memory(session, address) {
             *word = [0xff; 8];
         }
     }
@@ -67,11 +67,13 @@ fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
 }
 
 /// Tells whether an address is in host memory that no device can access.
-fn is_own_memory(address: u64) -> bool {
+fn is_own_memory(session: &'static Session, address: u64) -> bool {
     /// Host page size in bytes.
     const PAGE: u64 = 4096;
     // Small numbers are not addresses: the system leaves the first pages unmapped.
-    if address < 1 << 16 || owner_of(address).is_some() || started().any(|it| it.device.memory.owns(address))
+    if address < 1 << 16
+        || session.owner_of(address).is_some()
+        || session.started().any(|it| it.device.memory.owns(address))
     {
         return false;
     }

@@ -5,8 +5,7 @@ use crate::host::environment::options;
 use crate::host::mapped::{file_at, files_at};
 use crate::profile::Profile;
 use crate::session::model;
-use crate::session::simulator::device_count;
-use crate::session::state::session;
+use crate::session::state::Session;
 use parking_lot::Mutex;
 use run_options::Key;
 use saved_run::{About, Asked, Digest, Point};
@@ -50,7 +49,13 @@ fn executable() -> Digest {
 }
 
 /// Fingerprint of this run at a point, given as step and launch.
-pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
+pub(super) fn about(
+    session: &'static Session,
+    profile: &Profile,
+    point: Point,
+    step: u64,
+    launch: Asked,
+) -> About {
     let setting = |key: &Key| {
         let text = options().text(*key)?.to_string_lossy().into_owned();
         Some((key.declaration().variable.to_owned(), text))
@@ -59,16 +64,16 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
     let program = env::current_exe().unwrap_or_default();
     About {
         voltsim: env!("CARGO_PKG_VERSION").to_owned(),
-        engine: *session().fingerprint.engine,
+        engine: *session.fingerprint.engine,
         program: program.to_string_lossy().into_owned(),
         arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        executable: *session().fingerprint.executable,
-        libraries: libraries(&program.to_string_lossy()),
+        executable: *session.fingerprint.executable,
+        libraries: libraries(session, &program.to_string_lossy()),
         device: profile.name.clone(),
         profile: Digest::of(profile.identity().as_bytes()),
-        devices: device_count() as u64,
+        devices: session.device_count() as u64,
         settings: settings(&SETTINGS),
-        model: if model::gpu_name().is_some() { settings(&MODEL) } else { BTreeMap::new() },
+        model: if model::gpu_name(session).is_some() { settings(&MODEL) } else { BTreeMap::new() },
         point,
         step,
         launch,
@@ -76,8 +81,8 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
 }
 
 /// Loaded libraries with device code, except the program itself.
-fn libraries(program: &str) -> BTreeMap<String, Digest> {
-    let mut digests = session().fingerprint.libraries.lock();
+fn libraries(session: &'static Session, program: &str) -> BTreeMap<String, Digest> {
+    let mut digests = session.fingerprint.libraries.lock();
     let files = files_at(&registry().lock().wrappers());
     let libraries = files.into_iter().filter(|file| file != program).map(|file| {
         let digest = *digests.entry(file.clone()).or_insert_with(|| digest_of(Path::new(&file)));

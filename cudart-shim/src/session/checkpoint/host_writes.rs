@@ -1,7 +1,7 @@
 //! Changes by kernels to host-visible memory: managed, pinned and registered.
 
 use super::place;
-use crate::session::simulator::started;
+use crate::session::state::Session;
 use functional::memory::{Allocation, AllocationKind};
 use rustc_hash::FxHashMap;
 use saved_run::Address;
@@ -25,21 +25,22 @@ pub(super) struct Shadow {
 
 impl Shadow {
     /// Updates the copy without reporting changes.
-    pub(super) fn follow(&mut self) -> io::Result<()> {
-        self.changes().map(drop)
+    pub(super) fn follow(&mut self, session: &'static Session) -> io::Result<()> {
+        self.changes(session).map(drop)
     }
 
     /// Updates the copy and returns the changes: addresses with their new bytes.
-    pub(super) fn changes(&mut self) -> io::Result<Vec<(Address, Vec<u8>)>> {
+    pub(super) fn changes(&mut self, session: &'static Session) -> io::Result<Vec<(Address, Vec<u8>)>> {
         let mut changes = Vec::new();
         let mut own_memory = None;
         let mut now = [0; BLOCK];
-        for allocation in seen_by_host() {
+        for allocation in seen_by_host(session) {
             for address in (allocation.address..allocation.end()).step_by(BLOCK) {
                 let now = &mut now[..(allocation.end() - address).min(BLOCK as u64) as usize];
-                read(&mut own_memory, &allocation, address, now)?;
+                read(session, &mut own_memory, &allocation, address, now)?;
                 let changed = self.update(address, now);
-                changes.extend(changed.into_iter().map(|(address, bytes)| (place::of(address), bytes)));
+                changes
+                    .extend(changed.into_iter().map(|(address, bytes)| (place::of(session, address), bytes)));
             }
         }
         Ok(changes)
@@ -72,13 +73,14 @@ impl Shadow {
     }
 }
 
-fn seen_by_host() -> impl Iterator<Item = Allocation> {
-    let allocations = started().flat_map(|simulator| simulator.device.memory.allocations());
+fn seen_by_host(session: &'static Session) -> impl Iterator<Item = Allocation> {
+    let allocations = session.started().flat_map(|simulator| simulator.device.memory.allocations());
     allocations.filter(|allocation| allocation.kind.is_seen_by_host())
 }
 
 /// Reads a part of an allocation. An unmapped registration must not crash the process.
 fn read(
+    session: &'static Session,
     own_memory: &mut Option<File>,
     allocation: &Allocation,
     address: u64,
@@ -91,7 +93,7 @@ fn read(
         };
         return file.read_exact_at(bytes, address);
     }
-    let owner = started().find(|simulator| simulator.device.memory.owns(address));
+    let owner = session.started().find(|simulator| simulator.device.memory.owns(address));
     let read = owner.map(|simulator| simulator.device.memory.read(address, bytes));
     read.map_or(Ok(()), |read| read.map_err(io::Error::other))
 }

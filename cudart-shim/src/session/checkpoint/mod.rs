@@ -27,8 +27,8 @@ use crate::host::environment;
 use crate::objects::fault::DeviceFault;
 use crate::profile::Profile;
 use crate::session::launch::{Resumption, Way};
-use crate::session::process::{self, process};
-use crate::session::simulator::{Simulator, owner_of};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::work::operation::Operation;
 use call_order::Order;
 pub(crate) use call_order::Turn;
@@ -105,14 +105,15 @@ fn note_outcome(outcome: &str) {
 
 impl Checkpoints {
     /// The checkpoint state according to the environment, if any.
-    pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
+    pub(crate) fn from_environment(session: &'static Session) -> Result<Option<Checkpoints>, Refused> {
         if environment::is_refused() {
             note_outcome("refused\n");
             return Err(Refused);
         }
-        let resumer = environment::options().resume.as_deref().map(Resumer::open).transpose()?;
+        let resumer =
+            environment::options().resume.as_deref().map(|file| Resumer::open(session, file)).transpose()?;
         let saved_turns = resumer.as_ref().map_or_else(|| Ok(Turns::default()), Resumer::turns)?;
-        let phase = Phase { resumer, recorder: Recorder::from_environment()?, refused: false };
+        let phase = Phase { resumer, recorder: Recorder::from_environment(session)?, refused: false };
         Ok(phase.is_active().then(|| Checkpoints {
             steps: AtomicU64::new(0),
             active: AtomicBool::new(true),
@@ -161,7 +162,7 @@ impl Phase {
         begun: &mut Option<SuspendedLaunch>,
     ) -> Result<Left, Refused> {
         if let Some(resumer) = &mut self.resumer {
-            let like = |saved: &Asked| step_key::like(saved, asked, operation);
+            let like = |saved: &Asked| step_key::like(simulator.session, saved, asked, operation);
             if let Some((asked, outcome)) = resumer.outcome(number, like)? {
                 step_result::apply(simulator, operation, &outcome).map_err(refuse)?;
                 resumer.check_addresses(number, &outcome)?;
@@ -217,43 +218,44 @@ impl Phase {
 }
 
 /// The process's checkpoint state, if any.
-fn checkpoints() -> Option<&'static Checkpoints> {
-    process().checkpoints.as_ref().ok().and_then(Option::as_ref)
+fn checkpoints(session: &'static Session) -> Option<&'static Checkpoints> {
+    session.process().checkpoints.as_ref().ok().and_then(Option::as_ref)
 }
 
 /// Rejects a device if the settings cannot be satisfied or the checkpoint is for another device.
-pub(crate) fn admit(profile: &Profile) -> crate::abi::error::Result<()> {
-    let admitted = process().checkpoints.as_ref().map_err(|refused| *refused).and_then(|checkpoints| {
-        let Some(checkpoints) = checkpoints else { return Ok(()) };
-        checkpoints.phase.lock().resumer.as_ref().map_or(Ok(()), |resumer| resumer.admit(profile))
-    });
+pub(crate) fn admit(session: &'static Session, profile: &Profile) -> crate::abi::error::Result<()> {
+    let admitted =
+        session.process().checkpoints.as_ref().map_err(|refused| *refused).and_then(|checkpoints| {
+            let Some(checkpoints) = checkpoints else { return Ok(()) };
+            checkpoints.phase.lock().resumer.as_ref().map_or(Ok(()), |resumer| resumer.admit(profile))
+        });
     admitted.map_err(|Refused| Error::InitializationError)
 }
 
 /// Tells whether a resumed run has not reached its point.
-pub(crate) fn is_before_point() -> bool {
-    checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().resumer.is_some())
+pub(crate) fn is_before_point(session: &'static Session) -> bool {
+    checkpoints(session).is_some_and(|checkpoints| checkpoints.phase.lock().resumer.is_some())
 }
 
 /// Tells whether this process saves or resumes a run.
-pub(crate) fn is_wanted() -> bool {
-    !matches!(process().checkpoints, Ok(None))
+pub(crate) fn is_wanted(session: &'static Session) -> bool {
+    !matches!(session.process().checkpoints, Ok(None))
 }
 
 /// Tells whether this run is saved.
-pub(crate) fn is_saved() -> bool {
-    checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().recorder.is_some())
+pub(crate) fn is_saved(session: &'static Session) -> bool {
+    checkpoints(session).is_some_and(|checkpoints| checkpoints.phase.lock().recorder.is_some())
 }
 
 /// Observer of parameter reads, present in saved runs. A program stopped inside a launch keeps it
 /// when resumed.
-pub(crate) fn watcher() -> Option<Arc<ParameterWatcher>> {
-    (is_saved() || is_inside_launch()).then(|| Arc::new(ParameterWatcher))
+pub(crate) fn watcher(session: &'static Session) -> Option<Arc<ParameterWatcher>> {
+    (is_saved(session) || is_inside_launch(session)).then(|| Arc::new(ParameterWatcher))
 }
 
 /// Tells whether the point of the run is inside a launch.
-pub(crate) fn is_inside_launch() -> bool {
-    checkpoints().is_some_and(|checkpoints| {
+pub(crate) fn is_inside_launch(session: &'static Session) -> bool {
+    checkpoints(session).is_some_and(|checkpoints| {
         let phase = checkpoints.phase.lock();
         phase.resumer.as_ref().is_some_and(Resumer::is_inside_launch)
             || phase.recorder.as_ref().is_some_and(Recorder::is_inside_launch)
@@ -261,9 +263,9 @@ pub(crate) fn is_inside_launch() -> bool {
 }
 
 /// Waits for this thread's turn to make a call. Dropping the result ends the turn.
-pub(crate) fn turn(call: &str) -> Option<Turn<'static>> {
+pub(crate) fn turn(session: &'static Session, call: &str) -> Option<Turn<'static>> {
     let thread = call_order::own_name()?;
-    let process = if thread == call_order::FIRST { process::started()? } else { process() };
+    let process = if thread == call_order::FIRST { session.existing_process()? } else { session.process() };
     process.checkpoints.as_ref().ok()?.as_ref()?.order.turn(call, thread)
 }
 
@@ -273,8 +275,8 @@ const LEFT: usize = 32 << 10;
 /// Clears the stack below the API function, in saved and resumed runs. Programs may pass
 /// uninitialised bytes, which would otherwise differ between runs.
 #[inline(never)]
-pub(crate) fn leave_nothing_on_stack() {
-    if process::started().is_some_and(|process| matches!(process.checkpoints, Ok(Some(_)))) {
+pub(crate) fn leave_nothing_on_stack(session: &'static Session) {
+    if session.existing_process().is_some_and(|process| matches!(process.checkpoints, Ok(Some(_)))) {
         let mut left = [MaybeUninit::<u8>::uninit(); LEFT];
         left.fill(MaybeUninit::new(0));
         black_box(&mut left);
@@ -282,13 +284,13 @@ pub(crate) fn leave_nothing_on_stack() {
 }
 
 /// Order of calls in this run so far.
-fn turns_so_far() -> Turns {
-    checkpoints().map(|checkpoints| checkpoints.order.taken()).unwrap_or_default()
+fn turns_so_far(session: &'static Session) -> Turns {
+    checkpoints(session).map(|checkpoints| checkpoints.order.taken()).unwrap_or_default()
 }
 
 /// The number of the next step, while steps are counted.
-pub(crate) fn next_step() -> Option<u64> {
-    checkpoints()?.next_step()
+pub(crate) fn next_step(session: &'static Session) -> Option<u64> {
+    checkpoints(session)?.next_step()
 }
 
 /// Executes an operation or applies its saved result. `execute` receives the state of a partly
@@ -300,9 +302,13 @@ pub(crate) fn perform(
     execute: impl FnOnce(Resumption<'_>) -> Result<(), DeviceFault>,
 ) -> Result<(), DeviceFault> {
     let as_it_is = Resumption::default();
-    let Some((checkpoints, number)) = checkpoints().zip(step) else { return execute(as_it_is) };
+    let Some((checkpoints, number)) = checkpoints(simulator.session).zip(step) else {
+        return execute(as_it_is);
+    };
     let number_of_launch = launched.map(|launched| launched.number);
-    let Some(asked) = step_key::of(operation, number_of_launch) else { return execute(as_it_is) };
+    let Some(asked) = step_key::of(simulator.session, operation, number_of_launch) else {
+        return execute(as_it_is);
+    };
     let mut begun = None;
     let left = checkpoints
         .update(|phase| phase.left_of(simulator, operation, (number, &asked), launched, &mut begun));
@@ -337,7 +343,9 @@ pub(crate) fn choice(
     simulator: &Simulator,
     choose: impl FnOnce() -> Option<usize>,
 ) -> Result<Option<usize>, DeviceFault> {
-    let Some((checkpoints, number)) = checkpoints().zip(next_step()) else { return Ok(choose()) };
+    let Some((checkpoints, number)) = checkpoints(simulator.session).zip(next_step(simulator.session)) else {
+        return Ok(choose());
+    };
     let chosen = checkpoints.update(|phase| {
         let saved =
             phase.resumer.as_mut().map(|resumer| resumer.outcome(number, |_| Asked::Choice)).transpose()?;
@@ -353,15 +361,21 @@ pub(crate) fn choice(
 }
 
 /// Tells whether a stream's wait is over, by `is_met` or as in the saved run.
-pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> bool) -> bool {
-    let Some((checkpoints, number)) = checkpoints().zip(step) else { return is_met() };
-    let asked = Asked::Wait { address: place::of(address) };
+pub(crate) fn is_met(
+    session: &'static Session,
+    step: Option<u64>,
+    address: u64,
+    is_met: impl FnOnce() -> bool,
+) -> bool {
+    let Some((checkpoints, number)) = checkpoints(session).zip(step) else { return is_met() };
+    let asked = Asked::Wait { address: place::of(session, address) };
     let met = checkpoints.update(|phase| {
         let met = match &mut phase.resumer {
             // In host-visible memory the word has its saved value. In other memory it is not valid
             // before the point.
             Some(resumer) => {
-                let is_seen = owner_of(address).is_some_and(|(_, found)| found.kind.is_seen_by_host());
+                let is_seen =
+                    session.owner_of(address).is_some_and(|(_, found)| found.kind.is_seen_by_host());
                 (!is_seen || is_met()) && resumer.has_passed(number, &asked)?
             }
             None => is_met(),

@@ -1,7 +1,8 @@
 //! Addresses in registered memory. Registrations lie elsewhere in another run, so a checkpoint
 //! identifies them by number.
 
-use crate::session::simulator::{Simulator, owner_of, started};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use functional::memory::{Allocation, AllocationKind, Memory, MemoryError};
 use saved_run::{Address, DeviceState};
 use std::ops::Range;
@@ -10,8 +11,8 @@ use std::ops::Range;
 const AT_ONCE: u64 = 1 << 20;
 
 /// An address in checkpoint form.
-pub(super) fn of(address: u64) -> Address {
-    match owner_of(address) {
+pub(super) fn of(session: &'static Session, address: u64) -> Address {
+    match session.owner_of(address) {
         Some((owner, found)) if found.kind == AllocationKind::Registered => Address::Registered {
             device: owner.ordinal as u64,
             number: found.number,
@@ -22,11 +23,11 @@ pub(super) fn of(address: u64) -> Address {
 }
 
 /// The address in this run.
-pub(super) fn address(address: Address) -> Option<u64> {
+pub(super) fn address(session: &'static Session, address: Address) -> Option<u64> {
     match address {
         Address::Same(address) => Some(address),
         Address::Registered { device, number, offset } => {
-            let owner = started().find(|simulator| simulator.ordinal as u64 == device)?;
+            let owner = session.started().find(|simulator| simulator.ordinal as u64 == device)?;
             let registered = *owner.registered.lock().get(&number)?;
             (offset < registered.size).then(|| registered.address + offset)
         }
@@ -53,10 +54,10 @@ pub(super) struct Moved {
 
 impl Moved {
     /// The ranges moved so far, compared with the saved devices.
-    pub(super) fn since(saved: &[DeviceState]) -> Moved {
+    pub(super) fn since(session: &'static Session, saved: &[DeviceState]) -> Moved {
         let mut ranges = Vec::new();
         for state in saved {
-            let owner = started().find(|simulator| simulator.ordinal as u64 == state.number);
+            let owner = session.started().find(|simulator| simulator.ordinal as u64 == state.number);
             let Some(owner) = owner else { continue };
             let registered = owner.registered.lock();
             for (number, there) in &state.registered {

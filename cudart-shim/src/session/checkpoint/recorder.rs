@@ -9,7 +9,8 @@ use crate::objects::fault::DeviceFault;
 use crate::session::ending::{self, End};
 use crate::session::launch::Way;
 use crate::session::model::{self, Begun, Missed, Model, StopAt};
-use crate::session::simulator::{Simulator, started};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::session::summary;
 use crate::work::kernel_launch::KernelLaunch;
 use crate::work::operation::Operation;
@@ -28,6 +29,7 @@ use voltsim_checkpoint::codec::CodecError;
 
 /// The recorder of a run.
 pub(super) struct Recorder {
+    session: &'static Session,
     plan: Plan,
     steps: StepWriter,
     pub(super) shadow: Shadow,
@@ -75,7 +77,7 @@ enum Unstopped {
 impl Recorder {
     /// The recorder according to `VOLTSIM_CHECKPOINT` or `VOLTSIM_CHECKPOINT_EVERY`, and
     /// `VOLTSIM_CHECKPOINT_FILE`.
-    pub(super) fn from_environment() -> Result<Option<Recorder>, Refused> {
+    pub(super) fn from_environment(session: &'static Session) -> Result<Option<Recorder>, Refused> {
         let (point, every) = (options().checkpoint, options().checkpoint_every);
         if point.is_none() && every.is_none() {
             return Ok(None);
@@ -84,7 +86,7 @@ impl Recorder {
             return Err(refuse("VOLTSIM_CHECKPOINT_FILE: must name a file"));
         };
         let plan = match (point, every) {
-            (Some(point), _) => Plan::Once { point: checked_point(point)?, file },
+            (Some(point), _) => Plan::Once { point: checked_point(session, point)?, file },
             (None, every) => {
                 let launches = every.map_or(1, NonZero::get);
                 Plan::Every { launches, folder: file, series: BTreeMap::new() }
@@ -96,7 +98,7 @@ impl Recorder {
         };
         let steps = StepWriter::in_folder(folder.unwrap_or(Path::new(".")))
             .map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT_FILE: {error}")))?;
-        Ok(Some(Recorder { plan, steps, shadow: Shadow::default() }))
+        Ok(Some(Recorder { session, plan, steps, shadow: Shadow::default() }))
     }
 
     /// Tells whether the run is saved at this launch.
@@ -164,9 +166,9 @@ impl Recorder {
         }
         let at_point = match point.inside {
             Some(_) => asked.clone(),
-            None => step_key::before_launch(asked, operation),
+            None => step_key::before_launch(simulator.session, asked, operation),
         };
-        let about = fingerprint::about(&simulator.profile, point, number, at_point);
+        let about = fingerprint::about(simulator.session, &simulator.profile, point, number, at_point);
         let written = self.write(&file, &about, begun_launch.as_ref());
         *begun = begun_launch.map(|launch| launch.state);
         match written {
@@ -181,7 +183,7 @@ impl Recorder {
         }
         if options().checkpoint_stop == Some(true) {
             eprintln!("voltsim: {} is complete; ending the program", file.display());
-            ending::write_outputs(End::Exit);
+            ending::write_outputs(simulator.session, End::Exit);
             end_program();
         }
         None
@@ -195,29 +197,31 @@ impl Recorder {
         launched: Launched<'_>,
         inside: Inside,
     ) -> Result<BegunLaunch, Unstopped> {
-        self.shadow.follow().map_err(|error| Unstopped::Not(error.into()))?;
+        self.shadow.follow(self.session).map_err(|error| Unstopped::Not(error.into()))?;
         let before = Before::kernel(simulator);
-        let state = if model::gpu_name().is_some() {
+        let state = if model::gpu_name(simulator.session).is_some() {
             begin_timed(simulator, launch, launched, inside)
         } else {
             begin_untimed(simulator, launch, inside)
         };
         let printed = before.printed_since(simulator);
-        let (device, written) = (simulator.ordinal as u64, self.shadow.changes().unwrap_or_default());
+        let (device, written) =
+            (simulator.ordinal as u64, self.shadow.changes(self.session).unwrap_or_default());
         Ok(BegunLaunch { device, state: state?, printed, written })
     }
 
     fn write(&mut self, file: &Path, about: &About, launch: Option<&BegunLaunch>) -> Result<(), SaveError> {
-        let devices: Vec<DeviceState> = started().map(state_of).collect::<Result<_, _>>()?;
-        let memories: Vec<_> = started().map(|simulator| &simulator.device.memory).collect();
+        let devices: Vec<DeviceState> = self.session.started().map(state_of).collect::<Result<_, _>>()?;
+        let memories: Vec<_> = self.session.started().map(|simulator| &simulator.device.memory).collect();
         let mut models = BTreeMap::new();
-        for simulator in started() {
+        for simulator in self.session.started() {
             if let Some(model) = &simulator.model {
                 models.insert(simulator.ordinal as u64, model.state()?);
             }
         }
-        let (models, kernels, turns) = (&models, &summary::counts(), &turns_so_far());
-        let requests = started().map(|it| (it.ordinal as u64, it.device.memory.requests())).collect();
+        let (models, kernels, turns) = (&models, &summary::counts(self.session), &turns_so_far(self.session));
+        let requests =
+            self.session.started().map(|it| (it.ordinal as u64, it.device.memory.requests())).collect();
         let (devices, memories, requests) = (&devices, &memories, &requests);
         let state = State { about, devices, memories, models, kernels, launch, turns, requests };
         let series = match &mut self.plan {
@@ -277,11 +281,11 @@ fn tell_unwritten(file: &Path, error: &dyn Display) {
 }
 
 /// Checks a point.
-fn checked_point(point: Point) -> Result<Point, Refused> {
+fn checked_point(session: &'static Session, point: Point) -> Result<Point, Refused> {
     let refused = |what: &str, remedy: &str| {
         Err(refuse(format_args!("VOLTSIM_CHECKPOINT: {point}: {what}\n  remedy: {remedy}")))
     };
-    match (point.inside, model::gpu_name()) {
+    match (point.inside, model::gpu_name(session)) {
         (Some(Inside::Cycle(_)), None) => {
             refused("only timed launches have cycles", "Add --mode detailed, or name CTAs")
         }

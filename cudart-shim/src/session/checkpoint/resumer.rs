@@ -8,7 +8,7 @@ use crate::host::log;
 use crate::profile::Profile;
 use crate::session::launch::Way;
 use crate::session::model::{self, Model, StateError};
-use crate::session::simulator::started;
+use crate::session::state::Session;
 use crate::session::summary;
 use functional::memory::{OtherRequest, Requests};
 use functional::suspend::SuspendedLaunch;
@@ -27,6 +27,7 @@ const DIVERGED: &str = "the program diverged from the saved run:";
 
 /// A run that has not reached its point.
 pub(super) struct Resumer {
+    session: &'static Session,
     file: PathBuf,
     /// The checkpoint, for the life of the process.
     saved: &'static SavedRun,
@@ -50,7 +51,7 @@ pub(super) struct Resumer {
 }
 
 impl Resumer {
-    pub(super) fn open(file: &Path) -> Result<Resumer, Refused> {
+    pub(super) fn open(session: &'static Session, file: &Path) -> Result<Resumer, Refused> {
         let open = || {
             let saved: &SavedRun = Box::leak(Box::new(SavedRun::open(file)?));
             Ok((
@@ -67,6 +68,7 @@ impl Resumer {
         let any_program = options().resume_any_program == Some(true);
         let (file, ahead) = (file.to_owned(), BTreeMap::new());
         Ok(Resumer {
+            session,
             file,
             saved,
             about,
@@ -94,7 +96,7 @@ impl Resumer {
     /// Rejects a checkpoint of another program, build or device.
     pub(super) fn admit(&self, profile: &Profile) -> Result<(), Refused> {
         if self.about.is_inside_timed_launch() {
-            if model::gpu_name().is_none() {
+            if model::gpu_name(self.session).is_none() {
                 return Err(self.inside_timed("this run is in mode functional"));
             }
             if options().resume_cold == Some(true) {
@@ -107,7 +109,13 @@ impl Resumer {
     }
 
     fn own(&self, profile: &Profile) -> About {
-        fingerprint::about(profile, self.about.point, self.about.step, self.about.launch.clone())
+        fingerprint::about(
+            self.session,
+            profile,
+            self.about.point,
+            self.about.step,
+            self.about.launch.clone(),
+        )
     }
 
     /// Rejects another program or library, or reports it if any is accepted.
@@ -194,14 +202,14 @@ impl Resumer {
                 self.diverged(format_args!("the program did not make step {}, {}", step.number, step.asked))
             );
         }
-        if let Some(simulator) = started().next() {
+        if let Some(simulator) = self.session.started().next() {
             // All libraries are loaded by now.
             self.admit_program(self.about.check_libraries(&self.own(&simulator.profile)))?;
         }
         let cold = options().resume_cold == Some(true);
         let states = std::mem::take(&mut self.devices);
-        let moved = Moved::since(&states);
-        for simulator in started() {
+        let moved = Moved::since(self.session, &states);
+        for simulator in self.session.started() {
             if !states.iter().any(|state| state.number == simulator.ordinal as u64) {
                 return Err(
                     self.diverged(format_args!("the saved run did not use device {}", simulator.ordinal))
@@ -210,7 +218,7 @@ impl Resumer {
         }
         for state in states {
             let number = state.number as usize;
-            let Some(simulator) = started().find(|simulator| simulator.ordinal == number) else {
+            let Some(simulator) = self.session.started().find(|simulator| simulator.ordinal == number) else {
                 return Err(self.diverged(format_args!("the program did not use device {number}")));
             };
             if let Some(difference) = other_registration(&state, simulator) {
@@ -240,7 +248,7 @@ impl Resumer {
                 (None, _) => {}
             }
         }
-        if !moved.is_empty() && model::gpu_name().is_some() {
+        if !moved.is_empty() && model::gpu_name(self.session).is_some() {
             log::report(|| {
                 "registered memory has other addresses than in the saved run, so launches that use it \
                  may take a different time"
@@ -248,7 +256,7 @@ impl Resumer {
             });
         }
         let counts = self.saved.counts().map_err(|error| self.unreadable(&error))?;
-        summary::set_counts(counts);
+        summary::set_counts(self.session, counts);
         let launch = self.saved.launch().map_err(|error| self.unreadable(&error))?;
         if launch.is_some() && !moved.is_empty() {
             return Err(self.moved("a launch in flight may hold its address"));
@@ -259,8 +267,8 @@ impl Resumer {
     /// Applies the saved host effects of a partly executed launch.
     fn go_inside(&self, launch: BegunLaunch, way: Option<Way>) -> Result<SuspendedLaunch, Refused> {
         let BegunLaunch { device, state, printed, written } = launch;
-        step_result::write_seen(&written).map_err(refuse)?;
-        let simulator = started().find(|simulator| simulator.ordinal as u64 == device);
+        step_result::write_seen(self.session, &written).map_err(refuse)?;
+        let simulator = self.session.started().find(|simulator| simulator.ordinal as u64 == device);
         let simulator = simulator
             .ok_or_else(|| self.diverged(format_args!("the program did not use device {device}")))?;
         let timed = simulator.model.as_ref().filter(|_| way == Some(Way::Timed));
@@ -273,7 +281,7 @@ impl Resumer {
 
     /// Rejects a step result that contains an address of moved registered memory.
     pub(super) fn check_addresses(&self, number: u64, outcome: &Outcome) -> Result<(), Refused> {
-        let moved = Moved::since(&self.devices);
+        let moved = Moved::since(self.session, &self.devices);
         if moved.is_empty() {
             return Ok(());
         }
@@ -329,7 +337,7 @@ impl Resumer {
 
     /// Rejects an allocation of different size: later allocations would have other addresses.
     fn other_request_so_far(&self) -> Option<Refused> {
-        started().find_map(|simulator| {
+        self.session.started().find_map(|simulator| {
             let number = simulator.ordinal as u64;
             let now = simulator.device.memory.requests();
             let other = self.requests.get(&number)?.first_difference_so_far(&now)?;

@@ -3,6 +3,7 @@
 
 use super::{arguments, place};
 use crate::objects::rows::Extent;
+use crate::session::state::Session;
 use crate::work::copy::{Copy, Fill, Pattern};
 use crate::work::kernel_launch::KernelLaunch;
 use crate::work::operation::Operation;
@@ -11,17 +12,17 @@ use saved_run::{Asked, Digest, End};
 
 /// The key of an operation; `None` for operations on host memory alone or without device work,
 /// which a resumed run repeats. `launch` is the number of a launch.
-pub(super) fn of(operation: &Operation, launch: Option<u64>) -> Option<Asked> {
+pub(super) fn of(session: &'static Session, operation: &Operation, launch: Option<u64>) -> Option<Asked> {
     match operation {
-        Operation::Kernel(kernel) => Some(of_launch(kernel, launch?)),
-        Operation::Copy(copy) => of_copy(copy, || Digest::of(&copy.pack_source())),
-        Operation::StagedCopy(copy, source) => of_copy(copy, || Digest::of(source)),
+        Operation::Kernel(kernel) => Some(of_launch(session, kernel, launch?)),
+        Operation::Copy(copy) => of_copy(session, copy, || Digest::of(&copy.pack_source())),
+        Operation::StagedCopy(copy, source) => of_copy(session, copy, || Digest::of(source)),
         Operation::Fill(fill) => of_fill(fill),
         _ => None,
     }
 }
 
-fn of_launch(launch: &KernelLaunch, number: u64) -> Asked {
+fn of_launch(session: &'static Session, launch: &KernelLaunch, number: u64) -> Asked {
     let sizes = launch.sizes;
     Asked::Kernel {
         launch: number,
@@ -29,13 +30,13 @@ fn of_launch(launch: &KernelLaunch, number: u64) -> Asked {
         grid: sizes.shape.grid,
         block: sizes.shape.block,
         shared: sizes.shared as u64,
-        arguments: arguments::of(launch),
+        arguments: arguments::of(session, launch),
         code: launch.kernel.code(),
     }
 }
 
 /// The key with the arguments that `saved` covers.
-pub(super) fn like(saved: &Asked, asked: &Asked, operation: &Operation) -> Asked {
+pub(super) fn like(session: &'static Session, saved: &Asked, asked: &Asked, operation: &Operation) -> Asked {
     let mut like = asked.clone();
     if let (
         Asked::Kernel { arguments, .. },
@@ -44,37 +45,42 @@ pub(super) fn like(saved: &Asked, asked: &Asked, operation: &Operation) -> Asked
     ) = (&mut like, saved, operation)
         && let Some(read) = &saved.read
     {
-        *arguments = arguments::over(launch, read.clone());
+        *arguments = arguments::over(session, launch, read.clone());
     }
     like
 }
 
 /// The key of a launch after it read its parameters.
-pub(super) fn having_read(asked: Asked, operation: &Operation, reads: &ParameterReads) -> Asked {
+pub(super) fn having_read(
+    session: &'static Session,
+    asked: Asked,
+    operation: &Operation,
+    reads: &ParameterReads,
+) -> Asked {
     let mut having_read = asked;
     if let (Asked::Kernel { arguments, .. }, Operation::Kernel(launch)) = (&mut having_read, operation) {
-        *arguments = arguments::over(launch, reads.ranges());
+        *arguments = arguments::over(session, launch, reads.ranges());
     }
     having_read
 }
 
 /// The key of a launch before it starts. Parameter reads beyond those known from the code belong to
 /// the resumed run.
-pub(super) fn before_launch(asked: &Asked, operation: &Operation) -> Asked {
+pub(super) fn before_launch(session: &'static Session, asked: &Asked, operation: &Operation) -> Asked {
     let reads = match operation {
         Operation::Kernel(launch) => arguments::reads(launch),
         _ => None,
     };
-    reads.map_or_else(|| asked.clone(), |reads| having_read(asked.clone(), operation, &reads))
+    reads.map_or_else(|| asked.clone(), |reads| having_read(session, asked.clone(), operation, &reads))
 }
 
 fn extent(Extent { width, height, depth }: Extent) -> [u64; 3] {
     [width, height, depth].map(|size| size as u64)
 }
 
-fn of_copy(copy: &Copy, sent: impl FnOnce() -> Digest) -> Option<Asked> {
+fn of_copy(session: &'static Session, copy: &Copy, sent: impl FnOnce() -> Digest) -> Option<Asked> {
     let end = |side: &crate::objects::rows::Side, is_pageable| {
-        if is_pageable { End::Host } else { End::Device(place::of(side.address as u64)) }
+        if is_pageable { End::Host } else { End::Device(place::of(session, side.address as u64)) }
     };
     if !copy.is_to_device() && !copy.is_from_device() {
         return None;

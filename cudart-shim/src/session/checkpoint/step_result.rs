@@ -4,7 +4,8 @@ use super::step_key::having_read;
 use super::{Phase, arguments, place};
 use crate::abi::error::{self, Error};
 use crate::objects::fault::DeviceFault;
-use crate::session::simulator::{Simulator, owner_of};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::work::operation::Operation;
 use functional::parameters::ParameterReads;
 use saved_run::{Address, Asked, Outcome};
@@ -49,7 +50,7 @@ impl Phase {
     pub(super) fn before(&mut self, simulator: &Simulator, operation: &Operation) -> Option<Before> {
         let recorder = self.recorder.as_mut()?;
         let Operation::Kernel(launch) = operation else { return Some(Before::default()) };
-        if let Err(error) = recorder.shadow.follow() {
+        if let Err(error) = recorder.shadow.follow(simulator.session) {
             self.give_up(&error);
             return None;
         }
@@ -69,7 +70,7 @@ impl Phase {
         let printed = before.printed_since(simulator);
         let Some(recorder) = self.recorder.as_mut() else { return };
         let written = match operation {
-            Operation::Kernel(_) => recorder.shadow.changes(),
+            Operation::Kernel(_) => recorder.shadow.changes(simulator.session),
             _ => Ok(Vec::new()),
         };
         match written {
@@ -80,7 +81,7 @@ impl Phase {
                 let fault = fault.map(|fault| fault.error.code());
                 let outcome = Outcome { received, written, printed, fault, nanoseconds, choice: None };
                 let asked = match reads {
-                    Some(reads) => having_read(asked, operation, &reads),
+                    Some(reads) => having_read(simulator.session, asked, operation, &reads),
                     None => asked,
                 };
                 self.note(number, asked, outcome);
@@ -115,9 +116,9 @@ pub(super) fn apply(
         if bytes.len() != wanted {
             return Err(ApplyError::Received { found: bytes.len(), wanted });
         }
-        copy.with_packed_source(bytes).execute();
+        copy.with_packed_source(bytes).execute(simulator.session);
     }
-    write_seen(&outcome.written)?;
+    write_seen(simulator.session, &outcome.written)?;
     simulator.device.add_printed(&outcome.printed);
     if let Some(model) = &simulator.model {
         model.set_now(outcome.nanoseconds);
@@ -126,10 +127,13 @@ pub(super) fn apply(
 }
 
 /// Writes host-visible memory.
-pub(super) fn write_seen(written: &[(Address, Vec<u8>)]) -> Result<(), ApplyError> {
+pub(super) fn write_seen(
+    session: &'static Session,
+    written: &[(Address, Vec<u8>)],
+) -> Result<(), ApplyError> {
     for (place, bytes) in written {
-        let written = place::address(*place).and_then(|address| {
-            let (owner, found) = owner_of(address)?;
+        let written = place::address(session, *place).and_then(|address| {
+            let (owner, found) = session.owner_of(address)?;
             found.kind.is_seen_by_host().then(|| owner.device.memory.write(address, bytes))
         });
         if !matches!(written, Some(Ok(()))) {

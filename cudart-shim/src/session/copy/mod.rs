@@ -7,11 +7,11 @@ use crate::abi::error::{Error, Result};
 use crate::host::log;
 use crate::objects::fault::DeviceFault;
 use crate::objects::rows::{Extent, Side};
-use crate::objects::shared::owner_of;
 use crate::session::batch::SourceOrder;
 use crate::session::operation::Item;
 use crate::session::sanitizer_report;
 use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use crate::work::copy::{Copy, Fill, Pattern, Place, place};
 use crate::work::operation::Operation;
 use functional::memory::{AllocationKind, Losses};
@@ -31,7 +31,7 @@ fn check_rights(
     is_written: bool,
 ) -> std::result::Result<(), DeviceFault> {
     let Some((owner, AllocationKind::Registered)) =
-        owner_of(side.address as u64).map(|(owner, found)| (owner, found.kind))
+        simulator.session.owner_of(side.address as u64).map(|(owner, found)| (owner, found.kind))
     else {
         return Ok(());
     };
@@ -88,7 +88,7 @@ impl Copy {
         let Extent { width, height, .. } = self.extent;
         let slice = width.saturating_mul(height);
         let to = Side { address: packed.as_mut_ptr() as usize, pitch: width, slice, ..Side::default() };
-        Self { to, to_place: Place::Pageable, ..*self }.execute();
+        Self { to, to_place: Place::Pageable, ..*self }.move_rows(|_, _, _| {});
         packed
     }
 
@@ -110,7 +110,7 @@ impl Copy {
                 check_rights(simulator, name, side, self.extent, is_written)?;
             }
         }
-        self.execute();
+        self.execute(simulator.session);
         self.tell_model(simulator, stream)
     }
 
@@ -127,12 +127,21 @@ impl Copy {
         if self.to_place == Place::Shared {
             check_rights(simulator, "copy to", &self.to, self.extent, true)?;
         }
-        self.with_packed_source(source).execute();
+        self.with_packed_source(source).execute(simulator.session);
         self.tell_model(simulator, stream)
     }
 
-    /// Copies.
-    pub(crate) fn execute(&self) {
+    /// Copies, and tells the checks of it.
+    pub(crate) fn execute(&self, session: &'static Session) {
+        self.move_rows(|to, from, width| match (self.to_place, self.from_place) {
+            (Place::Device, Place::Device) => sanitizer_report::note_copied(session, to, from, width),
+            (Place::Device, _) => sanitizer_report::note_written(session, to, width),
+            _ => {}
+        });
+    }
+
+    /// Copies each row and gives the addresses of its target and source and its bytes to `moved`.
+    fn move_rows(&self, mut moved: impl FnMut(usize, usize, usize)) {
         let Extent { width, height, depth } = joined(self.extent, [self.to, self.from]);
         for slice in 0..depth {
             for row in 0..height {
@@ -142,13 +151,7 @@ impl Copy {
                 // the work that uses them. The caller is responsible for host ranges. Ranges may
                 // overlap, as on a device.
                 unsafe { std::ptr::copy(from, to, width) };
-                match (self.to_place, self.from_place) {
-                    (Place::Device, Place::Device) => {
-                        sanitizer_report::note_copied(to as usize, from as usize, width)
-                    }
-                    (Place::Device, _) => sanitizer_report::note_written(to as usize, width),
-                    _ => {}
-                }
+                moved(to as usize, from as usize, width);
             }
         }
     }
@@ -258,7 +261,7 @@ impl Fill {
             for row in 0..rows.height {
                 let address = to.row_address(row, slice);
                 pattern.write(address, rows.width);
-                sanitizer_report::note_written(address, rows.width);
+                sanitizer_report::note_written(simulator.session, address, rows.width);
             }
         }
         self.tell_model(simulator, place, stream)

@@ -22,8 +22,8 @@ impl Copy {
         };
         let address = side.row_address(0, 0) as u64;
         let copy = gpu::Copy { direction, address, bytes: self.bytes() as u64 };
-        recording::copied(copy);
-        kernel_stream::copied(copy);
+        recording::copied(simulator.session, copy);
+        kernel_stream::copied(simulator.session, copy);
         simulator.model.as_ref().map_or(Ok(()), |model| model.copied(simulator, copy))
     }
 }
@@ -44,7 +44,7 @@ fn tell_of(simulator: &Simulator, transfer: Transfer, stream: u64) -> Told {
     if !is_own(&transfer.to) || transfer.from.is_some_and(|from| !is_own(&from)) {
         return Ok(());
     }
-    kernel_stream::transferred(&transfer);
+    kernel_stream::transferred(simulator.session, &transfer);
     simulator.model.as_ref().map_or(Ok(()), |model| model.transferred(simulator, transfer, stream))
 }
 

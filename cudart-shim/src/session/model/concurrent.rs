@@ -10,7 +10,7 @@ use super::Model;
 use super::progress::Display;
 use crate::abi::error::Error;
 use crate::objects::fault::DeviceFault;
-use crate::session::simulator::{Simulator, simulator_of, start_without_signals};
+use crate::session::simulator::{Simulator, start_without_signals};
 use functional::timed::LiveKernel;
 use std::collections::VecDeque;
 use std::mem;
@@ -144,9 +144,9 @@ impl Model {
         if mem::replace(&mut waiting.attended, true) {
             return;
         }
-        let number = simulator.ordinal;
+        let (session, number) = (simulator.session, simulator.ordinal);
         let attend = move || {
-            if let Ok(simulator) = simulator_of(number)
+            if let Ok(simulator) = session.simulator_of(number)
                 && let Some(model) = &simulator.model
             {
                 model.attend(simulator);

@@ -27,7 +27,7 @@ use crate::host::environment::options;
 use crate::objects::fault::DeviceFault;
 use crate::session::launch::Way;
 use crate::session::simulator::Simulator;
-use crate::session::state::session;
+use crate::session::state::Session;
 use crate::session::trace;
 use concurrent::{Met, Waiting};
 use functional::memory::Memory;
@@ -87,8 +87,8 @@ impl Models {
 }
 
 /// The settings, if the model is enabled.
-fn settings() -> Result<Option<&'static Settings>, ModelError> {
-    session().models.settings.as_ref().map(Option::as_ref).map_err(Clone::clone)
+fn settings(session: &'static Session) -> Result<Option<&'static Settings>, ModelError> {
+    session.models.settings.as_ref().map(Option::as_ref).map_err(Clone::clone)
 }
 
 fn read() -> Result<Option<Settings>, ModelError> {
@@ -124,9 +124,9 @@ fn observed(gpu: Gpu) -> Gpu {
 }
 
 /// Execution mode of a launch with these markers; `None` if the model has no say.
-pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
-    let Settings { only, warm_up, .. } = settings().ok().flatten()?;
-    if session().selections.timed.note(only.contains(kernel, number, marks)) {
+pub(crate) fn way(session: &'static Session, kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
+    let Settings { only, warm_up, .. } = settings(session).ok().flatten()?;
+    if session.selections.timed.note(only.contains(kernel, number, marks)) {
         return Some(Way::Timed);
     }
     let warms = warm_up.ctas > 0 && only.may_contain_after(number, warm_up.launches);
@@ -134,13 +134,13 @@ pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
 }
 
 /// Tells whether NVTX ranges select launches.
-pub(crate) fn needs_ranges() -> bool {
-    settings().ok().flatten().is_some_and(|settings| settings.only.needs_ranges())
+pub(crate) fn needs_ranges(session: &'static Session) -> bool {
+    settings(session).ok().flatten().is_some_and(|settings| settings.only.needs_ranges())
 }
 
 /// Name of the modelled GPU, if any.
-pub(crate) fn gpu_name() -> Option<&'static str> {
-    settings().ok().flatten().map(|settings| settings.gpu.as_str())
+pub(crate) fn gpu_name(session: &'static Session) -> Option<&'static str> {
+    settings(session).ok().flatten().map(|settings| settings.gpu.as_str())
 }
 
 /// Reasons why a model cannot be restored from a state.
@@ -180,6 +180,7 @@ impl Clock for SimulatedClock {
 
 /// The timing model of a device.
 pub(crate) struct Model {
+    session: &'static Session,
     settings: &'static Settings,
     threads: usize,
     gpu: Mutex<Gpu>,
@@ -197,16 +198,20 @@ pub(crate) struct Model {
 
 impl Model {
     /// The model of a new device, if enabled. The default is one simulator thread per core.
-    pub(crate) fn from_environment(threads: usize) -> Result<Option<Model>, ModelError> {
-        let Some(settings) = settings()? else { return Ok(None) };
+    pub(crate) fn from_environment(
+        session: &'static Session,
+        threads: usize,
+    ) -> Result<Option<Model>, ModelError> {
+        let Some(settings) = settings(session)? else { return Ok(None) };
         let threads = if threads == 0 { available_parallelism().map_or(1, NonZero::get) } else { threads };
         Ok(Some(Model {
+            session,
             settings,
             threads,
             gpu: Mutex::new(observed(Gpu::new(&settings.spec).with_threads(threads))),
             interrupted: Mutex::new(None),
             clock: Arc::default(),
-            report: Mutex::new(written::new_report(&settings.gpu)),
+            report: Mutex::new(written::new_report(session, &settings.gpu)),
             executed: Mutex::default(),
             is_last: AtomicBool::new(false),
             waiting: Mutex::default(),
@@ -236,7 +241,7 @@ impl Model {
 
     /// Reports the simulated time of this thread's work, in core cycles.
     fn tell_trace(&self, start: u64, cycles: u64) {
-        if trace::enabled() {
+        if trace::enabled(self.session) {
             // Cycles divided by the clock in MHz are microseconds.
             let time = |cycle: u64| cycle as f64 / f64::from(self.settings.spec.clocks.core);
             trace::took(trace::Span { start: time(start), end: time(start.saturating_add(cycles)) });

@@ -6,18 +6,20 @@ use super::Model;
 use super::partial::{Failure, Work};
 use crate::host::log;
 use crate::objects::fault::DeviceFault;
-use crate::session::simulator::{self, Simulator};
+use crate::session::simulator::Simulator;
+use crate::session::state::Session;
 use functional::dynamic_parallelism::{self, Launcher, RowLayout};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchError, LaunchStatistics};
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use stream_engine::Context;
 use timing::gpu::{Rows, Transfer};
 
 /// Executes child work in a device's model.
-#[derive(Debug)]
 pub(super) struct Nested {
+    session: &'static Session,
     device: usize,
     /// Number of the host's launch.
     number: u64,
@@ -28,14 +30,28 @@ impl Nested {
     /// The launcher for the children of a launch, recursively.
     pub(super) fn launcher(work: &Work<'_>) -> Arc<dyn Launcher> {
         let Work { simulator, number, context, .. } = *work;
-        Arc::new(Nested { device: simulator.ordinal, number, context: context.clone() })
+        Arc::new(Nested {
+            session: simulator.session,
+            device: simulator.ordinal,
+            number,
+            context: context.clone(),
+        })
     }
 
     /// The device and its model.
     fn own(&self) -> Result<(&'static Simulator, &'static Model), LaunchError> {
-        let mut own = simulator::started().filter(|simulator| simulator.ordinal == self.device);
+        let mut own = self.session.started().filter(|simulator| simulator.ordinal == self.device);
         let found = own.find_map(|simulator| Some((simulator, simulator.model.as_ref()?)));
         found.ok_or_else(|| LaunchError::Child("the device has no model".into()))
+    }
+}
+
+impl fmt::Debug for Nested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nested")
+            .field("device", &self.device)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
     }
 }
 

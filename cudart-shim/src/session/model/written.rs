@@ -6,8 +6,8 @@ use crate::host::output_files;
 use crate::session::checkpoint;
 use crate::session::ending::{self, End};
 use crate::session::nvtx;
-use crate::session::process::process;
 use crate::session::simulator;
+use crate::session::state::Session;
 use launch_capture::Selection;
 use run_report::Source;
 use std::env;
@@ -30,16 +30,16 @@ fn same_bytes(settings: &Settings) -> SameBytes {
 
 /// Writes the statistics of all devices to their file, or a summary to standard error. A process
 /// without launches writes no file: a child must not replace its parent's.
-pub(crate) fn write_statistics(end: End) {
-    if process().forked.load(Ordering::Relaxed) {
+pub(crate) fn write_statistics(session: &'static Session, end: End) {
+    if session.process().forked.load(Ordering::Relaxed) {
         return;
     }
-    let Ok(Some(settings)) = settings() else { return };
-    let models = simulator::started().filter_map(|simulator| simulator.model.as_ref());
+    let Ok(Some(settings)) = settings(session) else { return };
+    let models = session.started().filter_map(|simulator| simulator.model.as_ref());
     let reports: Vec<_> = models.filter_map(|model| ending::of(&model.report)).collect();
     let reports: Vec<&Report> = reports.iter().map(|report| &**report).collect();
     let run = Run::new(&settings.gpu, &reports).with_same_bytes(same_bytes(settings)).ended_by(end.cause());
-    if !reports.is_empty() && run.has_no_launch() && needs_ranges() && !nvtx::is_followed() {
+    if !reports.is_empty() && run.has_no_launch() && needs_ranges(session) && !nvtx::is_followed(session) {
         eprintln!(
             "voltsim: VOLTSIM_ONLY: no launch was chosen, as the program has not told of NVTX ranges: it has to use NVTX 3, with \
              NVTX_INJECTION64_PATH naming libvoltsim_core.so, as `voltsim run` sets it"
@@ -90,10 +90,10 @@ pub(super) fn statistics_file() -> Option<&'static Path> {
 }
 
 /// A new report of a device, with single launches only if an output needs them.
-pub(super) fn new_report(gpu: &str) -> Report {
+pub(super) fn new_report(session: &'static Session, gpu: &str) -> Report {
     match statistics_file().or(options().report.as_deref()) {
         Some(file) => Report::in_folder(gpu, folder_of(file)),
-        None if checkpoint::is_wanted() => Report::new(gpu),
+        None if checkpoint::is_wanted(session) => Report::new(gpu),
         None => Report::of_sums(gpu),
     }
 }

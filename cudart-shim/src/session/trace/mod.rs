@@ -15,7 +15,7 @@ mod simulated;
 use crate::host::environment::options;
 use crate::host::log::{Arguments, argument, exported_name};
 use crate::host::output_files::Lines;
-use crate::session::state::session;
+use crate::session::state::Session;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -62,19 +62,19 @@ impl Trace {
     }
 }
 
-fn sink() -> Option<&'static Sink> {
+fn sink(session: &'static Session) -> Option<&'static Sink> {
     let open = || {
         let path = options().trace.as_deref()?;
         let lines = Lines::open("VOLTSIM_TRACE", path)?;
         let start = start_in(&lines, path);
         Some(Sink { lines, start })
     };
-    session().trace.sink.get_or_init(open).as_ref()
+    session.trace.sink.get_or_init(open).as_ref()
 }
 
 /// Tells whether a timeline is written.
-pub(crate) fn enabled() -> bool {
-    sink().is_some()
+pub(crate) fn enabled(session: &'static Session) -> bool {
+    sink(session).is_some()
 }
 
 /// A trace event, with times in microseconds.
@@ -97,16 +97,16 @@ struct Event<'a> {
     args: BTreeMap<&'a str, String>,
 }
 
-fn write(event: &Event<'_>) {
-    let Some(Sink { lines, .. }) = sink() else { return };
+fn write(session: &'static Session, event: &Event<'_>) {
+    let Some(Sink { lines, .. }) = sink(session) else { return };
     if let Ok(text) = serde_json::to_string(event) {
         lines.add(&(text + ",\n"));
     }
 }
 
 /// Host time in microseconds since the start of the trace.
-pub(crate) fn now() -> f64 {
-    let start = sink().map_or(0.0, |sink| sink.start);
+pub(crate) fn now(session: &'static Session) -> f64 {
+    let start = sink(session).map_or(0.0, |sink| sink.start);
     monotonic() - start
 }
 
@@ -137,8 +137,8 @@ fn monotonic() -> f64 {
 }
 
 /// Microseconds since `start`, rounded to nanoseconds.
-fn since(start: f64) -> Option<f64> {
-    Some(rounded(now() - start))
+fn since(session: &'static Session, start: f64) -> Option<f64> {
+    Some(rounded(now(session) - start))
 }
 
 /// Microseconds, rounded to nanoseconds.
@@ -160,6 +160,7 @@ fn event<'a>(name: &'a str, category: &'a str, phase: &'a str, time: f64, track:
 /// Adds an API call that began at `start` and just ended. After success, the values behind its
 /// pointers are included.
 pub(crate) fn call(
+    session: &'static Session,
     name: &str,
     arguments: Arguments<'_>,
     start: f64,
@@ -170,7 +171,10 @@ pub(crate) fn call(
     let shown = arguments.iter().map(|(name, value)| (*name, argument(*value, succeeded)));
     let mut args: BTreeMap<_, _> = shown.collect();
     args.insert("result", result.to_string());
-    write(&Event { duration: since(start), args, ..event(&name, "api", "X", start, thread_track()) });
+    write(
+        session,
+        &Event { duration: since(session, start), args, ..event(&name, "api", "X", start, thread_track()) },
+    );
 }
 
 /// A work item of a stream.
@@ -186,58 +190,66 @@ pub(crate) struct Work<'a> {
 }
 
 /// Adds a work item that began at host time `start` and just ended.
-pub(crate) fn work(work: Work<'_>, start: f64) {
-    write_work(work, std::process::id(), start, since(start));
+pub(crate) fn work(session: &'static Session, work: Work<'_>, start: f64) {
+    write_work(session, work, std::process::id(), start, since(session, start));
 }
 
 /// Adds a work item with simulated time on a device.
-pub(crate) fn simulated_work(work: Work<'_>, device: usize, Span { start, end }: Span) {
+pub(crate) fn simulated_work(
+    session: &'static Session,
+    work: Work<'_>,
+    device: usize,
+    Span { start, end }: Span,
+) {
     let process = FIRST_DEVICE + std::process::id() * DEVICES + device as u32;
-    if session().trace.named.lock().get_or_insert_default().insert((process, 0)) {
+    if session.trace.named.lock().get_or_insert_default().insert((process, 0)) {
         let args = BTreeMap::from([("name", format!("device {device} (simulated time)"))]);
-        write(&Event { args, process, ..event("process_name", "__metadata", "M", 0.0, 0) });
+        write(session, &Event { args, process, ..event("process_name", "__metadata", "M", 0.0, 0) });
     }
     let host = std::process::id();
-    if session().trace.named.lock().get_or_insert_default().insert((host, 0)) {
+    if session.trace.named.lock().get_or_insert_default().insert((host, 0)) {
         let args = BTreeMap::from([("name", "host (host time)".to_owned())]);
-        write(&Event { args, ..event("process_name", "__metadata", "M", 0.0, 0) });
+        write(session, &Event { args, ..event("process_name", "__metadata", "M", 0.0, 0) });
     }
-    write_work(work, process, rounded(start), Some(rounded(end - start)));
+    write_work(session, work, process, rounded(start), Some(rounded(end - start)));
 }
 
-fn write_work(work: Work<'_>, process: u32, start: f64, duration: Option<f64>) {
+fn write_work(session: &'static Session, work: Work<'_>, process: u32, start: f64, duration: Option<f64>) {
     let Work { stream, name, category, args } = work;
     let track = FIRST_STREAM + stream;
-    if session().trace.named.lock().get_or_insert_default().insert((process, track)) {
+    if session.trace.named.lock().get_or_insert_default().insert((process, track)) {
         let args = BTreeMap::from([("name", format!("stream {stream}"))]);
-        write(&Event { args, process, ..event("thread_name", "__metadata", "M", start, track) });
+        write(session, &Event { args, process, ..event("thread_name", "__metadata", "M", start, track) });
     }
-    write(&Event { duration, args, process, ..event(name, category, "X", start, track) });
+    write(session, &Event { duration, args, process, ..event(name, category, "X", start, track) });
 }
 
 /// Adds a marker of the program.
-pub(crate) fn mark(name: &str) {
-    let event = event(name, "nvtx", "i", now(), thread_track());
-    write(&event);
+pub(crate) fn mark(session: &'static Session, name: &str) {
+    let event = event(name, "nvtx", "i", now(session), thread_track());
+    write(session, &event);
 }
 
 /// Opens a range of the calling thread. Ranges of a thread nest.
-pub(crate) fn begin_range(name: &str) {
-    write(&event(name, "nvtx", "B", now(), thread_track()));
+pub(crate) fn begin_range(session: &'static Session, name: &str) {
+    write(session, &event(name, "nvtx", "B", now(session), thread_track()));
 }
 
 /// Closes the calling thread's innermost range.
-pub(crate) fn end_range() {
-    write(&event("", "nvtx", "E", now(), thread_track()));
+pub(crate) fn end_range(session: &'static Session) {
+    write(session, &event("", "nvtx", "E", now(session), thread_track()));
 }
 
 /// Adds a range from `start` to now, which may have begun on another thread.
-pub(crate) fn free_range(name: &str, start: f64) {
-    write(&Event { duration: since(start), ..event(name, "nvtx", "X", start, thread_track()) });
+pub(crate) fn free_range(session: &'static Session, name: &str, start: f64) {
+    write(
+        session,
+        &Event { duration: since(session, start), ..event(name, "nvtx", "X", start, thread_track()) },
+    );
 }
 
 /// Sets the program's name for a thread.
-pub(crate) fn name_thread(thread: u64, name: &str) {
+pub(crate) fn name_thread(session: &'static Session, thread: u64, name: &str) {
     let args = BTreeMap::from([("name", name.to_owned())]);
-    write(&Event { args, ..event("thread_name", "__metadata", "M", now(), thread) });
+    write(session, &Event { args, ..event("thread_name", "__metadata", "M", now(session), thread) });
 }

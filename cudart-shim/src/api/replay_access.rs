@@ -1,7 +1,7 @@
 //! Interface for `voltsim` to run captured launches: access to device memory and cache history. The
 //! interface takes no simulated time and is no part of the CUDA API.
 
-use crate::session::simulator::{owner_of, simulator_of};
+use crate::root::{owner_of, simulator_of};
 use functional::device::USUAL_HEAP;
 use launch_capture::Heap;
 use std::collections::HashMap;

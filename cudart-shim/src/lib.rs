@@ -14,6 +14,7 @@
 //! | `work` | device work as data: launches, copies, fills | those above |
 //! | `graph` | CUDA graphs | those above |
 //! | `session` | the launch pipeline and its observers | those above |
+//! | `root` | the session of the process, for entry points | those above |
 //! | `api` | bodies of the exported functions, and their tables | those above |
 //! | [`core`] | entry point of the fronts | all |
 

@@ -7,6 +7,7 @@
 use crate::abi::FunctionHandle;
 use crate::abi::error::Result;
 use crate::objects::module::Kernel;
+use crate::objects::shared::Shared;
 use crate::session::ending::{self, End};
 use crate::session::process::Process;
 use crate::session::simulator::Simulator;
@@ -42,6 +43,11 @@ static WRITE_AT_EXIT: extern "C" fn() = {
 /// The session of the process.
 pub(crate) fn session() -> &'static Session {
     &SESSION
+}
+
+/// Objects of the process.
+pub(crate) fn shared() -> &'static Shared {
+    SESSION.shared()
 }
 
 /// State of the process.

@@ -44,7 +44,11 @@ impl Graphs {
         let Kind::Free(address) = kind else { return Ok(()) };
         let freed_already =
             self.any_node(graph, &|other| matches!(other, Kind::Free(freed) if freed == address));
-        if memory::is_reserved(*address) && !freed_already { Ok(()) } else { Err(Error::InvalidValue) }
+        if memory::is_reserved(self.shared, *address) && !freed_already {
+            Ok(())
+        } else {
+            Err(Error::InvalidValue)
+        }
     }
 
     /// A graph for the body of a conditional node.
@@ -193,7 +197,7 @@ impl GraphDevice {
     pub(crate) fn create_condition(&self, graph: GraphHandle, default: u32, flags: u32) -> Result<u64> {
         self.graphs.lock().graph(graph)?;
         let address = self.allocate(size_of::<u32>(), AllocationKind::Device, 0)?;
-        let condition = Arc::new(Condition::new(address, default, flags)?);
+        let condition = Arc::new(Condition::new(self.shared, address, default, flags)?);
         let handle = condition.handle();
         self.graphs.lock().graph_mut(graph)?.conditions.push(condition);
         Ok(handle)

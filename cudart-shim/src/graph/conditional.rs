@@ -3,7 +3,7 @@
 use super::handle::GraphHandle;
 use crate::abi::error::{Error, Result};
 use crate::host::present_call;
-use crate::objects::shared::owner_of;
+use crate::objects::shared::Shared;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ const ASSIGN_DEFAULT: u32 = 1;
 /// writes.
 #[derive(Debug)]
 pub(crate) struct Condition {
+    shared: &'static Shared,
     address: u64,
     /// Value that a launch of the whole graph sets.
     pub(crate) default: Option<u32>,
@@ -21,13 +22,13 @@ pub(crate) struct Condition {
 
 impl Condition {
     /// A condition with its word at an address.
-    pub(crate) fn new(address: u64, default: u32, flags: u32) -> Result<Self> {
+    pub(crate) fn new(shared: &'static Shared, address: u64, default: u32, flags: u32) -> Result<Self> {
         let default = match flags {
             0 => None,
             ASSIGN_DEFAULT => Some(default),
             _ => return Err(Error::InvalidValue),
         };
-        let condition = Self { address, default };
+        let condition = Self { shared, address, default };
         condition.set(default.unwrap_or(0));
         Ok(condition)
     }
@@ -60,7 +61,7 @@ impl Condition {
 impl Drop for Condition {
     fn drop(&mut self) {
         // A device reset has already freed the memory.
-        if let Some((owner, _)) = owner_of(self.address) {
+        if let Some((owner, _)) = self.shared.owner_of(self.address) {
             let _ = owner.release(self.address, present_call::origin());
         }
     }

@@ -27,7 +27,7 @@ impl Deref for GraphDevice {
 impl GraphDevice {
     /// A device without graphs.
     pub(crate) fn new(base: &'static DeviceObjects) -> Self {
-        Self { base, graphs: Arc::new(Mutex::new(Graphs::of_device(base.ordinal))) }
+        Self { base, graphs: Arc::new(Mutex::new(Graphs::of_device(base.shared, base.ordinal))) }
     }
 
     /// Kind of an allocation node.
@@ -36,6 +36,6 @@ impl GraphDevice {
         if address == 0 {
             return Err(Error::InvalidValue);
         }
-        Ok(Kind::Allocate(Arc::new(Reservation::new(address, bytes as u64))))
+        Ok(Kind::Allocate(Arc::new(Reservation::new(self.shared, address, bytes as u64))))
     }
 }

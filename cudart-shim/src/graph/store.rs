@@ -8,6 +8,7 @@ use super::node::{Hints, Kind, Node};
 use super::topology::{Edge, Topology, TopologyError};
 use super::user_object::{References, UserObjects};
 use crate::abi::error::{Error, Result};
+use crate::objects::shared::Shared;
 use crate::work::host_call::HostCall;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -65,8 +66,8 @@ impl Remains {
 }
 
 /// All state of graphs.
-#[derive(Default)]
 pub(crate) struct Graphs {
+    pub(crate) shared: &'static Shared,
     graphs: FxHashMap<GraphHandle, Graph>,
     nodes: FxHashMap<NodeHandle, Node>,
     pub(crate) executables: FxHashMap<ExecutableHandle, Arc<Executable>>,
@@ -84,8 +85,21 @@ impl From<TopologyError> for Error {
 /// Queries.
 impl Graphs {
     /// Graphs of a device.
-    pub(crate) fn of_device(ordinal: usize) -> Self {
-        Self { numbers: Numbers::of_device(ordinal), ..Self::default() }
+    pub(crate) fn of_device(shared: &'static Shared, ordinal: usize) -> Self {
+        Self::numbered(shared, Numbers::of_device(ordinal))
+    }
+
+    /// No graphs; handles continue after `numbers`.
+    fn numbered(shared: &'static Shared, numbers: Numbers) -> Self {
+        Self {
+            shared,
+            graphs: FxHashMap::default(),
+            nodes: FxHashMap::default(),
+            executables: FxHashMap::default(),
+            user_objects: UserObjects::default(),
+            captures: Captures::default(),
+            numbers,
+        }
     }
 
     /// The graph of a handle.
@@ -331,7 +345,7 @@ impl Graphs {
     /// Takes all state; numbers continue.
     pub(crate) fn take(&mut self) -> Self {
         let numbers = std::mem::take(&mut self.numbers);
-        std::mem::replace(self, Self { numbers, ..Self::default() })
+        std::mem::replace(self, Self::numbered(self.shared, numbers))
     }
 
     fn forget_node(&mut self, handle: NodeHandle, remains: &mut Remains) {
@@ -368,6 +382,10 @@ impl Graphs {
 mod tests {
     use super::*;
 
+    fn graphs() -> Graphs {
+        Graphs::of_device(Box::leak(Box::new(Shared::new())), 0)
+    }
+
     fn empty(graphs: &mut Graphs, graph: GraphHandle, after: &[NodeHandle]) -> NodeHandle {
         let after: Vec<_> = after.iter().map(|node| (*node, Edge::default())).collect();
         graphs.add(graph, &after, Kind::Empty, Hints::new()).unwrap()
@@ -375,7 +393,7 @@ mod tests {
 
     #[test]
     fn clone_has_its_own_nodes_with_their_originals() {
-        let mut graphs = Graphs::default();
+        let mut graphs = graphs();
         let graph = graphs.create(Purpose::Program);
         let first = empty(&mut graphs, graph, &[]);
         let second = empty(&mut graphs, graph, &[first]);
@@ -389,7 +407,7 @@ mod tests {
 
     #[test]
     fn owned_graph_is_removed_with_its_node_only() {
-        let mut graphs = Graphs::default();
+        let mut graphs = graphs();
         let (parent, child) = (graphs.create(Purpose::Program), graphs.create(Purpose::Program));
         let inner = empty(&mut graphs, child, &[]);
         let node = graphs.add(parent, &[], Kind::Child(child), Hints::new()).unwrap();
@@ -400,7 +418,7 @@ mod tests {
 
     #[test]
     fn graph_cannot_contain_itself() {
-        let mut graphs = Graphs::default();
+        let mut graphs = graphs();
         let (outer, inner) = (graphs.create(Purpose::Program), graphs.create(Purpose::Program));
         graphs.add(outer, &[], Kind::Child(inner), Hints::new()).unwrap();
         let refused =
@@ -410,7 +428,7 @@ mod tests {
 
     #[test]
     fn edges_are_added_together_or_not_at_all() {
-        let mut graphs = Graphs::default();
+        let mut graphs = graphs();
         let graph = graphs.create(Purpose::Program);
         let [one, two] = [(); 2].map(|()| empty(&mut graphs, graph, &[]));
         let edge = Edge::default();
@@ -420,7 +438,7 @@ mod tests {
 
     #[test]
     fn memory_nodes_make_a_graph_unique_and_its_edges_permanent() {
-        let mut graphs = Graphs::default();
+        let mut graphs = graphs();
         let graph = graphs.create(Purpose::Program);
         let first = empty(&mut graphs, graph, &[]);
         let after = [(first, Edge::default())];
@@ -432,7 +450,7 @@ mod tests {
 
     #[test]
     fn nesting_of_graphs_is_bounded() {
-        let mut graphs = Graphs::default();
+        let mut graphs = graphs();
         let mut inner = graphs.create(Purpose::Program);
         let refused = (1..1000).find(|_| {
             let outer = graphs.create(Purpose::Program);

@@ -5,7 +5,7 @@ use crate::host::host_pages::{self, Access};
 use crate::host::{call_site, log, present_call};
 use crate::objects::device::DeviceObjects;
 use crate::objects::ownership::{self, Object};
-use crate::objects::shared::{owner_of, shared, started};
+use crate::objects::shared::Shared;
 use crate::objects::{interprocess, managed, pool};
 use crate::profile::Attribute;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
@@ -23,8 +23,8 @@ const HOST_REGISTER_READ_ONLY: u32 = 8;
 
 /// Ends the registration of host memory that the program has unmapped, and warns the user. Kernels,
 /// copies and fills then find no memory there.
-pub(crate) fn end_unmapped() {
-    for ended in started().flat_map(|simulator| simulator.device.memory.end_unmapped()) {
+pub(crate) fn end_unmapped(shared: &'static Shared) {
+    for ended in shared.started().flat_map(|simulator| simulator.device.memory.end_unmapped()) {
         log::report(|| {
             let Allocation { address, size, .. } = ended;
             format!(
@@ -49,7 +49,7 @@ impl DeviceObjects {
             checker.allocated(&self.device.memory, address, present_call::origin(), call);
         }
         if flags != 0 {
-            shared().allocation_flags.lock().insert(address, flags);
+            self.shared.allocation_flags.lock().insert(address, flags);
         }
         Ok(address)
     }
@@ -62,13 +62,13 @@ impl DeviceObjects {
         let pitch = width.checked_next_multiple_of(alignment).ok_or(Error::MemoryAllocation)?;
         let size = pitch.checked_mul(rows).ok_or(Error::MemoryAllocation)?;
         let address = self.allocate(size, AllocationKind::Device, 0)?;
-        ownership::adopt(Object::Memory(address));
+        ownership::adopt(self.shared, Object::Memory(address));
         Ok((address, pitch))
     }
 
     /// The device that owns the memory at an address; this device if no device owns it.
     pub(crate) fn owner(&self, address: u64) -> &Self {
-        owner_of(address).map_or(self, |(owner, _)| owner)
+        self.shared.owner_of(address).map_or(self, |(owner, _)| owner)
     }
 
     /// Rejects an address at which no allocation of these kinds starts.
@@ -80,7 +80,7 @@ impl DeviceObjects {
             kinds.contains(&kind)
                 || (kind == AllocationKind::Imported
                     && kinds.contains(&AllocationKind::Device)
-                    && !interprocess::is_opened(address))
+                    && !interprocess::is_opened(self.shared, address))
         };
         let fits = |found: &Allocation| found.address == address && is_kind(found.kind);
         if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
@@ -89,14 +89,14 @@ impl DeviceObjects {
     /// Frees an allocation immediately.
     pub(crate) fn release(&self, address: u64, by: Origin) -> Result<()> {
         let freed = self.device.memory.free(address)?;
-        ownership::disown(Object::Memory(address));
-        managed::forget(freed.address, freed.size);
+        ownership::disown(self.shared, Object::Memory(address));
+        managed::forget(self.shared, freed.address, freed.size);
         if let Some(checker) = self.device.checker() {
             checker.freed(address, by);
         }
-        pool::forget_allocation(address);
-        shared().allocation_flags.lock().remove(&address);
-        shared().synchronous.lock().remove(&address);
+        pool::forget_allocation(self.shared, address);
+        self.shared.allocation_flags.lock().remove(&address);
+        self.shared.synchronous.lock().remove(&address);
         Ok(())
     }
 
@@ -109,8 +109,8 @@ impl DeviceObjects {
         if flags & HOST_REGISTER_READ_ONLY != 0 {
             return Err(Error::NotSupported);
         }
-        end_unmapped();
-        if owner_of(address).is_some() {
+        end_unmapped(self.shared);
+        if self.shared.owner_of(address).is_some() {
             return Err(Error::HostMemoryAlreadyRegistered);
         }
         self.check_registrable(address, size as u64)?;
@@ -118,14 +118,14 @@ impl DeviceObjects {
         if let Some(found) = self.device.memory.allocation_of(address) {
             self.registered.lock().insert(found.number, Registration { address, size: size as u64 });
         }
-        shared().allocation_flags.lock().insert(address, flags);
-        ownership::adopt(Object::Registration(address));
+        self.shared.allocation_flags.lock().insert(address, flags);
+        ownership::adopt(self.shared, Object::Registration(address));
         Ok(())
     }
 
     /// Rejects host memory that is unmapped, or that the program itself may not write.
     fn check_registrable(&self, address: u64, size: u64) -> Result<()> {
-        if started().any(|simulator| simulator.device.memory.owns(address)) {
+        if self.shared.started().any(|simulator| simulator.device.memory.owns(address)) {
             return Err(Error::InvalidValue);
         }
         match host_pages::access(address, size) {
@@ -143,21 +143,22 @@ impl DeviceObjects {
         self.engine.synchronize(Scope::Context)?;
         let is_inside =
             |found: &Allocation| found.kind == AllocationKind::Registered && found.address != address;
-        if owner_of(address).is_some_and(|(_, found)| is_inside(&found)) {
+        if self.shared.owner_of(address).is_some_and(|(_, found)| is_inside(&found)) {
             return Err(Error::InvalidValue);
         }
         self.owner(address).device.memory.unregister_host(address).map_err(|error| match error {
             MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
             other => other.into(),
         })?;
-        shared().allocation_flags.lock().remove(&address);
-        ownership::disown(Object::Registration(address));
+        self.shared.allocation_flags.lock().remove(&address);
+        ownership::disown(self.shared, Object::Registration(address));
         Ok(())
     }
 
     /// The pinned or registered host allocation that holds an address.
     pub(crate) fn host_allocation(&self, address: u64) -> Result<Allocation> {
-        owner_of(address)
+        self.shared
+            .owner_of(address)
             .map(|(_, found)| found)
             .filter(|found| matches!(found.kind, AllocationKind::Host | AllocationKind::Registered))
             .ok_or(Error::InvalidValue)
@@ -165,7 +166,7 @@ impl DeviceObjects {
 
     /// Flags with which the allocation at this start address was made.
     pub(crate) fn allocation_flags(&self, address: u64) -> u32 {
-        shared().allocation_flags.lock().get(&address).copied().unwrap_or(0)
+        self.shared.allocation_flags.lock().get(&address).copied().unwrap_or(0)
     }
 
     /// Free and total device memory in bytes.

@@ -199,7 +199,7 @@ impl DeviceObjects {
         let (size, flags) = (shape.size, shape.flags);
         let array = Array { handle, image, size, flags, allocation, is_level: false };
         arrays.arrays.insert(handle, Arc::new(array));
-        ownership::adopt(Object::Array(handle));
+        ownership::adopt(self.shared, Object::Array(handle));
         Ok(handle)
     }
 
@@ -277,7 +277,7 @@ impl DeviceObjects {
             return Err(Error::InvalidValue);
         }
         self.arrays.lock().arrays.remove(&handle);
-        ownership::disown(Object::Array(handle));
+        ownership::disown(self.shared, Object::Array(handle));
         self.give_back(array.allocation)
     }
 
@@ -287,7 +287,7 @@ impl DeviceObjects {
         self.engine.synchronize(Scope::Context)?;
         let mut arrays = self.arrays.lock();
         let mipmapped = arrays.mipmapped.remove(&handle).ok_or(Error::InvalidResourceHandle)?;
-        ownership::disown(Object::MipmappedArray(handle));
+        ownership::disown(self.shared, Object::MipmappedArray(handle));
         for level in &mipmapped.levels {
             arrays.arrays.remove(level);
         }

@@ -3,7 +3,7 @@
 use crate::abi::error::{Error, Result};
 use crate::abi::handle::DEVICE_SHIFT;
 use crate::abi::{self, ContextHandle};
-use crate::objects::shared::device_count;
+use crate::profile::visible_devices;
 use std::cell::Cell;
 use std::ffi::c_int;
 
@@ -32,7 +32,7 @@ pub(crate) fn device_of(context: ContextHandle) -> usize {
 /// The device of a primary context.
 pub(crate) fn primary_of(context: ContextHandle) -> Option<usize> {
     let device = device_of(context);
-    (context == primary(device) && device < device_count()).then_some(device)
+    (context == primary(device) && device < visible_devices::count()).then_some(device)
 }
 
 /// The thread's current device: from the call's object, else the current context, else the first
@@ -71,5 +71,8 @@ pub(crate) fn check_device(device: c_int) -> Result<()> {
 
 /// The index of a device ordinal.
 pub(crate) fn ordinal(device: c_int) -> Result<usize> {
-    usize::try_from(device).ok().filter(|device| *device < device_count()).ok_or(Error::InvalidDevice)
+    usize::try_from(device)
+        .ok()
+        .filter(|device| *device < visible_devices::count())
+        .ok_or(Error::InvalidDevice)
 }

@@ -7,6 +7,7 @@ use crate::objects::fault::DeviceFault;
 use crate::objects::graph_memory::Account;
 use crate::objects::limits::Limits;
 use crate::objects::module::Modules;
+use crate::objects::shared::Shared;
 use crate::objects::texture::Objects;
 use crate::objects::texture_reference::References;
 use crate::profile::Profile;
@@ -23,6 +24,8 @@ type CaptureRule = Box<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// A device with its engines and its objects.
 pub(crate) struct DeviceObjects {
+    /// Objects of the process.
+    pub(crate) shared: &'static Shared,
     /// Ordinal among the visible devices.
     pub(crate) ordinal: usize,
     pub(crate) profile: Profile,
@@ -42,6 +45,7 @@ pub(crate) struct DeviceObjects {
 impl DeviceObjects {
     /// A device without objects.
     pub(crate) fn new(
+        shared: &'static Shared,
         ordinal: usize,
         profile: Profile,
         device: Device,
@@ -49,6 +53,7 @@ impl DeviceObjects {
         capture_rule: CaptureRule,
     ) -> Self {
         Self {
+            shared,
             ordinal,
             profile,
             device: Arc::new(device),

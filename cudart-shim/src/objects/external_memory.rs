@@ -7,7 +7,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, Out};
 use crate::objects::context::current_device;
 use crate::objects::device::DeviceObjects;
-use crate::objects::shared::shared;
+use crate::objects::shared::Shared;
 use functional::memory::{AllocationKind, Pages};
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_uint, c_ulonglong};
@@ -69,7 +69,11 @@ pub(crate) struct Table {
 const HANDLES: u64 = 0x6100_0000_0000_0000;
 
 /// Imports the memory behind a descriptor and takes ownership of the descriptor.
-pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Result<()> {
+pub(crate) fn import(
+    shared: &'static Shared,
+    result: Out<u64>,
+    description: In<HandleDescription>,
+) -> Result<()> {
     result.check()?;
     let HandleDescription { kind, descriptor, size, flags, .. } = description.get()?;
     match kind {
@@ -90,7 +94,7 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
     }
     // SAFETY: a successful call takes ownership of the program's open descriptor.
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
-    let mut table = shared().external.lock();
+    let mut table = shared.external.lock();
     table.created += 1;
     let handle = HANDLES | (table.created << 4);
     table.live.insert(handle, External { pages: Arc::new(pages), size, device: current_device() });
@@ -98,13 +102,13 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
 }
 
 /// Releases imported memory. Mapped buffers of the memory remain until they are freed.
-pub(crate) fn destroy(handle: u64) -> Result<()> {
-    shared().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
+pub(crate) fn destroy(shared: &'static Shared, handle: u64) -> Result<()> {
+    shared.external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
 }
 
 /// Removes the imports of a device that is being reset.
-pub(crate) fn forget(device: usize) {
-    shared().external.lock().live.retain(|_, external| external.device != device);
+pub(crate) fn forget(shared: &'static Shared, device: usize) {
+    shared.external.lock().live.retain(|_, external| external.device != device);
 }
 
 impl DeviceObjects {
@@ -118,7 +122,7 @@ impl DeviceObjects {
         result.check()?;
         let BufferDescription { offset, size, flags } = description.get()?;
         let pages = {
-            let table = shared().external.lock();
+            let table = self.shared.external.lock();
             let external = table.live.get(&handle).ok_or(Error::InvalidResourceHandle)?;
             let fits = offset.checked_add(size).is_some_and(|end| end <= external.size);
             if flags != 0 || size == 0 || !fits {

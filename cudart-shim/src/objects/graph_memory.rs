@@ -8,7 +8,7 @@
 use crate::abi::error::{Error, Result};
 use crate::host::present_call;
 use crate::objects::device::DeviceObjects;
-use crate::objects::shared::owner_of;
+use crate::objects::shared::Shared;
 use functional::memory::MemoryError;
 use rustc_hash::FxHashMap;
 use stream_engine::Scope;
@@ -37,8 +37,12 @@ pub(crate) struct Account {
 
 /// Applies a function to the account of the device of an address; `None` if there is no such
 /// device.
-fn with_account<T>(address: u64, use_it: impl FnOnce(&mut Account) -> T) -> Option<T> {
-    let (owner, _) = owner_of(address)?;
+fn with_account<T>(
+    shared: &'static Shared,
+    address: u64,
+    use_it: impl FnOnce(&mut Account) -> T,
+) -> Option<T> {
+    let (owner, _) = shared.owner_of(address)?;
     Some(use_it(&mut owner.graph_memory.lock()))
 }
 
@@ -62,30 +66,31 @@ impl Account {
 /// Memory of an allocation node. A drop releases it, at the latest when the program frees it.
 #[derive(Debug)]
 pub(crate) struct Reservation {
+    shared: &'static Shared,
     pub(crate) address: u64,
     pub(crate) bytes: u64,
 }
 
 impl Reservation {
     /// Takes over device memory, which counts as free until a launch.
-    pub(crate) fn new(address: u64, bytes: u64) -> Self {
-        if let Some((owner, _)) = owner_of(address) {
+    pub(crate) fn new(shared: &'static Shared, address: u64, bytes: u64) -> Self {
+        if let Some((owner, _)) = shared.owner_of(address) {
             // Releasing room cannot fail.
             let _ = set_room(owner, address, false);
         }
         let life = Life { bytes, live: false, reserved: false, orphan: false };
-        with_account(address, |account| account.lives.insert(address, life));
-        Self { address, bytes }
+        with_account(shared, address, |account| account.lives.insert(address, life));
+        Self { shared, address, bytes }
     }
 
     /// True if the program may use the memory.
     pub(crate) fn is_live(&self) -> bool {
-        is_live(self.address)
+        is_live(self.shared, self.address)
     }
 
     /// Allocates the memory for a launch, if the device has room.
     pub(crate) fn begin_life(&self) -> Result<()> {
-        let Some((owner, _)) = owner_of(self.address) else { return Err(Error::InvalidValue) };
+        let Some((owner, _)) = self.shared.owner_of(self.address) else { return Err(Error::InvalidValue) };
         let account = &mut *owner.graph_memory.lock();
         let life = account.lives.get_mut(&self.address).ok_or(Error::InvalidValue)?;
         if !life.reserved {
@@ -100,7 +105,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let is_over = with_account(self.address, |account| {
+        let is_over = with_account(self.shared, self.address, |account| {
             let life = account.lives.get_mut(&self.address)?;
             life.orphan = true;
             if life.live {
@@ -109,7 +114,7 @@ impl Drop for Reservation {
             account.remove(self.address)
         });
         if is_over.flatten().is_some() {
-            give_back(self.address);
+            give_back(self.shared, self.address);
         }
     }
 }
@@ -123,28 +128,28 @@ fn set_room(owner: &DeviceObjects, address: u64, takes: bool) -> Result<()> {
     }
 }
 
-fn give_back(address: u64) {
+fn give_back(shared: &'static Shared, address: u64) {
     // A device reset has already freed the memory.
-    if let Some((owner, _)) = owner_of(address) {
+    if let Some((owner, _)) = shared.owner_of(address) {
         let _ = owner.release(address, present_call::origin());
     }
 }
 
 /// True if memory of an allocation node begins at this address.
-pub(crate) fn is_reserved(address: u64) -> bool {
-    with_account(address, |account| account.lives.contains_key(&address)).unwrap_or(false)
+pub(crate) fn is_reserved(shared: &'static Shared, address: u64) -> bool {
+    with_account(shared, address, |account| account.lives.contains_key(&address)).unwrap_or(false)
 }
 
 /// True if the program may use the allocation node's memory at this address.
-pub(crate) fn is_live(address: u64) -> bool {
-    with_account(address, |account| account.lives.get(&address).is_some_and(|life| life.live))
+pub(crate) fn is_live(shared: &'static Shared, address: u64) -> bool {
+    with_account(shared, address, |account| account.lives.get(&address).is_some_and(|life| life.live))
         .unwrap_or(false)
 }
 
 /// Ends the lifetime of an allocation node's memory at this address, if any. An error if it has
 /// ended.
-pub(crate) fn end_life(address: u64) -> Result<()> {
-    let ended = with_account(address, |account| -> Result<bool> {
+pub(crate) fn end_life(shared: &'static Shared, address: u64) -> Result<()> {
+    let ended = with_account(shared, address, |account| -> Result<bool> {
         let life = account.lives.get_mut(&address).filter(|life| life.live).ok_or(Error::InvalidValue)?;
         life.live = false;
         let orphan = life.orphan;
@@ -154,7 +159,7 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
         Ok(orphan)
     });
     if ended.ok_or(Error::InvalidValue)?? {
-        give_back(address);
+        give_back(shared, address);
     }
     Ok(())
 }

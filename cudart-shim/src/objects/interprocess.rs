@@ -8,7 +8,7 @@ use crate::abi::PoolHandle;
 use crate::abi::error::{Error, Result};
 use crate::objects::device::DeviceObjects;
 use crate::objects::pool;
-use crate::objects::shared::{owner_of, shared};
+use crate::objects::shared::Shared;
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -99,20 +99,20 @@ pub(crate) struct Opened {
 /// Unmaps the opened memory of a device that is being reset.
 pub(crate) fn forget(simulator: &DeviceObjects) {
     let stays = |address: &u64| !simulator.device.memory.owns(*address);
-    let mut opened = shared().opened.lock();
+    let mut opened = simulator.shared.opened.lock();
     opened.addresses.retain(|_, address| stays(address));
     opened.users.retain(|address, _| stays(address));
 }
 
 /// Tells whether the memory at this address was opened by handle.
-pub(crate) fn is_opened(address: u64) -> bool {
-    shared().opened.lock().users.contains_key(&address)
+pub(crate) fn is_opened(shared: &'static Shared, address: u64) -> bool {
+    shared.opened.lock().users.contains_key(&address)
 }
 
 /// Memory.
 impl DeviceObjects {
     fn share(&self, address: u64) -> Result<(functional::memory::Mapping, u64)> {
-        let (owner, found) = owner_of(address).ok_or(Error::InvalidValue)?;
+        let (owner, found) = self.shared.owner_of(address).ok_or(Error::InvalidValue)?;
         if found.kind != AllocationKind::Device {
             return Err(Error::InvalidValue);
         }
@@ -124,7 +124,7 @@ impl DeviceObjects {
 
     /// A handle for the allocation that contains an address.
     pub(crate) fn memory_handle(&self, address: u64) -> Result<Handle> {
-        if pool::pool_of(address).is_some() {
+        if pool::pool_of(self.shared, address).is_some() {
             return Err(Error::InvalidValue);
         }
         let (mapping, size) = self.share(address)?;
@@ -141,7 +141,7 @@ impl DeviceObjects {
         if handle.is_of_this_process() {
             return Err(Error::DeviceUninitialized);
         }
-        let opened = &mut *shared().opened.lock();
+        let opened = &mut *self.shared.opened.lock();
         let key = (handle.identity(), handle.offset);
         let address = match opened.addresses.get(&key) {
             Some(address) => *address,
@@ -160,13 +160,13 @@ impl DeviceObjects {
     /// Drops one reference to memory of another process; the last one unmaps it.
     pub(crate) fn close_memory_handle(&self, address: u64) -> Result<()> {
         self.engine.synchronize(Scope::Context)?;
-        let opened = &mut *shared().opened.lock();
+        let opened = &mut *self.shared.opened.lock();
         let users = opened.users.get_mut(&address).ok_or(Error::InvalidValue)?;
         *users -= 1;
         if *users == 0 {
             opened.users.remove(&address);
             opened.addresses.retain(|_, there| *there != address);
-            let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
+            let (owner, _) = self.shared.owner_of(address).ok_or(Error::InvalidValue)?;
             owner.device.memory.free(address)?;
         }
         Ok(())
@@ -174,8 +174,8 @@ impl DeviceObjects {
 
     /// Export data for memory of an exportable pool.
     pub(crate) fn export_pool_pointer(&self, address: u64) -> Result<Handle> {
-        let pool = pool::pool_of(address).ok_or(Error::InvalidValue)?;
-        let identity = pool::exported_identity(pool)?;
+        let pool = pool::pool_of(self.shared, address).ok_or(Error::InvalidValue)?;
+        let identity = pool::exported_identity(self.shared, pool)?;
         let (mapping, size) = self.share(address)?;
         Handle::new(Kind::PoolMemory, &mapping.pages, mapping.offset, size, identity.inode)
     }
@@ -183,13 +183,13 @@ impl DeviceObjects {
     /// Maps memory of an imported pool.
     pub(crate) fn import_pool_pointer(&self, pool: PoolHandle, handle: &Handle) -> Result<u64> {
         handle.check(Kind::PoolMemory)?;
-        if pool::imported_identity(pool)?.inode != handle.pool {
+        if pool::imported_identity(self.shared, pool)?.inode != handle.pool {
             return Err(Error::InvalidValue);
         }
         let pages = Arc::new(handle.open()?);
         let address =
             self.device.memory.attach(&pages, handle.offset, handle.size, AllocationKind::Imported)?;
-        pool::note_allocation(pool, address, handle.size);
+        pool::note_allocation(self.shared, pool, address, handle.size);
         Ok(address)
     }
 }

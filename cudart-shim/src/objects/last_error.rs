@@ -5,11 +5,15 @@
 //! [`crate::objects::fault`].
 
 use crate::abi::error::{Error, Result, texts};
+use crate::abi::handle::MAX_DEVICES;
 use crate::objects::context::current_device;
-use crate::objects::shared::shared;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Fault code of each device once a call has returned it; 0 before. Errors of the stream engine note it
+/// where they become API errors.
+static STICKY: [AtomicU32; MAX_DEVICES] = [const { AtomicU32::new(0) }; MAX_DEVICES];
 
 thread_local! {
     static LAST: Cell<Option<Error>> = const { Cell::new(None) };
@@ -25,8 +29,8 @@ pub(crate) fn remember(error: Error) {
 
 fn sticky(device: usize) -> &'static AtomicU32 {
     // Callers have checked the ordinal.
-    let [first, ..] = &shared().sticky;
-    shared().sticky.get(device).unwrap_or(first)
+    let [first, ..] = &STICKY;
+    STICKY.get(device).unwrap_or(first)
 }
 
 /// Records that a call returns the device's fault, which becomes every thread's last error.

@@ -5,7 +5,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{FunctionHandle, LibraryHandle, Out};
 use crate::code::image::Code;
 use crate::objects::device::DeviceObjects;
-use crate::objects::shared::{shared, started};
+use crate::objects::shared::Shared;
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString, c_uint};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl DeviceObjects {
     /// Adds a library and loads it on this device, to report errors immediately.
     pub(crate) fn add_library(&self, code: Code) -> Result<LibraryHandle> {
         let library = {
-            let mut libraries = shared().libraries.lock();
+            let mut libraries = self.shared.libraries.lock();
             let library = LibraryHandle(LIBRARIES | libraries.next());
             libraries.live.insert(library, Arc::new(code));
             library
@@ -72,7 +72,7 @@ impl DeviceObjects {
         match self.library_module(library) {
             Ok(_) => Ok(library),
             Err(error) => {
-                unload(library)?;
+                unload(self.shared, library)?;
                 Err(error)
             }
         }
@@ -81,7 +81,7 @@ impl DeviceObjects {
     /// The handle of a library's kernel, valid on all devices.
     pub(crate) fn find_library_kernel(&self, library: LibraryHandle, name: &CStr) -> Result<FunctionHandle> {
         self.find_kernel(self.library_module(library)?, name)?;
-        Ok(shared().libraries.lock().handle_of(library, name))
+        Ok(self.shared.libraries.lock().handle_of(library, name))
     }
 
     /// Kernel names of a library.
@@ -112,10 +112,10 @@ impl DeviceObjects {
 
 /// Unloads a library and its variables on every device after the devices' work. Returns the first
 /// error.
-pub(crate) fn unload(library: LibraryHandle) -> Result<()> {
-    shared().libraries.lock().remove(library)?;
+pub(crate) fn unload(shared: &'static Shared, library: LibraryHandle) -> Result<()> {
+    shared.libraries.lock().remove(library)?;
     let mut outcome = Ok(());
-    for device in started() {
+    for device in shared.started() {
         outcome = outcome.and(device.unload_library(library));
     }
     outcome

@@ -7,7 +7,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, MemoryLocation, Out};
 use crate::objects::context::check_device;
 use crate::objects::device::DeviceObjects;
-use crate::objects::shared::shared;
+use crate::objects::shared::Shared;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
@@ -116,8 +116,8 @@ fn pages(address: u64, count: usize) -> (u64, u64) {
 }
 
 /// Removes the advice for a freed allocation.
-pub(crate) fn forget(address: u64, size: u64) {
-    let ranges = &mut *shared().managed.lock();
+pub(crate) fn forget(shared: &'static Shared, address: u64, size: u64) {
+    let ranges = &mut *shared.managed.lock();
     let (start, end) = pages(address, size as usize);
     if ranges.range(..end).next_back().is_some_and(|(_, (to, _))| *to > start) {
         part(ranges, start);
@@ -201,7 +201,7 @@ impl DeviceObjects {
         place: impl FnOnce() -> Result<Place>,
     ) -> Result<()> {
         let (start, end) = self.check_managed_range(address, count)?;
-        let ranges = &mut *shared().managed.lock();
+        let ranges = &mut *self.shared.managed.lock();
         match advice {
             advice::SET_READ_MOSTLY | advice::UNSET_READ_MOSTLY => {
                 change(ranges, start, end, |said| said.read_mostly = advice == advice::SET_READ_MOSTLY);
@@ -230,7 +230,7 @@ impl DeviceObjects {
     /// `cudaMemPrefetchAsync`.
     pub(crate) fn prefetch(&self, address: Address, count: usize, place: Place) -> Result<()> {
         let (start, end) = self.check_managed_range(address, count)?;
-        change(&mut shared().managed.lock(), start, end, |said| said.prefetched = Some(place));
+        change(&mut self.shared.managed.lock(), start, end, |said| said.prefetched = Some(place));
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl DeviceObjects {
         if size == 0 || !size.is_multiple_of(size_of::<c_int>()) {
             return Err(Error::InvalidValue);
         }
-        let parts = parts(&shared().managed.lock(), start, end);
+        let parts = parts(&self.shared.managed.lock(), start, end);
         let values = attribute_values(&parts, attribute, size / size_of::<c_int>())?;
         let target = data.pointer().cast::<c_int>();
         for (index, value) in values.into_iter().enumerate() {
@@ -311,7 +311,7 @@ impl DeviceObjects {
             return Err(Error::InvalidValue);
         }
         let step = if sampling == 0 { PAGE as usize } else { sampling };
-        let ranges = shared().managed.lock();
+        let ranges = self.shared.managed.lock();
         for (index, start) in (0..size).step_by(summary).enumerate() {
             let mut seen: Vec<(MemoryLocation, usize)> = Vec::new();
             for offset in (start..size.min(start + summary)).step_by(step) {

@@ -4,8 +4,9 @@
 //! accesses to the mapping fail; only `multimem` instructions reach the bound memory.
 
 use crate::abi::error::{Error, Result};
-use crate::objects::shared::{device_count, started};
+use crate::objects::shared::Shared;
 use crate::objects::virtual_memory::GRANULARITY;
+use crate::profile::visible_devices;
 use functional::memory::{AllocationKind, Memory, Pages};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ impl MulticastProperties {
     /// Rejects a device count above the number of devices, and sizes other than whole pages.
     pub(crate) fn check(&self) -> Result<()> {
         let is_granular = self.size > 0 && (self.size as u64).is_multiple_of(GRANULARITY);
-        let exist = self.devices > 0 && self.devices as usize <= device_count();
+        let exist = self.devices > 0 && self.devices as usize <= visible_devices::count();
         if exist && is_granular && self.flags == 0 { Ok(()) } else { Err(Error::InvalidValue) }
     }
 }
@@ -31,6 +32,7 @@ impl MulticastProperties {
 /// Memory of one device, bound to a part of an object.
 #[derive(Debug)]
 struct Binding {
+    shared: &'static Shared,
     device: usize,
     offset: u64,
     size: u64,
@@ -44,7 +46,7 @@ impl Drop for Binding {
     fn drop(&mut self) {
         if self.own {
             // A failed free leaks the memory.
-            let _ = memory_of(self.device).map(|memory| memory.free(self.address));
+            let _ = memory_of(self.shared, self.device).map(|memory| memory.free(self.address));
         }
     }
 }
@@ -52,6 +54,7 @@ impl Drop for Binding {
 /// A multicast object.
 #[derive(Debug)]
 pub(crate) struct Multicast {
+    shared: &'static Shared,
     /// Number of devices to add.
     wanted: usize,
     size: u64,
@@ -62,9 +65,9 @@ pub(crate) struct Multicast {
 }
 
 impl Multicast {
-    pub(crate) fn new(properties: &MulticastProperties) -> Multicast {
+    pub(crate) fn new(shared: &'static Shared, properties: &MulticastProperties) -> Multicast {
         let (wanted, size) = (properties.devices as usize, properties.size as u64);
-        Multicast { wanted, size, devices: Vec::new(), bindings: Vec::new() }
+        Multicast { shared, wanted, size, devices: Vec::new(), bindings: Vec::new() }
     }
 
     /// Adds a device.
@@ -114,9 +117,9 @@ impl Multicast {
         if !from.is_multiple_of(GRANULARITY) {
             return Err(Error::InvalidValue);
         }
-        let memory = memory_of(device).ok_or(Error::InvalidValue)?;
+        let memory = memory_of(self.shared, device).ok_or(Error::InvalidValue)?;
         let address = memory.attach(pages, from, size, AllocationKind::Imported)?;
-        self.insert(Binding { device, offset, size, address, own: true });
+        self.insert(Binding { shared: self.shared, device, offset, size, address, own: true });
         Ok(())
     }
 
@@ -131,7 +134,7 @@ impl Multicast {
         if !address.is_multiple_of(GRANULARITY) {
             return Err(Error::InvalidValue);
         }
-        self.insert(Binding { device, offset, size, address, own: false });
+        self.insert(Binding { shared: self.shared, device, offset, size, address, own: false });
         Ok(())
     }
 
@@ -158,13 +161,13 @@ impl Multicast {
 }
 
 /// The memory of a started device.
-fn memory_of(device: usize) -> Option<&'static Memory> {
-    started().find(|simulator| simulator.ordinal == device).map(|simulator| &simulator.device.memory)
+fn memory_of(shared: &'static Shared, device: usize) -> Option<&'static Memory> {
+    shared.started().find(|simulator| simulator.ordinal == device).map(|simulator| &simulator.device.memory)
 }
 
 /// Tells whether a device's kernels may access a range of its memory.
-pub(crate) fn is_in_memory(device: usize, address: u64, bytes: u64) -> bool {
-    let around = memory_of(device).and_then(|memory| memory.accessible_around(address));
+pub(crate) fn is_in_memory(shared: &'static Shared, device: usize, address: u64, bytes: u64) -> bool {
+    let around = memory_of(shared, device).and_then(|memory| memory.accessible_around(address));
     around.is_some_and(|(start, end)| {
         address >= start && address.checked_add(bytes).is_some_and(|last| last <= end)
     })

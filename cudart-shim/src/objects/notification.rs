@@ -4,7 +4,7 @@
 
 use crate::abi::error::{Error, Result};
 use crate::abi::{Address, Out};
-use crate::objects::shared::shared;
+use crate::objects::shared::Shared;
 use std::collections::BTreeSet;
 
 /// Handle values lie outside the address space of any process.
@@ -18,12 +18,12 @@ pub(crate) struct Registered {
 }
 
 /// Registers a callback.
-pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
+pub(crate) fn register(shared: &'static Shared, function: Address, handle: Out<u64>) -> Result<()> {
     handle.check()?;
     if function.0 == 0 {
         return Err(Error::InvalidValue);
     }
-    let mut registered = shared().notifications.lock();
+    let mut registered = shared.notifications.lock();
     registered.created += 1;
     let new = HANDLES | (registered.created << 4);
     registered.handles.insert(new);
@@ -31,6 +31,6 @@ pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
 }
 
 /// Unregisters a callback.
-pub(crate) fn unregister(handle: u64) -> Result<()> {
-    if shared().notifications.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
+pub(crate) fn unregister(shared: &'static Shared, handle: u64) -> Result<()> {
+    if shared.notifications.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
 }

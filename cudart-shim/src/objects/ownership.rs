@@ -8,7 +8,7 @@ use crate::abi::{
     TextureObject, TextureReferenceHandle,
 };
 use crate::objects::context;
-use crate::objects::shared::shared;
+use crate::objects::shared::Shared;
 use rustc_hash::FxHashMap;
 
 /// An object that belongs to a context. Variants are in order of destruction.
@@ -36,26 +36,26 @@ pub(crate) struct Owned {
 }
 
 /// Assigns a new object to the thread's current context, if the program created that context.
-pub(crate) fn adopt(object: Object) {
+pub(crate) fn adopt(shared: &'static Shared, object: Object) {
     if let Some(context) = context::current().filter(|context| !context::is_primary(*context)) {
-        shared().owned.lock().contexts.insert(object, context);
+        shared.owned.lock().contexts.insert(object, context);
     }
 }
 
 /// Removes a destroyed object.
-pub(crate) fn disown(object: Object) {
-    shared().owned.lock().contexts.remove(&object);
+pub(crate) fn disown(shared: &'static Shared, object: Object) {
+    shared.owned.lock().contexts.remove(&object);
 }
 
 /// The created context that owns an object.
-pub(crate) fn context_of(object: Object) -> Option<ContextHandle> {
-    shared().owned.lock().contexts.get(&object).copied()
+pub(crate) fn context_of(shared: &'static Shared, object: Object) -> Option<ContextHandle> {
+    shared.owned.lock().contexts.get(&object).copied()
 }
 
 /// Removes the objects of a context from the list and returns them in the order of destruction.
-pub(crate) fn take_of(context: ContextHandle) -> Vec<Object> {
+pub(crate) fn take_of(shared: &'static Shared, context: ContextHandle) -> Vec<Object> {
     let mut objects = Vec::new();
-    shared().owned.lock().contexts.retain(|object, owner| {
+    shared.owned.lock().contexts.retain(|object, owner| {
         let is_its = *owner == context;
         if is_its {
             objects.push(*object);
@@ -67,6 +67,6 @@ pub(crate) fn take_of(context: ContextHandle) -> Vec<Object> {
 }
 
 /// Removes the objects of all contexts of a device that is being reset.
-pub(crate) fn forget_of_device(device: usize) {
-    shared().owned.lock().contexts.retain(|_, context| context::device_of(*context) != device);
+pub(crate) fn forget_of_device(shared: &'static Shared, device: usize) {
+    shared.owned.lock().contexts.retain(|_, context| context::device_of(*context) != device);
 }

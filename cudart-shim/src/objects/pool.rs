@@ -7,8 +7,9 @@ use crate::abi::error::{Error, Result};
 use crate::abi::handle::MAX_DEVICES;
 use crate::abi::{Address, MemoryLocation, Out, PoolHandle};
 use crate::objects::context::{current_device, ordinal};
-use crate::objects::shared::{device_count, shared};
+use crate::objects::shared::Shared;
 use crate::objects::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
+use crate::profile::visible_devices;
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
@@ -43,8 +44,8 @@ impl Home {
     }
 
     /// The current pool for this memory, used if a call names no pool.
-    pub(crate) fn current_pool(self) -> PoolHandle {
-        with_pools(|pools| pools.current.get(self.number()).copied().unwrap_or(self.default_pool()))
+    pub(crate) fn current_pool(self, shared: &'static Shared) -> PoolHandle {
+        with_pools(shared, |pools| pools.current.get(self.number()).copied().unwrap_or(self.default_pool()))
     }
 
     fn number(self) -> usize {
@@ -141,32 +142,41 @@ impl Pools {
     }
 }
 
-fn with_pools<T>(use_them: impl FnOnce(&mut Pools) -> T) -> T {
-    use_them(&mut shared().pools.lock())
+fn with_pools<T>(shared: &'static Shared, use_them: impl FnOnce(&mut Pools) -> T) -> T {
+    use_them(&mut shared.pools.lock())
 }
 
 /// Changes a pool, if it exists.
-fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -> Result<T> {
-    with_pools(|pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
+fn with_pool<T>(
+    shared: &'static Shared,
+    pool: PoolHandle,
+    use_it: impl FnOnce(&mut Pool) -> Result<T>,
+) -> Result<T> {
+    with_pools(shared, |pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
 }
 
 /// The current pool of a device.
-pub(crate) fn current_pool(device: usize) -> PoolHandle {
-    Home::of_device(device).current_pool()
+pub(crate) fn current_pool(shared: &'static Shared, device: usize) -> PoolHandle {
+    Home::of_device(device).current_pool(shared)
 }
 
 /// Sets the current pool.
-pub(crate) fn set_current_pool(home: Home, pool: PoolHandle) -> Result<()> {
-    with_pool(pool, |pool| if pool.home == home { Ok(()) } else { Err(Error::InvalidValue) })?;
-    with_pools(|pools| {
+pub(crate) fn set_current_pool(shared: &'static Shared, home: Home, pool: PoolHandle) -> Result<()> {
+    with_pool(shared, pool, |pool| if pool.home == home { Ok(()) } else { Err(Error::InvalidValue) })?;
+    with_pools(shared, |pools| {
         *pools.current.get_mut(home.number()).ok_or(Error::InvalidDevice)? = pool;
         Ok(())
     })
 }
 
 /// Grants or revokes a device's access to a pool. The pool's own device always has access.
-pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Result<()> {
-    with_pool(pool, |pool| match (pool.home.device == device, access) {
+pub(crate) fn set_access(
+    shared: &'static Shared,
+    pool: PoolHandle,
+    device: usize,
+    access: bool,
+) -> Result<()> {
+    with_pool(shared, pool, |pool| match (pool.home.device == device, access) {
         (true, true) => Ok(()),
         (true, false) => Err(Error::InvalidDevice),
         (false, true) => {
@@ -181,15 +191,15 @@ pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Resul
 }
 
 /// Tells whether a device's kernels can access a pool.
-pub(crate) fn has_access(pool: PoolHandle, device: usize) -> Result<bool> {
-    with_pool(pool, |pool| {
+pub(crate) fn has_access(shared: &'static Shared, pool: PoolHandle, device: usize) -> Result<bool> {
+    with_pool(shared, pool, |pool| {
         Ok(pool.home.device == device || pool.home.is_managed || pool.reached_by & (1 << device) != 0)
     })
 }
 
 /// Tells whether a device's kernels can access the memory at an address through its pool.
-pub(crate) fn reaches(device: usize, address: u64) -> bool {
-    pool_of(address).is_some_and(|pool| has_access(pool, device).unwrap_or(false))
+pub(crate) fn reaches(shared: &'static Shared, device: usize, address: u64) -> bool {
+    pool_of(shared, address).is_some_and(|pool| has_access(shared, pool, device).unwrap_or(false))
 }
 
 /// Rejects memory without pools. Pools exist for pinned memory (1) of devices (1) and for managed
@@ -205,12 +215,12 @@ pub(crate) fn home_of_location(location: MemoryLocation, kind: c_int) -> Result<
 }
 
 /// Rejects a handle that names no pool.
-pub(crate) fn check(pool: PoolHandle) -> Result<()> {
-    with_pool(pool, |_| Ok(()))
+pub(crate) fn check(shared: &'static Shared, pool: PoolHandle) -> Result<()> {
+    with_pool(shared, pool, |_| Ok(()))
 }
 
-fn insert(pool: Pool) -> PoolHandle {
-    with_pools(|pools| {
+fn insert(shared: &'static Shared, pool: Pool) -> PoolHandle {
+    with_pools(shared, |pools| {
         pools.created += 1;
         let handle = PoolHandle(POOLS | (pools.created << 4));
         pools.live.insert(handle, pool);
@@ -219,7 +229,7 @@ fn insert(pool: Pool) -> PoolHandle {
 }
 
 /// Creates a pool that can be exported by these handle types.
-pub(crate) fn create(home: Home, handle_types: c_int) -> Result<PoolHandle> {
+pub(crate) fn create(shared: &'static Shared, home: Home, handle_types: c_int) -> Result<PoolHandle> {
     let sharing = match handle_types {
         0 => Sharing::Private,
         FILE_DESCRIPTOR if !home.is_managed => {
@@ -227,16 +237,22 @@ pub(crate) fn create(home: Home, handle_types: c_int) -> Result<PoolHandle> {
         }
         _ => return Err(Error::NotSupported),
     };
-    Ok(insert(Pool::new(home, sharing)))
+    Ok(insert(shared, Pool::new(home, sharing)))
 }
 
 /// Stores a file descriptor for an exportable pool. The caller owns the descriptor.
-pub(crate) fn export(result: Out<c_void>, pool: PoolHandle, handle_type: c_int, flags: u64) -> Result<()> {
+pub(crate) fn export(
+    shared: &'static Shared,
+    result: Out<c_void>,
+    pool: PoolHandle,
+    handle_type: c_int,
+    flags: u64,
+) -> Result<()> {
     result.check()?;
     if handle_type != FILE_DESCRIPTOR || flags != 0 {
         return Err(Error::InvalidValue);
     }
-    let pages = with_pool(pool, |pool| match &pool.sharing {
+    let pages = with_pool(shared, pool, |pool| match &pool.sharing {
         Sharing::Exportable(pages) => Ok(Arc::clone(pages)),
         _ => Err(Error::InvalidValue),
     })?;
@@ -246,6 +262,7 @@ pub(crate) fn export(result: Out<c_void>, pool: PoolHandle, handle_type: c_int, 
 
 /// A pool for the memory of the pool behind a file descriptor.
 pub(crate) fn import(
+    shared: &'static Shared,
     result: Out<PoolHandle>,
     descriptor: Address,
     handle_type: c_int,
@@ -255,37 +272,37 @@ pub(crate) fn import(
     if handle_type != FILE_DESCRIPTOR || flags != 0 {
         return Err(Error::InvalidValue);
     }
-    let pages = pages_of_descriptor(descriptor.0 as c_int)?;
+    let pages = pages_of_descriptor(shared, descriptor.0 as c_int)?;
     if pages.size() != 0 {
         return Err(Error::InvalidValue);
     }
-    result.set(insert(Pool::new(Home::of_device(current_device()), Sharing::Imported(pages))))
+    result.set(insert(shared, Pool::new(Home::of_device(current_device()), Sharing::Imported(pages))))
 }
 
 /// Identity of an exportable pool's file.
-pub(crate) fn exported_identity(pool: PoolHandle) -> Result<FileIdentity> {
-    with_pool(pool, |pool| match &pool.sharing {
+pub(crate) fn exported_identity(shared: &'static Shared, pool: PoolHandle) -> Result<FileIdentity> {
+    with_pool(shared, pool, |pool| match &pool.sharing {
         Sharing::Exportable(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
         _ => Err(Error::InvalidValue),
     })
 }
 
 /// Identity of an imported pool's file.
-pub(crate) fn imported_identity(pool: PoolHandle) -> Result<FileIdentity> {
-    with_pool(pool, |pool| match &pool.sharing {
+pub(crate) fn imported_identity(shared: &'static Shared, pool: PoolHandle) -> Result<FileIdentity> {
+    with_pool(shared, pool, |pool| match &pool.sharing {
         Sharing::Imported(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
         _ => Err(Error::InvalidValue),
     })
 }
 
 /// The pool of an allocation.
-pub(crate) fn pool_of(address: u64) -> Option<PoolHandle> {
-    with_pools(|pools| pools.allocations.get(&address).map(|(pool, _)| *pool))
+pub(crate) fn pool_of(shared: &'static Shared, address: u64) -> Option<PoolHandle> {
+    with_pools(shared, |pools| pools.allocations.get(&address).map(|(pool, _)| *pool))
 }
 
 /// Records an allocation from a pool.
-pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
-    with_pools(|pools| {
+pub(crate) fn note_allocation(shared: &'static Shared, pool: PoolHandle, address: u64, size: u64) {
+    with_pools(shared, |pools| {
         pools.allocations.insert(address, (pool, size));
         if let Some(pool) = pools.live.get_mut(&pool) {
             pool.used += size;
@@ -295,11 +312,11 @@ pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
 }
 
 /// Destroys a created pool. Allocations of the pool remain until they are freed.
-pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
-    if (0..device_count()).flat_map(homes).any(|home| pool == home.default_pool()) {
+pub(crate) fn destroy(shared: &'static Shared, pool: PoolHandle) -> Result<()> {
+    if (0..visible_devices::count()).flat_map(homes).any(|home| pool == home.default_pool()) {
         return Err(Error::InvalidValue);
     }
-    with_pools(|pools| {
+    with_pools(shared, |pools| {
         pools.live.remove(&pool).ok_or(Error::InvalidValue)?;
         for (number, current) in pools.current.iter_mut().enumerate() {
             if *current == pool {
@@ -311,10 +328,15 @@ pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
 }
 
 /// Stores an attribute of 4 or 8 bytes.
-pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>) -> Result<()> {
+pub(crate) fn get_attribute(
+    shared: &'static Shared,
+    pool: PoolHandle,
+    number: c_int,
+    value: Out<c_void>,
+) -> Result<()> {
     value.check()?;
     let value = value.pointer();
-    let pool = with_pool(pool, |pool| Ok(pool.clone()))?;
+    let pool = with_pool(shared, pool, |pool| Ok(pool.clone()))?;
     let word = match number {
         attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
             let index = (number - attribute::REUSE_FIRST) as usize;
@@ -329,11 +351,16 @@ pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>)
 }
 
 /// Sets an attribute. A high-water mark accepts only 0, which resets it.
-pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_void) -> Result<()> {
+pub(crate) fn set_attribute(
+    shared: &'static Shared,
+    pool: PoolHandle,
+    number: c_int,
+    value: *const c_void,
+) -> Result<()> {
     if value.is_null() {
         return Err(Error::InvalidValue);
     }
-    with_pool(pool, |pool| {
+    with_pool(shared, pool, |pool| {
         match number {
             attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
                 // SAFETY: by the API's contract the values of these attributes have type `int`.
@@ -356,8 +383,8 @@ pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_voi
 }
 
 /// Removes a freed allocation.
-pub(crate) fn forget_allocation(address: u64) {
-    with_pools(|pools| {
+pub(crate) fn forget_allocation(shared: &'static Shared, address: u64) {
+    with_pools(shared, |pools| {
         if let Some((pool, size)) = pools.allocations.remove(&address)
             && let Some(pool) = pools.live.get_mut(&pool)
         {
@@ -367,8 +394,8 @@ pub(crate) fn forget_allocation(address: u64) {
 }
 
 /// Removes the allocations and settings of a device that is being reset.
-pub(crate) fn forget_everything(device: usize) {
-    with_pools(|pools| {
+pub(crate) fn forget_everything(shared: &'static Shared, device: usize) {
+    with_pools(shared, |pools| {
         pools.live.retain(|_, pool| pool.home.device != device);
         let Pools { live, allocations, current, .. } = pools;
         allocations.retain(|_, (pool, _)| live.contains_key(pool));
@@ -382,8 +409,8 @@ pub(crate) fn forget_everything(device: usize) {
 }
 
 /// Memory that a pool allocates from; an error for a pool of another process.
-pub(crate) fn home_to_allocate(pool: PoolHandle) -> Result<Home> {
-    with_pool(pool, |pool| match pool.sharing {
+pub(crate) fn home_to_allocate(shared: &'static Shared, pool: PoolHandle) -> Result<Home> {
+    with_pool(shared, pool, |pool| match pool.sharing {
         Sharing::Imported(_) => Err(Error::InvalidValue),
         _ => Ok(pool.home),
     })

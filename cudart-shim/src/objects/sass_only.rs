@@ -15,18 +15,19 @@ use crate::host::environment::options;
 use crate::host::log;
 use crate::host::mapped::file_at;
 use crate::objects::module::Kernel;
-use crate::objects::shared::{in_use, shared};
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use saved_run::refusals::{Entry, STATUS, State};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Reported kernels, error strings and open refusals.
 #[derive(Default)]
-pub(crate) struct Refusals {
+struct Refusals {
     texts: FxHashMap<String, &'static CStr>,
     last: Option<&'static CStr>,
     open: Vec<Refusal>,
@@ -60,6 +61,8 @@ cuDNN 7.6, 12.0 for CUDA 12.4); code of your own: compile it with PTX (code=comp
 /// reads the error of a refused launch there.
 const TRIALS: &str = "cudnnFind";
 
+/// Refused kernels of the process, as the log has them.
+static REFUSALS: LazyLock<Mutex<Refusals>> = LazyLock::new(Mutex::default);
 /// Set while a refusal is open. Calls check it before they take the lock.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
@@ -89,7 +92,7 @@ impl Refusal {
 /// Reports an unusable kernel or image with its file and the reason, once on standard error.
 /// Returns the error.
 pub(crate) fn report(what: &str, remedy: &str, error: Error) -> Error {
-    let mut refusals = shared().refused.lock();
+    let mut refusals = REFUSALS.lock();
     let message = || if remedy.is_empty() { what.to_owned() } else { format!("{what}; {remedy}") };
     let text = match refusals.texts.get(what) {
         Some(text) => {
@@ -140,7 +143,7 @@ pub(crate) fn note_launch(kernel: &str, holder: Option<String>, error: Error) {
         return;
     }
     let refusal = Refusal { kernel: kernel.to_owned(), error, holder };
-    let mut refusals = shared().refused.lock();
+    let mut refusals = REFUSALS.lock();
     if !refusals.open.contains(&refusal) {
         append(&refusal, State::Open);
         refusals.open.push(refusal);
@@ -183,7 +186,7 @@ pub(crate) fn asked(code: i32) {
 }
 
 fn answer(error: Error, way: Way) {
-    let mut refusals = shared().refused.lock();
+    let mut refusals = REFUSALS.lock();
     if refusals.open.iter().all(|refusal| refusal.error != error) {
         return;
     }
@@ -228,7 +231,7 @@ fn append(refusal: &Refusal, state: State) {
 
 /// The error string for refused launches, naming the last kernel.
 fn text() -> Option<&'static CStr> {
-    shared().refused.lock().last
+    REFUSALS.lock().last
 }
 
 /// Text of an error for the program: that of the last refused launch, for its code.
@@ -242,7 +245,7 @@ pub(crate) fn text_of(texts: &ErrorText) -> &'static CStr {
 #[unsafe(no_mangle)]
 pub extern "C" fn voltsim_refused_kernel() -> *const c_char {
     let read = || {
-        let mut refusals = in_use()?.refused.lock();
+        let mut refusals = REFUSALS.lock();
         close(&mut refusals, |_| true);
         refusals.last
     };

@@ -186,7 +186,7 @@ impl DeviceObjects {
         let object = TextureObject((TEXTURES | objects.next()) as usize);
         objects.textures.insert(object, parts);
         self.device.textures.change(|table| table.textures.insert(object.0 as u64, texture.into()));
-        ownership::adopt(Object::Texture(object));
+        ownership::adopt(self.shared, Object::Texture(object));
         Ok(object)
     }
 
@@ -201,7 +201,7 @@ impl DeviceObjects {
             return Ok(());
         }
         self.objects.lock().textures.remove(&object).ok_or(Error::InvalidValue)?;
-        ownership::disown(Object::Texture(object));
+        ownership::disown(self.shared, Object::Texture(object));
         self.device.textures.change(|table| table.remove(object.0 as u64));
         Ok(())
     }
@@ -224,7 +224,7 @@ impl DeviceObjects {
         let object = SurfaceObject((SURFACES | objects.next()) as usize);
         objects.surfaces.insert(object, resource);
         self.device.textures.change(|table| table.surfaces.insert(object.0 as u64, surface.into()));
-        ownership::adopt(Object::Surface(object));
+        ownership::adopt(self.shared, Object::Surface(object));
         Ok(object)
     }
 
@@ -239,7 +239,7 @@ impl DeviceObjects {
             return Ok(());
         }
         self.objects.lock().surfaces.remove(&object).ok_or(Error::InvalidValue)?;
-        ownership::disown(Object::Surface(object));
+        ownership::disown(self.shared, Object::Surface(object));
         self.device.textures.change(|table| table.remove(object.0 as u64));
         Ok(())
     }

@@ -202,14 +202,14 @@ impl DeviceObjects {
     /// Creates a texture reference outside any module.
     pub(crate) fn create_reference(&self) -> Result<TextureReferenceHandle> {
         let reference = self.add_reference(None).ok_or(Error::InvalidValue)?;
-        ownership::adopt(Object::Reference(reference));
+        ownership::adopt(self.shared, Object::Reference(reference));
         Ok(reference)
     }
 
     /// Destroys a texture reference that the program created.
     pub(crate) fn destroy_reference(&self, handle: TextureReferenceHandle) -> Result<()> {
         let removed = self.references.lock().textures.remove(&handle);
-        ownership::disown(Object::Reference(handle));
+        ownership::disown(self.shared, Object::Reference(handle));
         removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
     }
 

@@ -7,7 +7,7 @@ use crate::host::log;
 use crate::objects::context::{check_device, ordinal};
 use crate::objects::device::DeviceObjects;
 use crate::objects::multicast::{Multicast, MulticastProperties, is_in_memory};
-use crate::objects::shared::{owner_of, shared, started};
+use crate::objects::shared::Shared;
 use functional::memory::{Memory, Pages};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -112,8 +112,8 @@ pub(crate) struct Table {
 /// Handle values lie outside the address space of any process.
 const HANDLES: u64 = 0x6000_0000_0000_0000;
 
-fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
-    use_it(&mut shared().physical.lock())
+fn with_table<T>(shared: &'static Shared, use_it: impl FnOnce(&mut Table) -> T) -> T {
+    use_it(&mut shared.physical.lock())
 }
 
 impl Table {
@@ -142,8 +142,8 @@ impl Table {
 }
 
 /// Waits for the work of all devices, which may use mappings.
-pub(crate) fn wait_for_devices() -> Result<()> {
-    started().try_for_each(|simulator| Ok(simulator.engine.synchronize(Scope::Context)?))
+pub(crate) fn wait_for_devices(shared: &'static Shared) -> Result<()> {
+    shared.started().try_for_each(|simulator| Ok(simulator.engine.synchronize(Scope::Context)?))
 }
 
 fn is_granular(bytes: u64) -> bool {
@@ -151,8 +151,8 @@ fn is_granular(bytes: u64) -> bool {
 }
 
 /// Releases one reference to a handle.
-pub(crate) fn release(handle: u64) -> Result<()> {
-    with_table(|table| {
+pub(crate) fn release(shared: &'static Shared, handle: u64) -> Result<()> {
+    with_table(shared, |table| {
         table.held(handle)?.references -= 1;
         table.forget_unused(handle);
         Ok(())
@@ -160,22 +160,22 @@ pub(crate) fn release(handle: u64) -> Result<()> {
 }
 
 /// Properties of an allocation.
-pub(crate) fn properties(handle: u64) -> Result<AllocationProperties> {
-    with_table(|table| table.held(handle).map(|physical| physical.properties))
+pub(crate) fn properties(shared: &'static Shared, handle: u64) -> Result<AllocationProperties> {
+    with_table(shared, |table| table.held(handle).map(|physical| physical.properties))
 }
 
 /// Properties of the allocation mapped at an address; `None` if nothing is mapped.
 pub(crate) fn properties_at(simulator: &DeviceObjects, address: u64) -> Option<AllocationProperties> {
     let mapping = simulator.device.memory.mapping_of(address)?;
-    with_table(|table| {
+    with_table(simulator.shared, |table| {
         let mapped = table.mapped.get(&mapping.address)?;
         table.live.get(&mapped.handle).map(|physical| physical.properties)
     })
 }
 
 /// A file descriptor that exports an allocation. The caller owns it.
-pub(crate) fn export(handle: u64) -> Result<c_int> {
-    let pages = with_table(|table| {
+pub(crate) fn export(shared: &'static Shared, handle: u64) -> Result<c_int> {
+    let pages = with_table(shared, |table| {
         let physical = table.held(handle)?;
         let allowed = physical.properties.handle_types & FILE_DESCRIPTOR != 0;
         if allowed { Ok(Arc::clone(&physical.pages)) } else { Err(Error::InvalidValue) }
@@ -185,7 +185,7 @@ pub(crate) fn export(handle: u64) -> Result<c_int> {
 }
 
 /// The pages behind an exported descriptor of any process. The caller keeps the descriptor.
-pub(crate) fn pages_of_descriptor(descriptor: c_int) -> Result<Arc<Pages>> {
+pub(crate) fn pages_of_descriptor(shared: &'static Shared, descriptor: c_int) -> Result<Arc<Pages>> {
     if descriptor < 0 {
         return Err(Error::InvalidValue);
     }
@@ -197,7 +197,7 @@ pub(crate) fn pages_of_descriptor(descriptor: c_int) -> Result<Arc<Pages>> {
         .map_err(|_| Error::InvalidValue)?;
     let identity = pages.identity().map_err(|_| Error::InvalidValue)?;
     // Memory of this process keeps its existing entry.
-    let known = with_table(|table| {
+    let known = with_table(shared, |table| {
         let same = |physical: &&Physical| physical.pages.identity().ok() == Some(identity);
         table.live.values().find(same).map(|physical| Arc::clone(&physical.pages))
     });
@@ -205,24 +205,28 @@ pub(crate) fn pages_of_descriptor(descriptor: c_int) -> Result<Arc<Pages>> {
 }
 
 /// A handle for memory behind a descriptor.
-pub(crate) fn import(descriptor: c_int) -> Result<u64> {
-    let pages = pages_of_descriptor(descriptor)?;
+pub(crate) fn import(shared: &'static Shared, descriptor: c_int) -> Result<u64> {
+    let pages = pages_of_descriptor(shared, descriptor)?;
     if !is_granular(pages.size()) {
         return Err(Error::InvalidValue);
     }
-    Ok(with_table(|table| table.insert(AllocationProperties::imported(), pages)))
+    Ok(with_table(shared, |table| table.insert(AllocationProperties::imported(), pages)))
 }
 
 /// Tells whether a device can access the mapping at an address.
-pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
-    with_table(|table| {
+pub(crate) fn has_access(shared: &'static Shared, device: usize, mapping: u64) -> bool {
+    with_table(shared, |table| {
         let mapped = table.mapped.get(&mapping);
         mapped.and_then(|mapped| mapped.devices.get(device)).is_some_and(|flags| *flags == PROT_READ_WRITE)
     })
 }
 
 /// A handle for a multicast object.
-pub(crate) fn create_multicast(memory: &Memory, properties: &MulticastProperties) -> Result<u64> {
+pub(crate) fn create_multicast(
+    shared: &'static Shared,
+    memory: &Memory,
+    properties: &MulticastProperties,
+) -> Result<u64> {
     /// No device.
     const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
     properties.check()?;
@@ -230,29 +234,35 @@ pub(crate) fn create_multicast(memory: &Memory, properties: &MulticastProperties
     // Not exportable: another process would not see the bindings.
     let made_with =
         AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };
-    Ok(with_table(|table| {
+    Ok(with_table(shared, |table| {
         let handle = table.insert(made_with, pages);
         if let Some(physical) = table.live.get_mut(&handle) {
-            physical.multicast = Some(Multicast::new(properties));
+            physical.multicast = Some(Multicast::new(shared, properties));
         }
         handle
     }))
 }
 
 /// Calls a function with the multicast object of a handle.
-pub(crate) fn with_multicast<T>(handle: u64, use_it: impl FnOnce(&mut Multicast) -> Result<T>) -> Result<T> {
-    with_table(|table| table.held(handle)?.multicast.as_mut().ok_or(Error::InvalidValue).and_then(use_it))
+pub(crate) fn with_multicast<T>(
+    shared: &'static Shared,
+    handle: u64,
+    use_it: impl FnOnce(&mut Multicast) -> Result<T>,
+) -> Result<T> {
+    with_table(shared, |table| {
+        table.held(handle)?.multicast.as_mut().ok_or(Error::InvalidValue).and_then(use_it)
+    })
 }
 
 /// The device that owns a handle's memory.
-pub(crate) fn device_of_handle(handle: u64) -> Result<usize> {
-    let location = properties(handle)?.location;
+pub(crate) fn device_of_handle(shared: &'static Shared, handle: u64) -> Result<usize> {
+    let location = properties(shared, handle)?.location;
     if location.kind == DEVICE { ordinal(location.id) } else { Err(Error::InvalidValue) }
 }
 
 /// The device that owns the memory at an address.
-pub(crate) fn device_at(address: u64) -> Result<usize> {
-    let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
+pub(crate) fn device_at(shared: &'static Shared, address: u64) -> Result<usize> {
+    let (owner, _) = shared.owner_of(address).ok_or(Error::InvalidValue)?;
     match properties_at(owner, address).map(|properties| properties.location) {
         None => Ok(owner.ordinal),
         Some(location) if location.kind == DEVICE => ordinal(location.id),
@@ -261,22 +271,29 @@ pub(crate) fn device_at(address: u64) -> Result<usize> {
 }
 
 /// Binds memory at an address, for a device, to a range of a multicast object.
-pub(crate) fn bind_address(multicast: u64, device: usize, range: (u64, u64), address: u64) -> Result<()> {
-    if !is_in_memory(device, address, range.1) {
+pub(crate) fn bind_address(
+    shared: &'static Shared,
+    multicast: u64,
+    device: usize,
+    range: (u64, u64),
+    address: u64,
+) -> Result<()> {
+    if !is_in_memory(shared, device, address, range.1) {
         return Err(Error::InvalidValue);
     }
-    with_multicast(multicast, |object| object.bind_address(device, range, address))
+    with_multicast(shared, multicast, |object| object.bind_address(device, range, address))
 }
 
 /// Binds memory of a handle, from an offset on, to a range of a multicast object.
 pub(crate) fn bind_memory(
+    shared: &'static Shared,
     multicast: u64,
     device: usize,
     range: (u64, u64),
     memory: u64,
     from: u64,
 ) -> Result<()> {
-    with_table(|table| {
+    with_table(shared, |table| {
         let physical = table.held(memory)?;
         let location = physical.properties.location;
         if physical.multicast.is_some() || (location.kind == DEVICE && location.id != device as c_int) {
@@ -290,12 +307,13 @@ pub(crate) fn bind_memory(
 
 /// Address in each device's memory for a multicast address; empty if the device's kernels may not
 /// access it.
-pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
-    let Ok(mapping) = arena(address).and_then(|memory| memory.mapping_of(address).ok_or(Error::InvalidValue))
+pub(crate) fn replicas(shared: &'static Shared, device: usize, address: u64, bytes: u32) -> Vec<u64> {
+    let Ok(mapping) =
+        arena(shared, address).and_then(|memory| memory.mapping_of(address).ok_or(Error::InvalidValue))
     else {
         return Vec::new();
     };
-    let places = with_table(|table| {
+    let places = with_table(shared, |table| {
         let mapped = table.mapped.get(&mapping.address);
         let mapped = mapped.filter(|mapped| mapped.devices.get(device) == Some(&PROT_READ_WRITE));
         let object = mapped.and_then(|mapped| table.live.get(&mapped.handle)?.multicast.as_ref());
@@ -304,7 +322,7 @@ pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
         object.filter(|_| inside).map_or_else(Vec::new, |object| object.places(offset, bytes.into()))
     });
     // Memory bound by address may have been freed.
-    match places.iter().all(|(device, address)| is_in_memory(*device, *address, bytes.into())) {
+    match places.iter().all(|(device, address)| is_in_memory(shared, *device, *address, bytes.into())) {
         true => places.into_iter().map(|(_, address)| address).collect(),
         false => Vec::new(),
     }
@@ -313,7 +331,7 @@ pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
 /// Removes the mappings in the addresses of a device that is being reset, and its memory.
 pub(crate) fn forget(simulator: &DeviceObjects) {
     let memory = &simulator.device.memory;
-    with_table(|table| {
+    with_table(simulator.shared, |table| {
         for (_, mapped) in table.mapped.extract_if(.., |address, _| memory.owns(*address)) {
             if let Some(physical) = table.live.get_mut(&mapped.handle) {
                 physical.mappings -= 1;
@@ -333,14 +351,15 @@ pub(crate) fn forget(simulator: &DeviceObjects) {
 }
 
 /// The device whose address space contains an address.
-fn arena(address: u64) -> Result<&'static Memory> {
-    let found = started().map(|simulator| &simulator.device.memory).find(|memory| memory.owns(address));
+fn arena(shared: &'static Shared, address: u64) -> Result<&'static Memory> {
+    let found =
+        shared.started().map(|simulator| &simulator.device.memory).find(|memory| memory.owns(address));
     found.ok_or(Error::InvalidValue)
 }
 
 /// Frees reserved addresses.
-pub(crate) fn give_back(address: u64, size: u64) -> Result<()> {
-    Ok(arena(address)?.give_back(address, size)?)
+pub(crate) fn give_back(shared: &'static Shared, address: u64, size: u64) -> Result<()> {
+    Ok(arena(shared, address)?.give_back(address, size)?)
 }
 
 impl DeviceObjects {
@@ -360,7 +379,7 @@ impl DeviceObjects {
             _ => self.device.memory.create_host_pages(size)?,
         };
         let properties = AllocationProperties { compression: 0, ..properties };
-        Ok(with_table(|table| table.insert(properties, pages)))
+        Ok(with_table(self.shared, |table| table.insert(properties, pages)))
     }
 
     /// Maps an allocation into reserved addresses.
@@ -369,12 +388,12 @@ impl DeviceObjects {
         if !is_granular(size) || !address.is_multiple_of(GRANULARITY) || offset != 0 {
             return Err(Error::InvalidValue);
         }
-        with_table(|table| {
+        with_table(self.shared, |table| {
             let physical = table.held(handle)?;
             if physical.multicast.as_ref().is_some_and(|object| !object.is_complete()) {
                 return Err(Error::InvalidValue);
             }
-            arena(address)?.map(address, &physical.pages, offset, size)?;
+            arena(self.shared, address)?.map(address, &physical.pages, offset, size)?;
             physical.mappings += 1;
             let devices = [PROT_NONE; MAX_DEVICES];
             table.mapped.insert(address, Mapped { handle, devices, host: PROT_NONE });
@@ -384,9 +403,9 @@ impl DeviceObjects {
 
     /// Removes all mappings of a range after the work that may use them.
     pub(crate) fn unmap(&self, address: u64, size: u64) -> Result<()> {
-        wait_for_devices()?;
-        with_table(|table| {
-            for mapping in arena(address)?.unmap(address, size)? {
+        wait_for_devices(self.shared)?;
+        with_table(self.shared, |table| {
+            for mapping in arena(self.shared, address)?.unmap(address, size)? {
                 let Some(mapped) = table.mapped.remove(&mapping.address) else { continue };
                 if let Some(physical) = table.live.get_mut(&mapped.handle) {
                     physical.mappings -= 1;
@@ -417,10 +436,10 @@ impl DeviceObjects {
                 _ => return Err(Error::InvalidValue),
             }
         }
-        wait_for_devices()?;
-        let memory = arena(address)?;
+        wait_for_devices(self.shared)?;
+        let memory = arena(self.shared, address)?;
         memory.check_mapped(address, size)?;
-        with_table(|table| {
+        with_table(self.shared, |table| {
             let mut some_device = false;
             let mut of_range = table.mapped.range(address..address + size);
             let some_multicast = of_range.any(|(_, mapped)| table.is_multicast(mapped));
@@ -442,8 +461,8 @@ impl DeviceObjects {
 
     /// A location's access to the mapping at an address.
     pub(crate) fn access(&self, address: u64, location: MemoryLocation) -> Result<c_int> {
-        let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
-        let mapped = with_table(|table| table.mapped.get(&mapping.address).copied());
+        let mapping = arena(self.shared, address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
+        let mapped = with_table(self.shared, |table| table.mapped.get(&mapping.address).copied());
         let mapped = mapped.ok_or(Error::InvalidValue)?;
         match location.kind {
             DEVICE => mapped.devices.get(ordinal(location.id)?).copied().ok_or(Error::InvalidDevice),
@@ -454,8 +473,8 @@ impl DeviceObjects {
 
     /// The handle of the mapping at an address, with its reference count incremented.
     pub(crate) fn retain_physical(&self, address: u64) -> Result<u64> {
-        let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
-        with_table(|table| {
+        let mapping = arena(self.shared, address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
+        with_table(self.shared, |table| {
             let handle = table.mapped.get(&mapping.address).ok_or(Error::InvalidValue)?.handle;
             table.live.get_mut(&handle).ok_or(Error::InvalidValue)?.references += 1;
             Ok(handle)

@@ -7,6 +7,7 @@
 
 mod auto;
 pub(crate) mod device_properties;
+pub(crate) mod visible_devices;
 
 pub(crate) use auto::fitting;
 

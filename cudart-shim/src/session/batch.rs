@@ -142,7 +142,7 @@ impl Simulator {
         let operations = targets.into_iter().zip(sources).zip(sizes).zip(attributes);
         let copies = each(operations, fail_index, |(((to, from), size), attributes)| {
             let order = SourceOrder::new(attributes.source_order, attributes.flags)?;
-            Ok((Copy::linear(&self.device.memory, to.0, from.0, size, Direction::Default)?, order))
+            Ok((Copy::linear(self, to.0, from.0, size, Direction::Default)?, order))
         })?;
         copies.into_iter().try_for_each(|(copy, order)| self.copy_in_batch(copy, order, stream))
     }
@@ -157,7 +157,7 @@ impl Simulator {
         stream: StreamId,
     ) -> Result<()> {
         let order = SourceOrder::new(attributes.source_order, attributes.flags)?;
-        let copy = Copy::linear(&self.device.memory, to.0, from.0, size, Direction::Default)?;
+        let copy = Copy::linear(self, to.0, from.0, size, Direction::Default)?;
         self.copy_in_batch(copy, order, stream)
     }
 
@@ -194,7 +194,7 @@ impl Simulator {
         let extent = Extent { width, height, depth };
         let to = self.operand_side(&target, extent, element)?;
         let from = self.operand_side(&source, extent, element)?;
-        Copy::new(&self.device.memory, to, from, extent, Direction::Default)
+        Copy::new(self, to, from, extent, Direction::Default)
     }
 
     /// Bytes per element of an array; `None` for memory.

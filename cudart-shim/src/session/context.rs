@@ -264,7 +264,7 @@ pub(crate) fn destroy(session: &'static Session, context: ContextHandle) -> Resu
 /// Destroys a context's objects.
 fn destroy_objects_of(session: &'static Session, context: ContextHandle) -> Result<()> {
     let simulator = session.simulator_of(device_of(context))?;
-    let objects = ownership::take_of(context);
+    let objects = ownership::take_of(session.shared(), context);
     sanitizer_report::context_ends(session, |memory| objects.contains(&Object::Memory(memory.address)));
     for object in objects {
         // A missing or failed object does not stop the destruction of the others.
@@ -281,7 +281,7 @@ fn destroy_object(session: &'static Session, simulator: &'static Simulator, obje
         Object::Array(array) => simulator.free_array(array),
         Object::MipmappedArray(array) => simulator.free_mipmapped_array(array),
         Object::Link(link) => {
-            ownership::disown(Object::Link(link));
+            ownership::disown(session.shared(), Object::Link(link));
             session.process().links.lock().end(link)
         }
         Object::Module(module) => simulator.unload_module(module),
@@ -412,12 +412,12 @@ pub(crate) fn reset(session: &'static Session, device: usize) -> Result<()> {
     virtual_memory::forget(simulator);
     interprocess::forget(simulator);
     session.process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
-    external_memory::forget(device);
-    pool::forget_everything(device);
-    peer::forget(device);
+    external_memory::forget(session.shared(), device);
+    pool::forget_everything(session.shared(), device);
+    peer::forget(session.shared(), device);
     forget_storage(session, primary(device));
     last_error::forget_sticky(device);
-    ownership::forget_of_device(device);
+    ownership::forget_of_device(session.shared(), device);
     with_primary(session, device, |primary| {
         primary.is_of_runtime = false;
         primary.is_active = false;

@@ -9,6 +9,7 @@ use crate::graph::store::Graphs;
 use crate::host::log;
 use crate::objects::fault::DeviceFault;
 use crate::objects::graph_memory as memory;
+use crate::objects::shared::Shared;
 use crate::session::checkpoint;
 use crate::session::operation::Item;
 use crate::session::simulator::Simulator;
@@ -163,7 +164,7 @@ impl Expansion {
 
 /// Starts and ends the lifetimes of a launch's allocations. Allocations of the previous launch must
 /// have ended.
-fn account_for_memory(plans: &Plans, auto_free: bool) -> Result<()> {
+fn account_for_memory(shared: &'static Shared, plans: &Plans, auto_free: bool) -> Result<()> {
     let allocations = || {
         plans.steps().filter_map(|step| match &step.kind {
             Kind::Allocate(reservation) => Some(reservation),
@@ -179,20 +180,21 @@ fn account_for_memory(plans: &Plans, auto_free: bool) -> Result<()> {
     let allocated: FxHashSet<u64> = allocations().map(|reservation| reservation.address).collect();
     let is_allocated = |address| allocated.contains(&address);
     let still_live = allocations().any(|reservation| reservation.is_live());
-    if (still_live && !auto_free) || !frees().all(|address| is_allocated(address) || memory::is_live(address))
+    if (still_live && !auto_free)
+        || !frees().all(|address| is_allocated(address) || memory::is_live(shared, address))
     {
         return Err(Error::InvalidValue);
     }
     for reservation in allocations().filter(|reservation| reservation.is_live()) {
-        memory::end_life(reservation.address)?;
+        memory::end_life(shared, reservation.address)?;
     }
     for (begun, reservation) in allocations().enumerate() {
         if let Err(error) = reservation.begin_life() {
-            allocations().take(begun).try_for_each(|begun| memory::end_life(begun.address))?;
+            allocations().take(begun).try_for_each(|begun| memory::end_life(shared, begun.address))?;
             return Err(error);
         }
     }
-    frees().try_for_each(memory::end_life)
+    frees().try_for_each(|address| memory::end_life(shared, address))
 }
 
 impl Executable {
@@ -203,7 +205,7 @@ impl Executable {
         if state.plans.steps().any(|step| step.enabled && is_empty(step)) {
             return Err(Error::InvalidConfiguration);
         }
-        account_for_memory(&state.plans, self.flags & flag::AUTO_FREE_ON_LAUNCH != 0)?;
+        account_for_memory(simulator.shared, &state.plans, self.flags & flag::AUTO_FREE_ON_LAUNCH != 0)?;
         let plans = Arc::clone(&state.plans);
         let executable = Arc::clone(self);
         let mut expansion = Expansion { simulator, plans: Arc::clone(&plans), executable, nodes: Vec::new() };

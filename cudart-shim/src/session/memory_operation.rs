@@ -11,7 +11,7 @@ use crate::session::simulator::Simulator;
 use crate::session::state::Session;
 use crate::work::memory_operation::{Batch, Operation, Reduction, Word, check_words};
 use crate::work::operation::Operation as DeviceOperation;
-use functional::memory::{Losses, Memory};
+use functional::memory::Losses;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ impl Batch {
         let before = Losses::now();
         for operation in &self.operations {
             let is_there = || {
-                check_present(&simulator.device.memory, *operation)
+                check_present(simulator, *operation)
                     .map_err(|error| DeviceFault { device: simulator.ordinal, error })
             };
             is_there()?;
@@ -137,9 +137,9 @@ impl Patience {
 }
 
 /// Rejects an operation on freed or unmapped memory.
-fn check_present(memory: &Memory, operation: Operation) -> Result<()> {
-    end_unmapped();
-    check_words(memory, &[operation])
+fn check_present(simulator: &Simulator, operation: Operation) -> Result<()> {
+    end_unmapped(simulator.shared);
+    check_words(&simulator.device.memory, &[operation])
 }
 
 impl Simulator {
@@ -155,7 +155,7 @@ impl Simulator {
              call cudaHostUnregister before mprotect"
                 .to_owned()
         });
-        end_unmapped();
+        end_unmapped(self.shared);
         self.word_gone()
     }
 
@@ -172,7 +172,7 @@ impl Simulator {
         }
         for &operation in operations {
             if let Operation::Wait(word, comparison, value) = operation {
-                let is_gone = move || check_present(&self.device.memory, operation).is_err();
+                let is_gone = move || check_present(self, operation).is_err();
                 // SAFETY: the word was just found in a live allocation. Freed memory ends the wait.
                 let holds = move || is_gone() || word.holds(comparison, unsafe { word.load() }, value);
                 let step = checkpoint::next_step(self.session);
@@ -189,7 +189,7 @@ impl Simulator {
                 self.engine.submit_condition_then(stream, is_met, then)?;
             } else {
                 let work = move |_: &Context<DeviceFault>| {
-                    check_present(&self.device.memory, operation).map_err(|_| self.word_gone())?;
+                    check_present(self, operation).map_err(|_| self.word_gone())?;
                     let before = Losses::now();
                     // SAFETY: as above.
                     unsafe { operation.execute(self.session) };

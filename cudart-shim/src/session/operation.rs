@@ -87,7 +87,7 @@ impl Item {
         context: &Context<DeviceFault>,
         Ticket { step, launch }: Ticket,
     ) -> std::result::Result<(), DeviceFault> {
-        end_unmapped();
+        end_unmapped(simulator.shared);
         let launched =
             launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
         let outcome = self.timed(simulator, context, || {
@@ -102,7 +102,7 @@ impl Item {
         });
         if outcome.is_err() {
             // The program may have unmapped memory under the kernel.
-            end_unmapped();
+            end_unmapped(simulator.shared);
         }
         if let (Self::Operation(Operation::Kernel(launch)), Some(launched), Ok(())) =
             (self, launched, &outcome)

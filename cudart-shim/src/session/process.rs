@@ -7,7 +7,7 @@ use crate::abi::handle::MAX_DEVICES;
 use crate::objects::context_storage::ContextStorage;
 use crate::objects::legacy_launch::Setting;
 use crate::objects::linker::Links;
-use crate::objects::shared::{Shared, shared};
+use crate::objects::shared::Shared;
 use crate::session::checkpoint::{self, Checkpoints};
 use crate::session::context::Contexts;
 use crate::session::simulator::Simulator;
@@ -47,7 +47,7 @@ pub(crate) struct Process {
 impl Process {
     fn new(session: &'static Session) -> Self {
         Self {
-            shared: shared(),
+            shared: session.shared(),
             devices: Default::default(),
             launches: AtomicU64::default(),
             forked: AtomicBool::default(),

@@ -11,9 +11,8 @@ use crate::host::standard_output::print;
 use crate::objects::device::DeviceObjects;
 use crate::objects::module::Kernel;
 use crate::objects::peer;
-use crate::objects::shared::shared;
 use crate::objects::virtual_memory;
-use crate::profile::{Attribute, Profile};
+use crate::profile::{Attribute, Profile, visible_devices};
 use crate::session::accesses;
 use crate::session::checkpoint;
 use crate::session::checksums;
@@ -60,7 +59,7 @@ impl Deref for Simulator {
 impl Session {
     /// Number of visible devices.
     pub(crate) fn device_count(&'static self) -> usize {
-        self.process().visible.len()
+        visible_devices::count()
     }
 
     /// The thread's current device. Fails in a child forked after the device was used, and in host
@@ -78,10 +77,10 @@ impl Session {
         if is_engine_thread() {
             return Err(Error::NotPermitted);
         }
-        if process.visible.is_empty() {
+        if visible_devices::count() == 0 {
             return Err(Error::NoDevice);
         }
-        if ordinal >= process.visible.len() {
+        if ordinal >= visible_devices::count() {
             return Err(Error::InvalidDevice);
         }
         let place = process.devices.get(ordinal).ok_or(Error::InvalidDevice)?;
@@ -216,7 +215,7 @@ impl Simulator {
         if let Some(level) = environment::options().host_level {
             functional::host::limit(level);
         }
-        let number = session.process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
+        let number = visible_devices::numbers().get(ordinal).copied().ok_or(Error::InvalidDevice)?;
         let profile =
             Profile::from_environment().map(|profile| profile.numbered(number)).map_err(|error| {
                 eprintln!("voltsim: {}: {error}", Profile::variable());
@@ -255,11 +254,12 @@ impl Simulator {
             Some(checker) => device.checked_by(checker),
             None => device,
         };
+        let shared = session.shared();
         if session.device_count() > 1 {
-            device.memory.look_elsewhere(Box::new(move |address| peer::find(ordinal, address)));
+            device.memory.look_elsewhere(Box::new(move |address| peer::find(shared, ordinal, address)));
         }
         device.memory.find_replicas_by(Box::new(move |address, bytes| {
-            virtual_memory::replicas(ordinal, address, bytes)
+            virtual_memory::replicas(shared, ordinal, address, bytes)
         }));
         // SAFETY: the handler only stores flags.
         session.fork_handler.call_once(|| unsafe {
@@ -274,9 +274,9 @@ impl Simulator {
             model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
         );
         let capture_rule = Box::new(move || session.check_unsafe_call(ordinal));
-        let objects = DeviceObjects::new(ordinal, profile, device, engine, capture_rule);
+        let objects = DeviceObjects::new(shared, ordinal, profile, device, engine, capture_rule);
         Ok(Self {
-            base: GraphDevice::new(shared().add(objects).ok_or(Error::InvalidDevice)?),
+            base: GraphDevice::new(shared.add(objects).ok_or(Error::InvalidDevice)?),
             session,
             model,
             stream_attributes: Mutex::default(),

@@ -1,6 +1,7 @@
 //! The one value that holds the state of the launch pipeline and of its observers. An exported
 //! function gets it from [`crate::root`] and passes it on.
 
+use crate::objects::shared::Shared;
 use crate::session::accesses::Accesses;
 use crate::session::annotations::Annotations;
 use crate::session::capture::Captures;
@@ -21,6 +22,8 @@ use std::sync::{Once, OnceLock};
 
 /// State of the session. Each part is read from the options at its first use.
 pub(crate) struct Session {
+    /// Objects of the process, created by the first call that needs them.
+    shared: OnceLock<Shared>,
     /// Devices and contexts, created by the first call that needs them.
     pub(crate) process: OnceLock<Process>,
     /// Registers `after_fork` at the start of the first device.
@@ -48,6 +51,7 @@ impl Session {
     /// The state before the first call.
     pub(crate) const fn new(after_fork: extern "C" fn()) -> Self {
         Self {
+            shared: OnceLock::new(),
             process: OnceLock::new(),
             fork_handler: Once::new(),
             after_fork,
@@ -67,5 +71,10 @@ impl Session {
             launch_counts: LaunchCounts::new(),
             trace: Trace::new(),
         }
+    }
+
+    /// Objects of the process.
+    pub(crate) fn shared(&'static self) -> &'static Shared {
+        self.shared.get_or_init(Shared::new)
     }
 }

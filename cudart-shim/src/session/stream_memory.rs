@@ -29,14 +29,14 @@ impl Simulator {
         let owner = of_stream(self.session, stream)?;
         let stream = owner.stream(stream, default)?;
         owner.engine.stream_info(stream)?;
-        let pool = pool.unwrap_or_else(|| pool::current_pool(owner.ordinal));
-        let home = pool::home_to_allocate(pool)?;
+        let pool = pool.unwrap_or_else(|| pool::current_pool(self.shared, owner.ordinal));
+        let home = pool::home_to_allocate(self.shared, pool)?;
         if let Some(address) = owner.allocate_captured(stream, size.max(1), home)? {
             return result.set(Address(address as usize));
         }
         let address = self.session.simulator_of(home.device)?.allocate(size, home.kind(), 0)?;
         if address != 0 {
-            pool::note_allocation(pool, address, size as u64);
+            pool::note_allocation(self.shared, pool, address, size as u64);
         }
         result.set(Address(address as usize))
     }
@@ -54,8 +54,8 @@ impl Simulator {
             owner.engine.synchronize(Scope::Context)?;
         }
         owner.check_start(address, kinds)?;
-        if graph_memory::is_reserved(address) {
-            return graph_memory::end_life(address);
+        if graph_memory::is_reserved(self.shared, address) {
+            return graph_memory::end_life(self.shared, address);
         }
         owner.release(address, present_call::origin())
     }
@@ -63,17 +63,18 @@ impl Simulator {
     /// Frees device memory in stream order.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
         // Pools may hold managed memory too.
-        let is_of_pool = pool::pool_of(address).is_some() || graph_memory::is_reserved(address);
+        let is_of_pool =
+            pool::pool_of(self.shared, address).is_some() || graph_memory::is_reserved(self.shared, address);
         let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
         self.owner(address).check_start(address, kinds)?;
         let operation = || Operation::Free { address, by: present_call::origin() };
-        if graph_memory::is_reserved(address) {
+        if graph_memory::is_reserved(self.shared, address) {
             // The addresses remain valid, and later operations of the stream do not depend on the
             // free.
             return if self.add_if_capturing(stream, operation)? {
                 Ok(())
             } else {
-                graph_memory::end_life(address)
+                graph_memory::end_life(self.shared, address)
             };
         }
         self.enqueue(stream, operation())

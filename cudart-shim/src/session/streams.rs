@@ -91,7 +91,7 @@ impl Simulator {
         };
         let stream = self.engine.create_stream(kind, priority.clamp(GREATEST_PRIORITY, 0))?;
         let handle = stream_handle(self.ordinal, stream);
-        ownership::adopt(Object::Stream(handle));
+        ownership::adopt(self.shared, Object::Stream(handle));
         result.set(handle)
     }
 
@@ -103,7 +103,7 @@ impl Simulator {
         let owner = of_stream(self.session, handle)?;
         let stream = owner.stream(handle, DefaultStream::Legacy)?;
         owner.engine.destroy_stream(stream)?;
-        ownership::disown(Object::Stream(handle));
+        ownership::disown(self.shared, Object::Stream(handle));
         owner.forget_stream_attributes(stream);
         owner.end_capture_of_destroyed(stream);
         Ok(())
@@ -239,7 +239,7 @@ impl Simulator {
         if flags & INTERPROCESS != 0 {
             self.share_event(event)?;
         }
-        ownership::adopt(Object::Event(event));
+        ownership::adopt(self.shared, Object::Event(event));
         result.set(event)
     }
 
@@ -253,7 +253,7 @@ impl Simulator {
     pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
         let (owner, id) = of_event(self.session, event)?;
         owner.engine.destroy_event(id)?;
-        ownership::disown(Object::Event(event));
+        ownership::disown(self.shared, Object::Event(event));
         self.forget_shared_event(event);
         owner.forget_captured_event(id);
         Ok(())

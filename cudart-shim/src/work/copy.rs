@@ -1,8 +1,9 @@
 //! Copies and fills of boxes in host and device memory, checked at the call.
 
 use crate::abi::error::{Error, Result};
+use crate::objects::device::DeviceObjects;
 use crate::objects::rows::{Extent, Side};
-use crate::objects::shared::{owner_of, started};
+use crate::objects::shared::Shared;
 use functional::memory::{AllocationKind, Memory};
 use std::ffi::c_int;
 
@@ -50,18 +51,20 @@ pub(crate) enum Place {
 }
 
 /// The kind of memory that holds a box. A box outside of any memory is pageable.
-pub(crate) fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
+pub(crate) fn place(device: &DeviceObjects, side: &Side, extent: Extent) -> Result<Place> {
     let span = side.span(extent)?;
     if side.address == 0 {
         return Err(Error::InvalidValue);
     }
     // Copies may access the memory of all devices.
+    let (memory, shared) = (&device.device.memory, device.shared);
     let own = memory.allocation_of(side.address as u64).map(|found| (memory, found));
-    let elsewhere = || owner_of(side.address as u64).map(|(owner, found)| (&owner.device.memory, found));
+    let elsewhere =
+        || shared.owner_of(side.address as u64).map(|(owner, found)| (&owner.device.memory, found));
     let Some((memory, allocation)) = own.or_else(elsewhere) else {
         let is_no_memory = |memory: &Memory, address| memory.owns(address) || memory.was_unmapped(address);
         let is_reserved =
-            started().any(|simulator| is_no_memory(&simulator.device.memory, side.address as u64));
+            shared.started().any(|simulator| is_no_memory(&simulator.device.memory, side.address as u64));
         return if is_reserved { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
     };
     match allocation.kind {
@@ -92,7 +95,7 @@ pub(crate) struct Copy {
 impl Copy {
     /// Checks a copy. `None` if the copy is empty.
     pub(crate) fn new(
-        memory: &Memory,
+        device: &DeviceObjects,
         to: Side,
         from: Side,
         extent: Extent,
@@ -104,8 +107,8 @@ impl Copy {
         for side in [&to, &from] {
             side.check_apart(extent)?;
         }
-        let to_place = place(memory, &to, extent)?;
-        let from_place = place(memory, &from, extent)?;
+        let to_place = place(device, &to, extent)?;
+        let from_place = place(device, &from, extent)?;
         let (to_expected, from_expected) = match direction {
             Direction::HostToHost => (Place::Pageable, Place::Pageable),
             Direction::HostToDevice => (Place::Device, Place::Pageable),
@@ -123,13 +126,13 @@ impl Copy {
 
     /// A copy of one row.
     pub(crate) fn linear(
-        memory: &Memory,
+        device: &DeviceObjects,
         to: usize,
         from: usize,
         count: usize,
         direction: Direction,
     ) -> Result<Option<Self>> {
-        Self::new(memory, Side::row(to), Side::row(from), Extent::row(count), direction)
+        Self::new(device, Side::row(to), Side::row(from), Extent::row(count), direction)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -181,12 +184,17 @@ pub(crate) struct Fill {
 
 impl Fill {
     /// Checks a fill. `None` if the fill is empty.
-    pub(crate) fn new(memory: &Memory, to: Side, pattern: Pattern, extent: Extent) -> Result<Option<Self>> {
+    pub(crate) fn new(
+        device: &DeviceObjects,
+        to: Side,
+        pattern: Pattern,
+        extent: Extent,
+    ) -> Result<Option<Self>> {
         if extent.is_empty() {
             return Ok(None);
         }
         to.check_apart(extent)?;
-        if place(memory, &to, extent)? == Place::Pageable {
+        if place(device, &to, extent)? == Place::Pageable {
             return Err(Error::InvalidValue);
         }
         let rows_fit = extent.height == 1 || to.pitch.is_multiple_of(pattern.size());
@@ -197,8 +205,8 @@ impl Fill {
     }
 
     /// Tells whether the memory is host-visible.
-    pub(crate) fn is_seen_by_host(&self) -> bool {
-        owner_of(self.to.address as u64).is_some_and(|(_, found)| found.kind.is_seen_by_host())
+    pub(crate) fn is_seen_by_host(&self, shared: &'static Shared) -> bool {
+        shared.owner_of(self.to.address as u64).is_some_and(|(_, found)| found.kind.is_seen_by_host())
     }
 }
 

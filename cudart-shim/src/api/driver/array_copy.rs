@@ -30,7 +30,7 @@ fn linear(
         let address = other.0.checked_add(before).ok_or(Error::InvalidValue)?;
         let other = Side::rows(address, extent.width);
         let (to, from) = if is_source { (other, side) } else { (side, other) };
-        let copy = Copy::new(&simulator.device.memory, to, from, extent, direction)?;
+        let copy = Copy::new(simulator, to, from, extent, direction)?;
         if waits { simulator.copy_now(copy, stream)? } else { simulator.copy_async(copy, stream)? }
     }
     Ok(())
@@ -79,7 +79,7 @@ api! { Driver;
             return Err(Error::NotSupported);
         }
         for ((to, extent, _), (from, ..)) in to.into_iter().zip(from) {
-            let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::DeviceToDevice)?;
+            let copy = Copy::new(simulator, to, from, extent, Direction::DeviceToDevice)?;
             simulator.copy_now(copy, stream)?;
         }
         Ok(())

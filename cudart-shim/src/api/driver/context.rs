@@ -4,7 +4,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{ContextHandle, EventHandle, In, Out};
 use crate::api::entry::api;
 use crate::objects::peer;
-use crate::root::{session, simulator, simulator_of};
+use crate::root::{session, shared, simulator, simulator_of};
 use crate::session::context::{self, ordinal};
 use crate::session::simulator::Simulator;
 use crate::session::streams::GREATEST_PRIORITY;
@@ -218,14 +218,14 @@ api! { Driver;
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint) {
         let device = simulator()?.ordinal;
         context::check(session(), peer)?;
-        peer::enable(device, context::device_of(peer), flags)
+        peer::enable(shared(), device, context::device_of(peer), flags)
     }
 
     /// Undoes `cuCtxEnablePeerAccess`.
     fn cuCtxDisablePeerAccess(peer: ContextHandle) {
         let device = simulator()?.ordinal;
         context::check(session(), peer)?;
-        peer::disable(device, context::device_of(peer))
+        peer::disable(shared(), device, context::device_of(peer))
     }
 
     /// Retains a device's primary context.

@@ -184,7 +184,7 @@ fn linear(
 ) -> Result<()> {
     let simulator = of_stream(session(), stream)?;
     let stream = simulator.stream(stream, default)?;
-    let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, direction)?;
+    let copy = Copy::linear(simulator, to.0, from.0, count, direction)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
@@ -201,7 +201,7 @@ impl DriverCopy3d {
         let extent = Extent { width: self.width_bytes, height: self.height, depth: self.depth };
         let (to, to_memory) = self.target.resolve(simulator, extent)?;
         let (from, from_memory) = self.source.resolve(simulator, extent)?;
-        Copy::new(&simulator.device.memory, to, from, extent, direction(to_memory, from_memory))
+        Copy::new(simulator, to, from, extent, direction(to_memory, from_memory))
     }
 }
 

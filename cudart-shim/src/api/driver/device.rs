@@ -8,7 +8,7 @@ use crate::api::runtime::{device_by_pci_bus_id, pci_bus_id, store_text};
 use crate::objects::notification;
 use crate::objects::peer;
 use crate::profile::{Attribute, Profile};
-use crate::root::{device_count, session, simulator, simulator_of};
+use crate::root::{device_count, session, shared, simulator, simulator_of};
 use crate::session::annotations;
 use crate::session::context::{self, initialize_driver};
 use crate::session::simulator::Simulator;
@@ -208,12 +208,12 @@ api! { Driver;
         dev: c_int, callbackFunc: Address, _userData: *mut c_void, callback: Out<u64>,
     ) {
         device(dev)?;
-        notification::register(callbackFunc, callback)
+        notification::register(shared(), callbackFunc, callback)
     }
 
     /// Undoes `cuDeviceRegisterAsyncNotification`.
     fn cuDeviceUnregisterAsyncNotification(dev: c_int, callback: u64) {
         device(dev)?;
-        notification::unregister(callback)
+        notification::unregister(shared(), callback)
     }
 }

@@ -5,7 +5,7 @@ use crate::abi::{Address, Out, PoolHandle};
 use crate::api::entry::api;
 use crate::objects::interprocess::Handle;
 use crate::objects::pool;
-use crate::root::simulator;
+use crate::root::{shared, simulator};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 api! { Driver;
@@ -20,13 +20,13 @@ api! { Driver;
     fn cuMemPoolExportToShareableHandle(
         shareableHandle: Out<c_void>, memPool: PoolHandle, handleType: c_int, flags: c_ulonglong,
     ) {
-        pool::export(shareableHandle, memPool, handleType, flags)
+        pool::export(shared(), shareableHandle, memPool, handleType, flags)
     }
 
     /// The pool of a file descriptor, which is passed in place of a pointer.
     fn cuMemPoolImportFromShareableHandle(
         memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_ulonglong,
     ) {
-        pool::import(memPool, shareableHandle, handleType, flags)
+        pool::import(shared(), memPool, shareableHandle, handleType, flags)
     }
 }

@@ -5,7 +5,7 @@ use crate::abi::{Address, In, Out, Text};
 use crate::api::entry::api;
 use crate::objects::jit::JitOptions;
 use crate::objects::ownership::{self, Object};
-use crate::root::{process, simulator};
+use crate::root::{process, shared, simulator};
 use crate::session::simulator::Simulator;
 use std::ffi::{OsStr, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,7 +24,7 @@ api! { Driver;
         stateOut.check()?;
         let options = JitOptions::read(numOptions, options, optionValues)?;
         let handle = process().links.lock().begin(options);
-        ownership::adopt(Object::Link(handle));
+        ownership::adopt(shared(), Object::Link(handle));
         stateOut.set(Address(handle))
     }
 
@@ -66,7 +66,7 @@ api! { Driver;
 
     /// Ends a link.
     fn cuLinkDestroy(state: Address) {
-        ownership::disown(Object::Link(state.0));
+        ownership::disown(shared(), Object::Link(state.0));
         process().links.lock().end(state.0)
     }
 }

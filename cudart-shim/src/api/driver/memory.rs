@@ -8,7 +8,7 @@ use crate::objects::managed::Place;
 use crate::objects::ownership::{self, Object};
 use crate::objects::pool;
 use crate::objects::virtual_memory::{self, FILE_DESCRIPTOR};
-use crate::root::{owner_of, process, simulator};
+use crate::root::{owner_of, process, shared, simulator};
 use crate::session::context;
 use crate::session::simulator::Simulator;
 use functional::memory::{Allocation, AllocationKind};
@@ -25,7 +25,7 @@ fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32)
     let simulator = simulator()?;
     simulator.check_unsafe_call()?;
     let address = simulator.allocate(size, kind, flags)?;
-    ownership::adopt(Object::Memory(address));
+    ownership::adopt(shared(), Object::Memory(address));
     result.set(Address(address as usize))
 }
 
@@ -65,14 +65,14 @@ fn pointer_attribute(
     found: &Allocation,
 ) -> Option<Result<Value>> {
     let mapped = virtual_memory::properties_at(simulator, address);
-    let pool = pool::pool_of(found.address);
+    let pool = pool::pool_of(shared(), found.address);
     let host = matches!(found.kind, AllocationKind::Host | AllocationKind::Registered)
         || mapped.is_some_and(|properties| !properties.is_on_device());
     let reached_by_host = host || found.kind == AllocationKind::Managed;
     Some(Ok(match attribute {
         attribute::CONTEXT => {
             let objects = [Object::Memory(found.address), Object::Registration(found.address)];
-            let created = objects.into_iter().find_map(ownership::context_of);
+            let created = objects.into_iter().find_map(|object| ownership::context_of(shared(), object));
             Value::Word(created.unwrap_or(context::primary(simulator.ordinal)).0 as u64)
         }
         attribute::MEMORY_TYPE => Value::Int(if host { 1 } else { 2 }),
@@ -91,7 +91,8 @@ fn pointer_attribute(
         attribute::RANGE_SIZE => Value::Word(found.size),
         attribute::MAPPED => Value::Flag(true),
         attribute::ALLOWED_HANDLE_TYPES => {
-            let of_pool = pool.filter(|pool| pool::exported_identity(*pool).is_ok()).map(|_| FILE_DESCRIPTOR);
+            let of_pool =
+                pool.filter(|pool| pool::exported_identity(shared(), *pool).is_ok()).map(|_| FILE_DESCRIPTOR);
             Value::Word(mapped.map(|properties| properties.handle_types).or(of_pool).unwrap_or(0) as u64)
         }
         attribute::MEMPOOL_HANDLE => Value::Word(pool.map_or(0, |pool| pool.0 as u64)),

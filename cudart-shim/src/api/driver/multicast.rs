@@ -5,7 +5,7 @@ use crate::abi::{Address, In, Out};
 use crate::api::entry::api;
 use crate::objects::multicast::MulticastProperties;
 use crate::objects::virtual_memory::{self, GRANULARITY};
-use crate::root::{simulator, simulator_of};
+use crate::root::{shared, simulator, simulator_of};
 use crate::session::context::ordinal;
 use std::ffi::{c_int, c_ulonglong};
 
@@ -18,12 +18,12 @@ api! { Driver;
     /// Creates a multicast object for several devices' memory.
     fn cuMulticastCreate(mcHandle: Out<u64>, prop: In<MulticastProperties>) {
         mcHandle.check()?;
-        mcHandle.set(virtual_memory::create_multicast(&simulator()?.device.memory, &prop.get()?)?)
+        mcHandle.set(virtual_memory::create_multicast(shared(), &simulator()?.device.memory, &prop.get()?)?)
     }
 
     /// Adds a device to a multicast object.
     fn cuMulticastAddDevice(mcHandle: u64, dev: c_int) {
-        virtual_memory::with_multicast(mcHandle, |object| object.add(ordinal(dev)?))
+        virtual_memory::with_multicast(shared(), mcHandle, |object| object.add(ordinal(dev)?))
     }
 
     /// Binds memory on the device of its allocation.
@@ -33,9 +33,9 @@ api! { Driver;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        let device = virtual_memory::device_of_handle(memHandle)?;
+        let device = virtual_memory::device_of_handle(shared(), memHandle)?;
         let range = (mcOffset as u64, size as u64);
-        virtual_memory::bind_memory(mcHandle, started(device)?, range, memHandle, memOffset as u64)
+        virtual_memory::bind_memory(shared(), mcHandle, started(device)?, range, memHandle, memOffset as u64)
     }
 
     /// Binds memory for a device.
@@ -46,7 +46,7 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         let range = (mcOffset as u64, size as u64);
-        virtual_memory::bind_memory(mcHandle, started(ordinal(dev)?)?, range, memHandle, memOffset as u64)
+        virtual_memory::bind_memory(shared(), mcHandle, started(ordinal(dev)?)?, range, memHandle, memOffset as u64)
     }
 
     /// Binds mapped memory on the device that it belongs to.
@@ -54,8 +54,8 @@ api! { Driver;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        let device = virtual_memory::device_at(memptr.0 as u64)?;
-        virtual_memory::bind_address(mcHandle, started(device)?, (mcOffset as u64, size as u64), memptr.0 as u64)
+        let device = virtual_memory::device_at(shared(), memptr.0 as u64)?;
+        virtual_memory::bind_address(shared(), mcHandle, started(device)?, (mcOffset as u64, size as u64), memptr.0 as u64)
     }
 
     /// Binds mapped memory for a device.
@@ -66,14 +66,14 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         let range = (mcOffset as u64, size as u64);
-        virtual_memory::bind_address(mcHandle, started(ordinal(dev)?)?, range, memptr.0 as u64)
+        virtual_memory::bind_address(shared(), mcHandle, started(ordinal(dev)?)?, range, memptr.0 as u64)
     }
 
     /// Removes a device's bindings in a range, after the work that may use them.
     fn cuMulticastUnbind(mcHandle: u64, dev: c_int, mcOffset: usize, size: usize) {
         let device = ordinal(dev)?;
-        virtual_memory::wait_for_devices()?;
-        virtual_memory::with_multicast(mcHandle, |object| object.unbind(device, mcOffset as u64, size as u64))
+        virtual_memory::wait_for_devices(shared())?;
+        virtual_memory::with_multicast(shared(), mcHandle, |object| object.unbind(device, mcOffset as u64, size as u64))
     }
 
     /// Granularity of sizes: minimum (option 0) or recommended (1).

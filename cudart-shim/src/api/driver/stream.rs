@@ -5,7 +5,7 @@ use crate::abi::handle::is_default;
 use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::ownership::{self, Object};
-use crate::root::{session, simulator};
+use crate::root::{session, shared, simulator};
 use crate::session::context;
 use crate::session::streams::{StreamCallback, of_stream};
 use crate::work::host_call::HostFunction;
@@ -17,7 +17,7 @@ fn context_of(stream: StreamHandle) -> Result<ContextHandle> {
         return context::current().ok_or(Error::DeviceUninitialized);
     }
     let device = of_stream(session(), stream)?.ordinal;
-    Ok(ownership::context_of(Object::Stream(stream)).unwrap_or(context::primary(device)))
+    Ok(ownership::context_of(shared(), Object::Stream(stream)).unwrap_or(context::primary(device)))
 }
 
 api! { Driver;

@@ -5,7 +5,7 @@ use crate::abi::{Address, In, MemoryLocation, Out};
 use crate::api::entry::api;
 use crate::api::runtime::AccessDescription;
 use crate::objects::virtual_memory::{self, AllocationProperties, FILE_DESCRIPTOR, GRANULARITY};
-use crate::root::{simulator, simulator_of};
+use crate::root::{shared, simulator, simulator_of};
 use std::ffi::{c_int, c_ulonglong, c_void};
 
 /// Granularity of host address reservations in bytes.
@@ -27,7 +27,7 @@ api! { Driver;
 
     /// Releases a reserved range.
     fn cuMemAddressFree(ptr: Address, size: usize) {
-        virtual_memory::give_back(ptr.0 as u64, size as u64)
+        virtual_memory::give_back(shared(), ptr.0 as u64, size as u64)
     }
 
     /// Allocates memory without an address.
@@ -42,7 +42,7 @@ api! { Driver;
 
     /// Releases a handle; mapped memory stays.
     fn cuMemRelease(handle: u64) {
-        virtual_memory::release(handle)
+        virtual_memory::release(shared(), handle)
     }
 
     /// Maps memory into reserved addresses.
@@ -86,7 +86,7 @@ api! { Driver;
     /// Properties of an allocation.
     fn cuMemGetAllocationPropertiesFromHandle(prop: Out<AllocationProperties>, handle: u64) {
         prop.check()?;
-        prop.set(virtual_memory::properties(handle)?)
+        prop.set(virtual_memory::properties(shared(), handle)?)
     }
 
     /// Handle of the memory mapped at an address.
@@ -103,7 +103,7 @@ api! { Driver;
         if flags != 0 || handleType != FILE_DESCRIPTOR {
             return Err(Error::InvalidValue);
         }
-        Out::new(shareableHandle.pointer().cast()).set(virtual_memory::export(handle)?)
+        Out::new(shareableHandle.pointer().cast()).set(virtual_memory::export(shared(), handle)?)
     }
 
     /// Memory of a file descriptor, which is passed in place of a pointer.
@@ -112,6 +112,6 @@ api! { Driver;
         if shHandleType != FILE_DESCRIPTOR {
             return Err(Error::InvalidValue);
         }
-        handle.set(virtual_memory::import(osHandle.0 as c_int)?)
+        handle.set(virtual_memory::import(shared(), osHandle.0 as c_int)?)
     }
 }

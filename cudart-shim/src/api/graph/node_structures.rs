@@ -158,7 +158,7 @@ impl FillParameters {
         let width = self.width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;
         let extent = Extent { width, height: self.height, depth: 1 };
         let side = Side::rows(self.address.0, self.pitch);
-        let fill = Fill::new(&simulator.device.memory, side, pattern, extent)?;
+        let fill = Fill::new(simulator, side, pattern, extent)?;
         Ok(Kind::Operation(Operation::Fill(fill.ok_or(Error::InvalidValue)?)))
     }
 

@@ -4,8 +4,9 @@ use super::{Answer, Failure, UNKNOWN, check_version, initialized, store, store_t
 use crate::abi::{Out, Text};
 use crate::api::entry::api;
 use crate::api::runtime::pci_bus_id;
+use crate::profile::visible_devices;
 use crate::profile::{Attribute, Profile};
-use crate::root::{process, started};
+use crate::root::started;
 use crate::session::simulator::Simulator;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt;
@@ -80,7 +81,7 @@ pub(crate) struct Utilization {
 /// Device index of a handle.
 pub(super) fn index_of(device: DeviceHandle) -> Answer<u32> {
     let index = device.0.checked_sub(FIRST_HANDLE).and_then(|index| u32::try_from(index).ok());
-    index.filter(|index| *index < process().all_devices as u32).ok_or(Failure::InvalidArgument)
+    index.filter(|index| *index < visible_devices::all() as u32).ok_or(Failure::InvalidArgument)
 }
 
 fn with_device(device: DeviceHandle, body: impl FnOnce(&Profile) -> Answer) -> c_int {
@@ -148,14 +149,14 @@ fn architecture(profile: &Profile) -> c_uint {
 
 /// Finds the device that `matches`.
 fn find(result: Out<DeviceHandle>, profile: &Profile, matches: impl Fn(&Profile) -> bool) -> Answer {
-    let found = (0..process().all_devices).find(|index| matches(&profile.clone().numbered(*index)));
+    let found = (0..visible_devices::all()).find(|index| matches(&profile.clone().numbered(*index)));
     store(result, DeviceHandle(FIRST_HANDLE + found.ok_or(Failure::NotFound)?))
 }
 
 api! { Driver;
     /// Number of devices.
     fn nvmlDeviceGetCount_v2(deviceCount: Out<c_uint>) -> c_int = UNKNOWN; {
-        initialized(|_| store(deviceCount, process().all_devices as c_uint))
+        initialized(|_| store(deviceCount, visible_devices::all() as c_uint))
     }
 
     /// The device at an index.

@@ -40,7 +40,7 @@ impl When {
         direction: Direction,
     ) -> Result<()> {
         let stream = self.stream(simulator)?;
-        let copy = Copy::new(&simulator.device.memory, to, from, extent, direction)?;
+        let copy = Copy::new(simulator, to, from, extent, direction)?;
         if self.waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
     }
 }

@@ -87,7 +87,7 @@ fn rows(
     let to = Side::rows(to.0, to_pitch);
     let from = Side::rows(from.0, from_pitch);
     let extent = Extent { width, height, depth: 1 };
-    let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(kind)?)?;
+    let copy = Copy::new(simulator, to, from, extent, Direction::from_kind(kind)?)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
@@ -139,7 +139,7 @@ impl Copy3d {
         let extent = Extent { width, height, depth };
         let to = side(target_array, copy.target, copy.target_position, extent)?;
         let from = side(source_array, copy.source, copy.source_position, extent)?;
-        Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(copy.kind)?)
+        Copy::new(simulator, to, from, extent, Direction::from_kind(copy.kind)?)
     }
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn linear_copy(
     count: usize,
     kind: c_int,
 ) -> Result<Option<Copy>> {
-    Copy::linear(&simulator.device.memory, to.0, from.0, count, Direction::from_kind(kind)?)
+    Copy::linear(simulator, to.0, from.0, count, Direction::from_kind(kind)?)
 }
 
 fn peer_slices(

@@ -8,7 +8,7 @@ use crate::api::entry::api;
 use crate::objects::{last_error, notification, peer};
 use crate::profile::device_properties::{Layout, device_properties};
 use crate::profile::{Attribute, Profile};
-use crate::root::{device_count, session, simulator, simulator_of};
+use crate::root::{device_count, session, shared, simulator, simulator_of};
 use crate::session::annotations;
 use crate::session::context::{self, check_device, ordinal};
 use crate::session::streams::GREATEST_PRIORITY;
@@ -234,12 +234,12 @@ api! { Runtime;
 
     /// Gives the current device access to another's memory.
     fn cudaDeviceEnablePeerAccess(peerDevice: c_int, flags: c_uint) {
-        peer::enable(simulator()?.ordinal, ordinal(peerDevice)?, flags)
+        peer::enable(shared(), simulator()?.ordinal, ordinal(peerDevice)?, flags)
     }
 
     /// Undoes `cudaDeviceEnablePeerAccess`.
     fn cudaDeviceDisablePeerAccess(peerDevice: c_int) {
-        peer::disable(simulator()?.ordinal, ordinal(peerDevice)?)
+        peer::disable(shared(), simulator()?.ordinal, ordinal(peerDevice)?)
     }
 
     /// An attribute of the link between two devices.
@@ -311,13 +311,13 @@ api! { Runtime;
         device: c_int, callbackFunc: Address, _userData: *mut c_void, callback: Out<u64>,
     ) {
         check_device(device)?;
-        notification::register(callbackFunc, callback)
+        notification::register(shared(), callbackFunc, callback)
     }
 
     /// Undoes `cudaDeviceRegisterAsyncNotification`.
     fn cudaDeviceUnregisterAsyncNotification(device: c_int, callback: u64) {
         check_device(device)?;
-        notification::unregister(callback)
+        notification::unregister(shared(), callback)
     }
 
     /// Formerly converted doubles for devices without them; has no effect.

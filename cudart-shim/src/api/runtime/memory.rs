@@ -6,7 +6,7 @@ use crate::api::entry::api;
 use crate::objects::allocation::HOST_ALLOC_FLAGS;
 use crate::objects::managed::Place;
 use crate::objects::ownership::{self, Object};
-use crate::root::simulator;
+use crate::root::{shared, simulator};
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint};
 
@@ -18,7 +18,7 @@ fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32)
     let simulator = simulator()?;
     simulator.check_unsafe_call()?;
     let address = simulator.allocate(size, kind, flags)?;
-    ownership::adopt(Object::Memory(address));
+    ownership::adopt(shared(), Object::Memory(address));
     result.set(Address(address as usize))
 }
 

@@ -4,7 +4,7 @@ use crate::abi::error::{Error, Result};
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::api::entry::api;
 use crate::objects::pool::{self, Home};
-use crate::root::{session, simulator};
+use crate::root::{session, shared, simulator};
 use crate::session::context::ordinal;
 use crate::session::streams::of_stream;
 use std::ffi::{c_int, c_void};
@@ -46,8 +46,8 @@ pub(crate) fn home_of_properties(properties: PoolProperties) -> Result<Home> {
 pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Result<()> {
     let device = pool::home_of_location(description.location, 1)?.device;
     match description.flags {
-        0 => pool::set_access(pool, device, false),
-        ACCESS_READ_WRITE => pool::set_access(pool, device, true),
+        0 => pool::set_access(shared(), pool, device, false),
+        ACCESS_READ_WRITE => pool::set_access(shared(), pool, device, true),
         1 => Err(Error::NotSupported),
         _ => Err(Error::InvalidValue),
     }
@@ -56,7 +56,7 @@ pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Re
 /// Access of a location to a pool's memory.
 pub(crate) fn access(pool: PoolHandle, location: MemoryLocation) -> Result<c_int> {
     let device = pool::home_of_location(location, 1)?.device;
-    Ok(if pool::has_access(pool, device)? { ACCESS_READ_WRITE } else { 0 })
+    Ok(if pool::has_access(shared(), pool, device)? { ACCESS_READ_WRITE } else { 0 })
 }
 
 api! { Runtime;
@@ -85,12 +85,12 @@ api! { Runtime;
 
     /// The device's pool for `cudaMallocAsync`.
     fn cudaDeviceGetMemPool(memPool: Out<PoolHandle>, device: c_int) {
-        memPool.set(pool::current_pool(ordinal(device)?))
+        memPool.set(pool::current_pool(shared(), ordinal(device)?))
     }
 
     /// Sets the device's pool for `cudaMallocAsync`.
     fn cudaDeviceSetMemPool(device: c_int, memPool: PoolHandle) {
-        pool::set_current_pool(Home::of_device(ordinal(device)?), memPool)
+        pool::set_current_pool(shared(), Home::of_device(ordinal(device)?), memPool)
     }
 
     /// A new pool.
@@ -98,38 +98,38 @@ api! { Runtime;
         memPool.check()?;
         let properties = poolProps.get()?;
         let home = home_of_properties(properties)?;
-        memPool.set(pool::create(home, properties.handle_types)?)
+        memPool.set(pool::create(shared(), home, properties.handle_types)?)
     }
 
     /// Destroys a pool.
     fn cudaMemPoolDestroy(memPool: PoolHandle) {
-        pool::destroy(memPool)
+        pool::destroy(shared(), memPool)
     }
 
     /// An attribute.
     fn cudaMemPoolGetAttribute(memPool: PoolHandle, attribute: c_int, value: Out<c_void>) {
-        pool::get_attribute(memPool, attribute, value)
+        pool::get_attribute(shared(), memPool, attribute, value)
     }
 
     /// Sets one attribute.
     fn cudaMemPoolSetAttribute(memPool: PoolHandle, attribute: c_int, value: *const c_void) {
-        pool::set_attribute(memPool, attribute, value)
+        pool::set_attribute(shared(), memPool, attribute, value)
     }
 
     /// Releases unused memory; a pool here keeps none.
     fn cudaMemPoolTrimTo(memPool: PoolHandle, _minBytesToKeep: usize) {
-        pool::check(memPool)
+        pool::check(shared(), memPool)
     }
 
     /// Sets the devices that can access the pool's memory.
     fn cudaMemPoolSetAccess(memPool: PoolHandle, descList: In<AccessDescription>, count: usize) {
-        pool::check(memPool)?;
+        pool::check(shared(), memPool)?;
         descList.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
     }
 
     /// Access of a device to the pool's memory.
     fn cudaMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
-        pool::check(memPool)?;
+        pool::check(shared(), memPool)?;
         flags.set(access(memPool, location.get()?)?)
     }
 }

@@ -70,7 +70,7 @@ fn checked(simulator: &Simulator, access: Access, side: Symbol, kind: c_int) -> 
         Symbol::Target => (address, access.other.0),
         Symbol::Source => (access.other.0, address),
     };
-    Copy::linear(&simulator.device.memory, to, from, access.count, direction)
+    Copy::linear(simulator, to, from, access.count, direction)
 }
 
 const DEFAULT: StreamHandle = StreamHandle(0);

@@ -4,12 +4,13 @@
 use crate::abi::{Address, In, Out};
 use crate::api::entry::shared;
 use crate::objects::external_memory::{self, BufferDescription, HandleDescription};
+use crate::root::shared;
 
 shared! {
     /// Imports the memory of a file descriptor.
     fn cudaImportExternalMemory = cuImportExternalMemory(extMem_out: Out<u64>, memHandleDesc: In<HandleDescription>) {
         context()?;
-        external_memory::import(extMem_out, memHandleDesc)
+        external_memory::import(shared(), extMem_out, memHandleDesc)
     }
 
     /// Maps a part of imported memory.
@@ -20,6 +21,6 @@ shared! {
     /// Releases imported memory.
     fn cudaDestroyExternalMemory = cuDestroyExternalMemory(extMem: u64) {
         context()?;
-        external_memory::destroy(extMem)
+        external_memory::destroy(shared(), extMem)
     }
 }

@@ -7,7 +7,7 @@ use crate::api::driver::{code_of_file, code_of_image, global};
 use crate::api::entry::shared;
 use crate::objects::jit::JitOptions;
 use crate::objects::library;
-use crate::root::simulator;
+use crate::root::{shared, simulator};
 use std::ffi::{c_int, c_uint, c_void};
 
 shared! {
@@ -38,7 +38,7 @@ shared! {
     /// Unloads a library and frees its variables.
     fn cudaLibraryUnload = cuLibraryUnload (library: LibraryHandle) {
         simulator()?;
-        library::unload(library)
+        library::unload(shared(), library)
     }
 
     /// A kernel by name.

@@ -5,6 +5,7 @@ use crate::abi::{Address, DefaultStream, In, MemoryLocation, Out, PoolHandle, St
 use crate::api::entry::shared;
 use crate::objects::managed::Place;
 use crate::objects::pool;
+use crate::root::shared;
 use crate::session::batch;
 use crate::session::simulator::Simulator;
 use std::ffi::{c_int, c_ulonglong, c_void};
@@ -101,12 +102,12 @@ shared! {
     /// The current pool of a location.
     fn cudaMemGetMemPool = cuMemGetMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
         context()?;
-        memPool.set(pool::home_of_location(location.get()?, kind)?.current_pool())
+        memPool.set(pool::home_of_location(location.get()?, kind)?.current_pool(shared()))
     }
 
     /// Sets the current pool of a location.
     fn cudaMemSetMemPool = cuMemSetMemPool(location: In<MemoryLocation>, kind: c_int, memPool: PoolHandle) {
         context()?;
-        pool::set_current_pool(pool::home_of_location(location.get()?, kind)?, memPool)
+        pool::set_current_pool(shared(), pool::home_of_location(location.get()?, kind)?, memPool)
     }
 }

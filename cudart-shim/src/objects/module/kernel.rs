@@ -23,6 +23,8 @@ pub(crate) struct Kernel {
     handle: FunctionHandle,
     /// Set by `cudaFuncSetAttribute`.
     pub(crate) settings: Mutex<KernelSettings>,
+    /// Set by the first launch.
+    program: OnceLock<Arc<Program>>,
     code: OnceLock<Digest>,
     parameters_read: OnceLock<ParametersRead>,
 }
@@ -37,6 +39,7 @@ impl Kernel {
             module,
             handle,
             settings: Mutex::new(settings),
+            program: OnceLock::new(),
             code: OnceLock::new(),
             parameters_read: OnceLock::new(),
         }
@@ -66,13 +69,17 @@ impl Kernel {
         self.module.has_kernel(&self.name.to_string_lossy())
     }
 
-    /// The kernel's program, bound at the first call.
+    /// The kernel's program, decoded and bound at the first call. Later calls look up no name.
     pub(crate) fn program(&self) -> Result<Arc<Program>> {
+        if let Some(program) = self.program.get() {
+            return Ok(Arc::clone(program));
+        }
         let name = self.name.to_string_lossy();
         self.module.check_executable(&name)?;
         let program = self.module.module.kernel(&name);
         code_cache::log_problem();
-        program.map_err(|error| self.refused(&error))
+        let program = program.map_err(|error| self.refused(&error))?;
+        Ok(Arc::clone(self.program.get_or_init(|| program)))
     }
 
     /// The kernel's registers and memory. They need no binding.

@@ -14,7 +14,7 @@ use crate::objects::device::DeviceObjects;
 use crate::objects::lazy_modules::Deferred;
 use crate::objects::ownership::{self, Object};
 use crate::objects::sass_only;
-use crate::objects::shared::{device_count, shared, started};
+use crate::profile::visible_devices;
 use crate::profile::{Attribute, fitting};
 use functional::bind::BindError;
 use functional::engine::program::Program;
@@ -191,7 +191,7 @@ const FIRST_WARNED: u32 = 80;
 /// Warns once per target that its PTX is for a newer device.
 fn warn_of_target(simulator: &DeviceObjects, target: u32, place: Option<String>) {
     let capability = simulator.capability();
-    if target < FIRST_WARNED || target <= capability || !shared().told_targets.lock().insert(target) {
+    if target < FIRST_WARNED || target <= capability || !simulator.shared.told_targets.lock().insert(target) {
         return;
     }
     log::report(|| {
@@ -265,8 +265,8 @@ impl DeviceObjects {
         code: Code,
         same: impl Fn(&Modules) -> Option<Arc<LoadedModule>>,
     ) -> Result<Arc<LoadedModule>> {
-        let _one_at_a_time = (device_count() > 1).then(|| shared().loading.lock());
-        let others = started().filter(|other| other.ordinal != self.ordinal);
+        let _one_at_a_time = (visible_devices::count() > 1).then(|| self.shared.loading.lock());
+        let others = self.shared.started().filter(|other| other.ordinal != self.ordinal);
         let first = others.into_iter().find_map(|other| same(&other.modules.lock()));
         let managed = first.map(|module| PlacedVariables::shared(Arc::clone(module.module.managed())));
         LoadedModule::load_around(self, code, managed.unwrap_or_default()).map(Arc::new)
@@ -285,14 +285,14 @@ impl DeviceObjects {
 
     /// Addresses in this device's memory where other devices' modules have managed variables.
     pub(crate) fn managed_for_others(&self) -> FxHashSet<u64> {
-        let others = started().filter(|other| other.ordinal != self.ordinal);
+        let others = self.shared.started().filter(|other| other.ordinal != self.ordinal);
         let managed = others.flat_map(|other| other.modules.lock().managed());
         managed.flat_map(|managed| managed.addresses().collect::<Vec<_>>()).collect()
     }
 
     /// A library's module on this device, loaded at the first call.
     pub(crate) fn library_module(&self, library: LibraryHandle) -> Result<ModuleHandle> {
-        let code = shared().libraries.lock().code(library)?;
+        let code = self.shared.libraries.lock().code(library)?;
         let loaded = Arc::clone(self.modules.lock().libraries.entry(library).or_default());
         *loaded.get_or_init(|| self.load_library(library, &code))
     }
@@ -319,7 +319,7 @@ impl DeviceObjects {
 
     /// A library's kernel on this device.
     fn library_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
-        let Some((library, name)) = shared().libraries.lock().kernel(handle) else { return Ok(None) };
+        let Some((library, name)) = self.shared.libraries.lock().kernel(handle) else { return Ok(None) };
         let kernel = self.find_kernel(self.library_module(library)?, &name)?;
         self.modules.lock().kernels.insert(handle, Arc::clone(&kernel));
         Ok(Some(kernel))
@@ -406,7 +406,7 @@ impl DeviceObjects {
         let mut modules = self.modules.lock();
         let handle = modules.new_module_handle();
         modules.loaded.insert(handle, Arc::new(module));
-        ownership::adopt(Object::Module(handle));
+        ownership::adopt(self.shared, Object::Module(handle));
         Ok(handle)
     }
 
@@ -457,7 +457,7 @@ impl DeviceObjects {
     /// Unloads a module after the device's work.
     pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
         self.synchronize(stream_engine::Scope::Context)?;
-        ownership::disown(Object::Module(handle));
+        ownership::disown(self.shared, Object::Module(handle));
         let mut modules = self.modules.lock();
         let deferred = modules.deferred.forget(handle, &self.device);
         let Some(module) = modules.loaded.remove(&handle) else {

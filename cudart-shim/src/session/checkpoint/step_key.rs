@@ -17,7 +17,7 @@ pub(super) fn of(session: &'static Session, operation: &Operation, launch: Optio
         Operation::Kernel(kernel) => Some(of_launch(session, kernel, launch?)),
         Operation::Copy(copy) => of_copy(session, copy, || Digest::of(&copy.pack_source())),
         Operation::StagedCopy(copy, source) => of_copy(session, copy, || Digest::of(source)),
-        Operation::Fill(fill) => of_fill(fill),
+        Operation::Fill(fill) => of_fill(session, fill),
         _ => None,
     }
 }
@@ -93,12 +93,16 @@ fn of_copy(session: &'static Session, copy: &Copy, sent: impl FnOnce() -> Digest
     })
 }
 
-fn of_fill(fill: &Fill) -> Option<Asked> {
+fn of_fill(session: &'static Session, fill: &Fill) -> Option<Asked> {
     let value = match fill.pattern {
         Pattern::Byte(value) => value.into(),
         Pattern::Half(value) => value.into(),
         Pattern::Word(value) => value,
     };
     let address = fill.to.address as u64;
-    (!fill.is_seen_by_host()).then(|| Asked::Fill { address, extent: extent(fill.extent), value })
+    (!fill.is_seen_by_host(session.shared())).then(|| Asked::Fill {
+        address,
+        extent: extent(fill.extent),
+        value,
+    })
 }

@@ -99,11 +99,10 @@ impl Copy {
 
     /// Executes the copy on behalf of a stream if both ranges are still valid.
     pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
-        let memory = &simulator.device.memory;
         for (name, side, expected, is_written) in
             [("copy to", &self.to, self.to_place, true), ("copy from", &self.from, self.from_place, false)]
         {
-            if place(memory, side, self.extent).ok() != Some(expected) {
+            if place(simulator, side, self.extent).ok() != Some(expected) {
                 return Err(memory_gone(simulator, name, side, self.extent));
             }
             if expected == Place::Shared {
@@ -121,7 +120,7 @@ impl Copy {
         simulator: &Simulator,
         stream: u64,
     ) -> std::result::Result<(), DeviceFault> {
-        if place(&simulator.device.memory, &self.to, self.extent).ok() != Some(self.to_place) {
+        if place(simulator, &self.to, self.extent).ok() != Some(self.to_place) {
             return Err(memory_gone(simulator, "copy to", &self.to, self.extent));
         }
         if self.to_place == Place::Shared {
@@ -220,7 +219,7 @@ impl Simulator {
         extent: Extent,
         stream: StreamId,
     ) -> Result<()> {
-        match Fill::new(&self.device.memory, to, pattern, extent)? {
+        match Fill::new(self, to, pattern, extent)? {
             Some(fill) => self.enqueue(stream, Operation::Fill(fill)),
             None => self.do_nothing(stream),
         }
@@ -249,7 +248,7 @@ impl Fill {
     /// Executes the fill on behalf of a stream if the range is still valid device memory.
     pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
         let Self { to, pattern, extent } = *self;
-        let place = match place(&simulator.device.memory, &to, extent) {
+        let place = match place(simulator, &to, extent) {
             Ok(place @ (Place::Device | Place::Shared)) => place,
             _ => return Err(memory_gone(simulator, "fill of", &to, extent)),
         };

@@ -105,13 +105,13 @@ double walk_pages(char *memory, size_t pages) {
     return per_load(took, count);
 }
 
-// Loads a word of each of `pages` untouched 2 MiB pages in sequence.
+// Loads a word of each of `pages` untouched pages in sequence: pages of the L2 TLB, of 32 MiB.
 __global__ void visit(const char *memory, unsigned pages, unsigned zero, unsigned long long *out) {
     unsigned at = 0;
     unsigned start = cycles();
 #pragma unroll 1
     for (unsigned page = 0; page < pages; ++page)
-        at += (load_word<true>((const unsigned *)(memory + at)) & zero) + (2 << 20) + 128;
+        at += (load_word<true>((const unsigned *)(memory + at)) & zero) + (32 << 20) + 128;
     if (at == 1) *out = at;
     *out = cycles() - start;
 }
@@ -119,7 +119,7 @@ __global__ void visit(const char *memory, unsigned pages, unsigned zero, unsigne
 // Additional latency of the first load from a page compared with one that hits the TLB and the L2.
 double first_load() {
     constexpr unsigned PAGES = 32;
-    DeviceArray<char> memory(size_t(PAGES + 1) << 21);
+    DeviceArray<char> memory(size_t(PAGES + 1) << 25);
     DeviceArray<unsigned long long> took(1);
     auto visited = [&] {
         visit<<<1, 1>>>(memory, PAGES, 0, took);

@@ -111,6 +111,13 @@ impl MemoryRequest {
         }
     }
 
+    /// Written sectors with bytes that the request leaves alone.
+    pub(crate) fn partial_sectors(&self) -> u8 {
+        let whole = |sector: &u32| (self.bytes >> (sector * SECTOR_BYTES as u32)) as u32 == u32::MAX;
+        let partial = (0..SECTORS).filter(|sector| !whole(sector)).fold(0, |mask, sector| mask | 1 << sector);
+        self.sectors & partial
+    }
+
     /// Reply to the request.
     pub fn reply(&self) -> MemoryReply {
         let MemoryRequest { line, sectors, kind, requester, sm, tag, .. } = *self;

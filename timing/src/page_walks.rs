@@ -1,9 +1,10 @@
 //! Page walks: requests that miss every TLB.
 //!
 //! All SMs share the L2 TLB, which covers more memory than most programs use. The TLB therefore
-//! keeps every page walked since it was last emptied. A request for another page waits for the
-//! walk, and later requests for that page join it. Requests for other pages pass. Instructions and
-//! constants are not translated, and copy engines have their own TLBs.
+//! keeps every page walked since it was last emptied. Pages of the L2 TLB (`tlb.walk_page`) are
+//! larger than those of the SMs' TLBs. A request for another page waits for the walk, and later
+//! requests for that page join it. Requests for other pages pass. Instructions and constants are
+//! not translated, and copy engines have their own TLBs.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -57,7 +58,7 @@ impl PageWalks {
         if spec.walk == 0 || !is_translated(request.message.requester) {
             return true;
         }
-        let page = spec.page_of(request.message.line);
+        let page = spec.walk_page_of(request.message.line);
         if self.last == Some(page) || self.pages.contains(&page) {
             self.last = Some(page);
             return true;
@@ -96,7 +97,7 @@ impl PageWalks {
     /// Translates a request untimed.
     pub fn warm(&mut self, spec: &TlbSpec, request: &MemoryRequest) {
         if spec.walk != 0 && is_translated(request.requester) {
-            self.pages.insert(spec.page_of(request.line));
+            self.pages.insert(spec.walk_page_of(request.line));
         }
     }
 
@@ -104,7 +105,7 @@ impl PageWalks {
     pub fn warm_range(&mut self, spec: &TlbSpec, address: u64, bytes: u64) {
         if spec.walk != 0 {
             let last = address.saturating_add(bytes.max(1) - 1);
-            self.pages.extend(spec.page_of(address)..=spec.page_of(last));
+            self.pages.extend(spec.walk_page_of(address)..=spec.walk_page_of(last));
         }
     }
 
@@ -120,11 +121,17 @@ mod tests {
     use super::*;
     use crate::policy::replacement::Replacement;
 
-    const SPEC: TlbSpec =
-        TlbSpec { page: 1 << 21, pages: 2, replacement: Replacement::Lru, miss: 9, walk: 654 };
+    const SPEC: TlbSpec = TlbSpec {
+        page: 1 << 21,
+        pages: 2,
+        replacement: Replacement::Lru,
+        miss: 9,
+        walk: 654,
+        walk_page: 1 << 25,
+    };
 
     fn read(cycle: u64, page: u64, requester: Requester) -> Timed<MemoryRequest> {
-        let message = MemoryRequest::read(0, page << 21, 1, requester);
+        let message = MemoryRequest::read(0, page << 25, 1, requester);
         Timed { cycle, message }
     }
 
@@ -148,6 +155,16 @@ mod tests {
         );
         assert!(goes_on(&mut walks, 754, 5));
         assert_eq!(walks.walked, 1);
+    }
+
+    #[test]
+    fn walk_covers_a_page_of_the_l2_tlb() {
+        let mut walks = PageWalks::default();
+        walks.warm_range(&SPEC, 5 << 25, 1);
+        let there =
+            |address| Timed { cycle: 0, message: MemoryRequest::read(0, address, 1, Requester::Global) };
+        let last = (6 << 25) - 128;
+        assert_eq!([last, 6 << 25].map(|line| walks.translate(&SPEC, &there(line))), [true, false]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use slice::{DramAccess, Expected, Outbox, Reply, Served, Slice, Surroundings
 pub use sources::{Lookups, SourceCounters};
 
 use crate::gpu_file::{Document, SpecificationError};
-use crate::message::LINE_BYTES;
+use crate::message::{LINE_BYTES, MemoryRequest, RequestKind};
 use crate::policy::address_map::AddressMap;
 use crate::policy::replacement::Replacement;
 
@@ -70,6 +70,9 @@ crate::specification! {
         merges: u32 ["requests"],
         /// DRAM accesses that may wait for room in the channel's queues.
         miss_queue: u32 ["sectors"],
+        /// Cycles of a sector that a write covers in part: the slice reads, merges and writes the
+        /// sector with its check bits.
+        partial_write: u32 ["L2 cycles"],
         /// Lanes at one address whose atomic operations combine into one.
         atomic_lanes: u32 ["lanes"],
         /// Interval between atomic operations at one address.
@@ -108,6 +111,9 @@ impl L2Spec {
         if self.atomic_interval == 0 {
             return wrong("atomic_interval", "must be at least 1");
         }
+        if !(1..=32).contains(&self.partial_write) {
+            return wrong("partial_write", "must be 1 to 32");
+        }
         if self.miss_queue < 8 {
             return wrong("miss_queue", "four sectors to fetch and four to write back have to fit");
         }
@@ -122,6 +128,19 @@ impl L2Spec {
             Fetch::Line if missing == 0 => 0,
             Fetch::Line => 0xf,
         }
+    }
+
+    /// Cycles for which a request occupies a slice: one a sector, and those of partial writes.
+    #[inline(always)]
+    pub(crate) fn occupancy(&self, request: &MemoryRequest) -> u64 {
+        let sectors = (request.sectors & 0xf).count_ones().max(1);
+        let partial = match request.kind {
+            RequestKind::Write if self.partial_write > 1 && request.bytes != u128::MAX => {
+                request.partial_sectors().count_ones()
+            }
+            _ => 0,
+        };
+        u64::from(sectors + partial * (self.partial_write - 1))
     }
 
     /// Number of lines in a slice.

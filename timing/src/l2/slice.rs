@@ -458,7 +458,7 @@ impl Slice {
         if let Some(deferred) = request.deferred {
             out.performed.push(Performed { cycle: clock.to_core(cycle), sm: request.sm, deferred });
         }
-        let last = cycle + u64::from(sectors.count_ones().max(1)) - 1;
+        let last = cycle + spec.occupancy(request) - 1;
         self.free_at = last + 1;
         let atomic = Atomic::of(spec, request);
         self.counters.atomic_conflicts += atomic.map_or(0, |atomic| atomic.conflicts());

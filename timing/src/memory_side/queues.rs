@@ -124,12 +124,12 @@ impl Queues {
         let place = gpu.partition.place(request.line);
         let (channel, slice) = gpu.partition.channel(place.slice);
         let arrived = clocks.l2.from_core(at_slice);
-        let sectors = u64::from((request.sectors & 0xf).count_ones().max(1));
+        let cycles = gpu.l2.occupancy(request);
         let mut done = arrived;
         let mut served = Served::default();
         let partition = &mut partitions.get(channel as usize).partition;
         if gpu.fidelity.l2 == L2::Analytical {
-            done = occupy(&mut self.slices[place.slice as usize], arrived, sectors) + sectors - 1;
+            done = occupy(&mut self.slices[place.slice as usize], arrived, cycles) + cycles - 1;
             let line = place.offset / LINE_BYTES;
             served = match request.level() {
                 None => partition.serve(gpu, slice, done, line, request),

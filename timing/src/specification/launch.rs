@@ -10,7 +10,8 @@ crate::specification! {
         launch: u32 ["core cycles"],
         /// End of the last CTA to end of the launch.
         drain: u32 ["core cycles"],
-        /// Caches are empty at every launch start, as under a profiler.
+        /// Data caches, constant caches and the L2 TLB are empty at every launch start, and
+        /// instruction caches hold the kernel, as under a profiler.
         cold: bool ["flag"],
     }
 }

@@ -5,6 +5,7 @@
 mod bench;
 mod copies;
 mod cost;
+mod counted;
 mod determinism;
 mod dispatch;
 mod errors;

@@ -373,7 +373,16 @@ impl WarpSource for Warps<'_> {
 
 /// A TITAN V with changes of the form `section.key=value`.
 pub fn titan_v(changes: &[&str]) -> Gpu {
-    let mut document = gpu::built_in("titan-v").unwrap();
+    built_in("titan-v", changes)
+}
+
+/// A Quadro GV100 with such changes.
+pub fn gv100(changes: &[&str]) -> Gpu {
+    built_in("gv100", changes)
+}
+
+fn built_in(name: &str, changes: &[&str]) -> Gpu {
+    let mut document = gpu::built_in(name).unwrap();
     changes.iter().for_each(|change| gpu::change(&mut document, change).unwrap());
     Gpu::new(&Arc::new(GpuSpec::read(&document).unwrap()))
 }

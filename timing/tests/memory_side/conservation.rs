@@ -22,6 +22,7 @@ fn small(change: impl FnOnce(&mut GpuSpec)) -> GpuSpec {
         gpu.l2.modified = 8;
         gpu.tlb.walk = 654;
         gpu.tlb.page = 4096;
+        gpu.tlb.walk_page = 4096;
         gpu.l2.mshrs = 8;
         gpu.l2.merges = 2;
         gpu.l2.miss_queue = 8;

@@ -129,7 +129,8 @@ fn sectors_are_counted_by_memory_space() {
 
 #[test]
 fn bank_conflicts_are_counted_by_kind_of_access() {
-    let mut bench = Bench::with(&[("l1", "store_bytes", toml::Value::Integer(64))]);
+    let [bytes, line] = [64, 0].map(toml::Value::Integer);
+    let mut bench = Bench::with(&[("l1", "store_bytes", bytes), ("l1", "store_line", line)]);
     let names = ["l1.passes", "l1.load_conflicts", "l1.store_conflicts", "l1.atomic_conflicts"];
     let access =
         |kind, stride| Instruction::new(MemorySpace::Global, kind, 8, move |lane| 0x10_0000 + stride * lane);

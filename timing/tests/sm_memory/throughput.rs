@@ -59,8 +59,8 @@ fn shuffle_throughput_is_one_a_cycle() {
 }
 
 #[test]
-fn store_takes_a_cycle_per_sector() {
-    for (bytes, cycles) in [(1, 1.0), (4, 4.0)] {
+fn store_takes_four_cycles_per_line() {
+    for (bytes, cycles) in [(1, 4.0), (4, 4.0), (8, 8.0)] {
         let store = |_| {
             Instruction::new(MemorySpace::Global, AccessKind::Store, 4, move |lane| {
                 0x1000 + bytes * lane / 4 * 4

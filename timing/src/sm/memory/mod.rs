@@ -323,9 +323,10 @@ impl MemoryUnit {
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
                 let passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.part);
                 let passes = passes.with(self.gpu.fidelity.banks, operation.kind);
-                let sectors = self.coalesced.lines.iter().map(|line| line.sectors.count_ones());
+                let lines = &self.coalesced.lines;
+                let sectors = lines.iter().map(|line| line.sectors.count_ones());
                 let stored = match operation.kind {
-                    AccessKind::Store => self.gpu.l1.store_passes(sectors.sum()),
+                    AccessKind::Store => self.gpu.l1.store_passes(lines.len() as u32, sectors.sum()),
                     _ => 0,
                 };
                 let passes = passes.at_least(stored);

@@ -28,6 +28,8 @@ crate::specification! {
         /// Extra cycles of a first access to a page, which misses the L2 TLB too. A launch that
         /// starts cold forgets earlier accesses. 0 models an L2 TLB that holds every page.
         walk: u32 ["core cycles"],
+        /// Bytes that a walk makes known: the page of an entry of the L2 TLB.
+        walk_page: u32 ["B"],
     }
 }
 
@@ -36,6 +38,9 @@ impl TlbSpec {
         let wrong = |name, reason| Err(document.wrong("tlb", name, reason));
         if !self.page.is_power_of_two() || u64::from(self.page) < LINE_BYTES {
             return wrong("page", "must be a power of two of at least 128 B");
+        }
+        if !self.walk_page.is_power_of_two() || self.walk_page < self.page {
+            return wrong("walk_page", "must be a power of two of at least tlb.page");
         }
         if !(1..=MOST_PAGES).contains(&self.pages) {
             return wrong("pages", "must be 1 to 4,096");
@@ -46,6 +51,11 @@ impl TlbSpec {
     /// Page number of an address.
     pub(crate) fn page_of(&self, address: u64) -> u64 {
         address >> self.page.trailing_zeros()
+    }
+
+    /// Number of the L2 TLB's page at an address.
+    pub(crate) fn walk_page_of(&self, address: u64) -> u64 {
+        address >> self.walk_page.trailing_zeros()
     }
 }
 
@@ -244,8 +254,14 @@ mod tests {
     use super::*;
     use crate::message::Requester;
 
-    const SPEC: TlbSpec =
-        TlbSpec { page: 1 << 21, pages: 2, replacement: Replacement::Lru, miss: 9, walk: 0 };
+    const SPEC: TlbSpec = TlbSpec {
+        page: 1 << 21,
+        pages: 2,
+        replacement: Replacement::Lru,
+        miss: 9,
+        walk: 0,
+        walk_page: 1 << 25,
+    };
 
     fn read(line: u64) -> MemoryRequest {
         MemoryRequest::read(0, line, 1, Requester::Global)

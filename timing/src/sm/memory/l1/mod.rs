@@ -96,6 +96,8 @@ crate::specification! {
         data_banks: u32 ["banks"],
         /// Store bytes that the data stage accepts a cycle, in whole sectors.
         store_bytes: u32 ["B per core cycle"],
+        /// Least cycles of the data stage for each line that a store touches.
+        store_line: u32 ["core cycles"],
         /// Tag lookup of a hit to data at the write-back latch.
         latency: u32 ["core cycles"],
         /// Arrival of a reply to data at the write-back latch.
@@ -126,6 +128,9 @@ impl L1Spec {
                 return wrong(name, "must be at most 32");
             }
         }
+        if self.store_line > 32 {
+            return wrong("store_line", "must be at most 32");
+        }
         let set_lines = LINE_BYTES * u64::from(self.sets);
         if !u64::from(self.size).is_multiple_of(set_lines) {
             let keys = [("l1", "size"), ("l1", "sets")];
@@ -141,9 +146,9 @@ impl L1Spec {
         Ok(())
     }
 
-    /// Passes of a store of `sectors` sectors.
-    pub(super) fn store_passes(&self, sectors: u32) -> u32 {
-        (sectors * SECTOR_BYTES as u32).div_ceil(self.store_bytes)
+    /// Passes of a store to `sectors` sectors of `lines` lines.
+    pub(super) fn store_passes(&self, lines: u32, sectors: u32) -> u32 {
+        (sectors * SECTOR_BYTES as u32).div_ceil(self.store_bytes).max(lines * self.store_line)
     }
 
     /// Ways of a cache of `bytes` bytes, at least one.

@@ -123,7 +123,7 @@ fn variables(sources: &[Source]) {
     );
 }
 
-/// Structs with a field for a launch's grid.
+/// Structs with a field for the three extents of a launch's grid.
 fn grids(sources: &[Source]) {
     let mut holders = Vec::new();
     for source in sources {
@@ -135,7 +135,9 @@ fn grids(sources: &[Source]) {
                 holder = rest.split(['<', ' ', '(']).next();
             } else if line == "}" {
                 holder = None;
-            } else if let (Some(name), true) = (holder, words.starts_with("grid: ")) {
+            } else if let (Some(name), Some(kind)) = (holder, words.strip_prefix("grid: "))
+                && (kind.contains("; 3]") || kind.starts_with("Dim3"))
+            {
                 holders.push(format!("{name} ({})", source.path.display()));
             }
         }

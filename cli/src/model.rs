@@ -53,13 +53,18 @@ fn of_mode(options: &RunOptions) -> &'static [&'static str] {
     mode.map_or(&[], |mode| mode.changes)
 }
 
+/// Changes of the GPU's values.
 fn changes(options: &RunOptions) -> impl Iterator<Item = &str> {
-    options.set.iter().flat_map(|changes| &changes.0).map(String::as_str)
+    options.set.iter().flat_map(|changes| changes.of_gpu())
 }
 
 /// The configuration of a plan that the options describe, if they name a GPU or change one.
 pub(crate) fn configuration(options: &RunOptions) -> Result<Option<Configuration>, Failure> {
     let is_hybrid = !of_mode(options).is_empty();
+    if options.set.iter().flat_map(|changes| changes.of_kernels()).next().is_some() {
+        return Err(Failure::new("--set kernel.registers is of a kernel, and a sweep changes the GPU")
+            .remedy("give it to `voltsim run` or `voltsim time`"));
+    }
     if options.gpu.is_none() && options.set.is_none() && !is_hybrid {
         return Ok(None);
     }
@@ -138,7 +143,8 @@ pub(crate) fn settle(options: &mut RunOptions) -> Result<(), Failure> {
 
 /// True if all changes are of what the program is told.
 fn changes_device(options: &RunOptions) -> bool {
-    changes(options).all(|change| change.trim_start().starts_with("device."))
+    let mut of_kernels = options.set.iter().flat_map(|changes| changes.of_kernels());
+    of_kernels.next().is_none() && changes(options).all(|change| change.trim_start().starts_with("device."))
 }
 
 /// An option of the timing model beside mode functional.

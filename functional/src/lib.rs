@@ -1,6 +1,7 @@
 //! Functional engine: executes decoded PTX on the CPU. A kernel is bound to warp-wide ops for this host,
 //! and a launch runs the ops over the register rows of each warp.
 
+pub mod assembled;
 pub mod bind;
 pub mod coverage;
 pub mod device;

@@ -14,6 +14,7 @@ use ptx_frontend::isa::ScalarType;
 use ptx_frontend::link::{LinkError, Program as LinkedProgram};
 use ptx_frontend::parse::FunctionKind;
 
+use crate::assembled::{Assembled, AssembledKernels};
 use crate::bind::{
     BindError, KernelResources, KnownFunctions, ModuleAddresses, SymbolAddress, bind, resources, static_name,
 };
@@ -82,6 +83,8 @@ pub struct Module {
     state: Mutex<ModuleCache>,
     /// Cached sizes of functions.
     known: KnownFunctions,
+    /// Resources of kernels that replace those of lowered code.
+    assembled: Option<Box<dyn AssembledKernels>>,
 }
 
 /// Managed variables, shared by all devices that load the same code. The memory is freed with the last
@@ -157,6 +160,16 @@ impl Module {
         Module::load_around(device, sources, PlacedVariables::default())
     }
 
+    /// The module with resources of kernels that replace those of lowered code.
+    pub fn with_assembled(self, assembled: Box<dyn AssembledKernels>) -> Module {
+        Module { assembled: Some(assembled), ..self }
+    }
+
+    /// Resources of a kernel that replace those of its lowered code.
+    pub fn assembled(&self, kernel: &str) -> Option<Assembled> {
+        self.assembled.as_ref()?.of(kernel)
+    }
+
     /// Discards the code, mostly text, until [`Module::load_around`] supplies the code again.
     pub fn into_variables(self) -> PlacedVariables {
         let Module { variables, managed, state, .. } = self;
@@ -180,6 +193,7 @@ impl Module {
             shared: HashMap::new(),
             state: Mutex::new(state),
             known: KnownFunctions::default(),
+            assembled: None,
         };
         let mut fresh = Vec::new();
         let mut managed = HashMap::new();
@@ -291,7 +305,11 @@ impl Module {
             return known.clone();
         }
         let program = match self.function(name) {
-            Some(function) => function.and_then(|function| bind(function, self)).map(Arc::new),
+            Some(function) => function.and_then(|function| bind(function, self)).map(|program| {
+                // Only a timing model asks for resources.
+                let assembled = program.machine.as_ref().and_then(|_| self.assembled(name));
+                Arc::new(Program { assembled, ..program })
+            }),
             None => Err(BindError::Unresolved { function: "the launch".to_owned(), symbol: name.to_owned() }),
         };
         let mut state = self.state.lock();

@@ -15,7 +15,7 @@ pub const VERSION: u32 = 22;
 /// Units with the versions of their states. A version is raised when the fields of the unit's
 /// `State` change, or their meaning.
 const UNITS: &[(&str, u32)] =
-    &[("the GPU", 3), ("SMs", 2), ("the crossbar", 2), ("L2 slices", 1), ("DRAM channels", 2)];
+    &[("the GPU", 4), ("SMs", 2), ("the crossbar", 2), ("L2 slices", 1), ("DRAM channels", 2)];
 
 /// Most bytes of a state in memory.
 const LIMIT: usize = 1 << 32;
@@ -85,7 +85,7 @@ mod tests {
         ("DRAM channels", 2, 15_519_396_562_806_585_006),
         ("L2 slices", 1, 16_223_511_641_234_986_281),
         ("SMs", 2, 16_065_437_701_365_762_404),
-        ("the GPU", 3, 1_604_149_300_035_897_289),
+        ("the GPU", 4, 16_953_146_786_861_978_227),
         ("the crossbar", 2, 6_414_986_854_158_108_563),
     ];
 

@@ -6,6 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LaunchShape, MachineCode, WarpSource};
 
+/// Origin of a kernel's number of registers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RegisterSource {
+    /// Voltsim's own lowering of the PTX.
+    #[default]
+    Lowering,
+    /// Machine code for the modelled architecture, made by the vendor's assembler.
+    MachineCode,
+    /// The user's value.
+    Option,
+}
+
+impl RegisterSource {
+    /// Name in statistics.
+    pub fn name(self) -> &'static str {
+        match self {
+            RegisterSource::Lowering => "lowering",
+            RegisterSource::MachineCode => "machine code",
+            RegisterSource::Option => "option",
+        }
+    }
+}
+
 /// Properties of a launch, without its execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Kernel {
@@ -23,6 +46,8 @@ pub struct Kernel {
     pub code_address: u64,
     /// 32-bit registers per thread.
     pub registers: u32,
+    /// Origin of the number of registers.
+    pub register_source: RegisterSource,
     /// Bytes of shared memory per CTA.
     pub shared_bytes: u32,
     /// Bytes of local memory per thread.

@@ -12,7 +12,7 @@ mod machine;
 mod source;
 mod trace;
 
-pub use kernel::{Kernel, KernelSource};
+pub use kernel::{Kernel, KernelSource, RegisterSource};
 pub use launch_shape::{LaunchShape, ShapeError, ShapeLimits, coordinates, volume};
 pub use machine::{
     AccessKind, CacheOperator, MachineCode, MachineInstruction, MemoryOperation, MemorySpace, OperationClass,

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
+use run_options::RunOptions;
+use run_options::kernel_registers::KernelRegisters;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
@@ -15,6 +17,7 @@ use timing::report::{LaunchRecord, Report, Run};
 use timing::specification::gpu as gpus;
 use voltsim_checkpoint::atomic_file::folder_of;
 use warp_stream::KernelSource;
+use warp_trace::Recording;
 use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
 use crate::failure::Failure;
@@ -54,6 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         None => Report::of_sums(gpu),
     };
     let modelled = gpus::capability(gpu);
+    let mut given_registers = GivenRegisters::of(options);
     let mut told = false;
     let ended = Ended::watch()?;
     for entry in entries {
@@ -73,6 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
                     told = true;
                     tell_generation(&file, gpu, traced, modelled);
                 }
+                let launch = given_registers.apply(launch);
                 let record = timed(&mut timed_gpu, &launch, model::stability(options).as_ref());
                 report.add(record.map_err(|error| Failure::in_file(&file, error))?);
             }
@@ -83,10 +88,43 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         let run = Run::new(gpu, &reports).ended_by(ended.cause());
         outputs::write_with(file, |output| run.write(format, output))?;
     }
+    given_registers.tell_unmet();
     out.write_all(report.summary().as_bytes())?;
     out.flush()?;
     ended.die();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names of kernels of `--set kernel.registers`, with the registers that they get.
+struct GivenRegisters(Vec<(KernelRegisters, bool)>);
+
+impl GivenRegisters {
+    fn of(options: &RunOptions) -> GivenRegisters {
+        let given = options.set.iter().flat_map(|changes| changes.of_kernels());
+        GivenRegisters(given.map(|given| (given, false)).collect())
+    }
+
+    /// The launch with the registers that are given to its kernel; the last option counts.
+    fn apply(&mut self, launch: Recording) -> Recording {
+        let mut registers = None;
+        for (given, is_met) in &mut self.0 {
+            if given.is_of(&launch.kernel().name) {
+                *is_met = true;
+                registers = Some(given.registers);
+            }
+        }
+        match registers {
+            Some(registers) => launch.with_registers(registers),
+            None => launch,
+        }
+    }
+
+    /// Warns of names that no kernel had.
+    fn tell_unmet(&self) {
+        for (given, _) in self.0.iter().filter(|(_, is_met)| !is_met) {
+            eprintln!("voltsim: --set kernel.registers={}: no recorded kernel has this name", given.kernel);
+        }
+    }
 }
 
 /// Architecture of a compute capability, given ten times.

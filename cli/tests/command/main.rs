@@ -29,6 +29,7 @@ mod model;
 mod names;
 mod outputs;
 mod refused;
+mod register_source;
 mod report;
 mod sanitize;
 mod stream;

@@ -17,6 +17,7 @@
 
 mod declarations;
 mod encoding;
+pub mod kernel_registers;
 mod reading;
 pub mod reference;
 pub mod rules;

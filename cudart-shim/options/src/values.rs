@@ -310,7 +310,8 @@ pub struct Changes(pub Vec<String>);
 
 impl Value for Changes {
     fn read(text: &OsStr) -> Result<Changes, Wrong> {
-        Ok(Changes(utf8(text)?.lines().map(str::to_owned).collect()))
+        let changes = Changes(utf8(text)?.lines().map(str::to_owned).collect());
+        changes.check().map(|()| changes)
     }
 
     fn written(&self) -> OsString {

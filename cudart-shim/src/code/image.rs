@@ -13,7 +13,8 @@ use ptx_frontend::container::elf::HostFile;
 use ptx_frontend::container::fatbin::{
     CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, WRAPPER_MAGIC, WRAPPER_SIZE, container_size,
 };
-use ptx_frontend::container::select::{choose_ptx, sass_kernels};
+use ptx_frontend::container::resource_usage::ResourceUsage;
+use ptx_frontend::container::select::{choose_ptx, resource_usage, sass_kernels};
 use ptx_frontend::container::{
     Architecture, Container, ContainerError, Entry, EntryKind, Image, LINKED_HEADER_SIZE, LINKED_MAGIC,
     Origin, Wrapper, linked_size,
@@ -33,6 +34,8 @@ const MAX_RELOCATABLE: usize = 1 << 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MachineCode {
     listed: BTreeMap<String, BTreeSet<Architecture>>,
+    /// Resource usage by capability and kernel, of an image that the program may free after the call.
+    usage: BTreeMap<u32, BTreeMap<String, ResourceUsage>>,
     /// Wrapper of the registered fat binary, scanned for more architectures on demand.
     wrapper: Option<usize>,
     /// File that the listed architectures come from.
@@ -54,6 +57,21 @@ impl MachineCode {
         for container in containers.into_iter().flatten().flatten() {
             let kernels = entries(&container).ok().and_then(|entries| sass_kernels(&entries).ok());
             found.extend(kernels.unwrap_or_default().remove(kernel).unwrap_or_default());
+        }
+        found
+    }
+
+    /// Resource usage of the kernels with machine code for exactly this compute capability (times ten).
+    ///
+    /// # Safety
+    /// The fat binary given to [`Code::of_registered`] must still be registered.
+    pub(crate) unsafe fn resource_usage(&self, capability: u32) -> BTreeMap<String, ResourceUsage> {
+        let mut found = self.usage.get(&capability).cloned().unwrap_or_default();
+        // SAFETY: the caller upholds the contract.
+        let containers = self.wrapper.and_then(|wrapper| unsafe { containers(wrapper) }.ok());
+        // Lowering answers for kernels whose machine code is unreadable.
+        for container in containers.into_iter().flatten().flatten() {
+            found.extend(usage_of(&container, capability));
         }
         found
     }
@@ -192,6 +210,12 @@ unsafe fn containers<'a>(wrapper: usize) -> Images<impl Iterator<Item = Images<C
     Ok(present.map(move |address| unsafe { container(address, origin()) }))
 }
 
+/// Resource usage of the kernels in a container; none if it is unreadable.
+fn usage_of(container: &Container<'_>, capability: u32) -> BTreeMap<String, ResourceUsage> {
+    let entries = entries(container).ok();
+    entries.and_then(|entries| resource_usage(&entries, capability).ok()).unwrap_or_default()
+}
+
 fn entries<'a>(container: &Container<'a>) -> Images<Vec<Entry<'a>>> {
     Ok(container.entries().collect::<std::result::Result<_, _>>()?)
 }
@@ -312,6 +336,8 @@ impl Code {
 
     fn add(&mut self, container: &Container<'_>, capability: u32) -> Images<()> {
         let entries = entries(container)?;
+        let usage = resource_usage(&entries, capability).unwrap_or_default();
+        self.machine_code.usage.entry(capability).or_default().extend(usage);
         if !self.add_ptx_of(&entries, capability)? {
             // Unreadable machine code only shortens messages.
             self.machine_code.listed.extend(sass_kernels(&entries).unwrap_or_default());

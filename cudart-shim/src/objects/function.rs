@@ -88,12 +88,15 @@ impl DeviceObjects {
     /// All attributes of a kernel.
     pub(crate) fn kernel_attributes(&self, kernel: &Kernel) -> Result<KernelAttributes> {
         let resources = kernel.resources()?;
+        let assembled = kernel.assembled();
+        let local = assembled.and_then(|of| of.local_bytes).unwrap_or(resources.local_bytes);
+        let shared = assembled.and_then(|of| of.static_shared).unwrap_or(resources.static_shared);
         let target = kernel.module.target;
         let KernelSettings { carveout, clusters, .. } = *kernel.settings.lock();
         Ok(KernelAttributes {
-            shared: resources.static_shared as usize,
+            shared: shared as usize,
             constant: kernel.module.constant_bytes as usize,
-            local: resources.local_bytes as usize,
+            local: local as usize,
             max_threads: int(self.max_threads(resources.bounds())),
             registers: int(self.registers(kernel, &resources)),
             ptx_version: int(if target == 0 { self.capability() } else { target }),

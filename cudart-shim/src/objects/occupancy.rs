@@ -8,10 +8,13 @@ use functional::bind::KernelResources;
 use ptx_frontend::ir::LaunchBounds;
 
 impl DeviceObjects {
-    /// Registers per thread (32 bits each): an estimate of the assembler's allocation, within the
-    /// kernel's launch bounds and the program's limit.
+    /// Registers per thread (32 bits each), as machine code for this GPU has them. Without such code,
+    /// an estimate of the assembler's allocation, within launch bounds and the program's limit.
     pub(crate) fn registers(&self, kernel: &Kernel, resources: &KernelResources) -> u32 {
         let most = self.profile.occupancy.max_registers_per_thread;
+        if let Some(assembled) = kernel.assembled() {
+            return assembled.registers.clamp(1, most);
+        }
         let asked = kernel.module.max_registers.unwrap_or(most);
         let of_sm = self.profile.amount(Attribute::MaxRegistersPerMultiprocessor);
         resources.registers_within_bounds(of_sm).min(asked).clamp(1, most)

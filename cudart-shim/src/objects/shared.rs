@@ -4,6 +4,7 @@ use crate::abi::EventHandle;
 use crate::abi::handle::MAX_DEVICES;
 use crate::objects::device::DeviceObjects;
 use crate::objects::interprocess::{Opened, SharedEvent};
+use crate::objects::known_resources::GivenRegisters;
 use crate::objects::library::Libraries;
 use crate::objects::managed::Ranges;
 use crate::objects::notification::Registered;
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     /// Held while a device loads code that others may load too.
     pub(crate) loading: Mutex<()>,
     pub(crate) notifications: Mutex<Registered>,
+    /// Registers that the options give to kernels.
+    pub(crate) given_registers: GivenRegisters,
     /// PTX targets already reported as too new for the device.
     pub(crate) told_targets: Mutex<FxHashSet<u32>>,
 }
@@ -62,6 +65,7 @@ impl Shared {
             libraries: Mutex::default(),
             loading: Mutex::default(),
             notifications: Mutex::default(),
+            given_registers: GivenRegisters::of_options(),
             told_targets: Mutex::default(),
         }
     }

@@ -109,8 +109,18 @@ impl Choice {
             return Choice { name, changes: Vec::new() };
         }
         let name = options().gpu.clone().unwrap_or_else(|| gpu::DEFAULT.to_owned());
-        Choice { name, changes: options().set.clone().unwrap_or_default().0 }
+        let changes = options().set.iter().flat_map(|changes| changes.of_gpu());
+        Choice { name, changes: changes.map(str::to_owned).collect() }
     }
+}
+
+/// Ten times the compute capability of the GPU that the timing model simulates; `None` without a model.
+pub(crate) fn modelled_capability() -> Option<u32> {
+    static MODELLED: LazyLock<Option<u32>> = LazyLock::new(|| {
+        options().mode.filter(|mode| mode.is_timed())?;
+        gpu::capability(options().gpu.as_deref().unwrap_or(gpu::DEFAULT))
+    });
+    *MODELLED
 }
 
 impl Profile {

@@ -92,4 +92,10 @@ pub(crate) fn tell(session: &'static Session) {
     [timed, recorded, captured, written, checked]
         .into_iter()
         .for_each(|chosen| chosen.tell(session, launches, &kernels));
+    for name in session.shared().given_registers.unmet() {
+        eprintln!(
+            "voltsim: --set kernel.registers={name}: no kernel has this name; the program launches {kernels}\n  \
+             remedy: give the mangled name, or the name or signature of the source"
+        );
+    }
 }

@@ -197,6 +197,7 @@ impl<'a> Linker<'a> {
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
             registers,
+            assembled: None,
             machine,
         })
     }

@@ -1,5 +1,6 @@
 //! A kernel ready to run on this host: ops of the kernel and of every reachable function.
 
+use crate::assembled::Assembled;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -170,6 +171,8 @@ pub struct Program {
     /// 32-bit registers per thread: allocated as by an assembler under a timing model, else the maximum
     /// live at once.
     pub registers: u32,
+    /// Resources that replace those of the lowered code in a timing model.
+    pub assembled: Option<Assembled>,
     /// Launch bounds of the kernel.
     pub bounds: ir::LaunchBounds,
     /// Machine code, if bound for a timing model.

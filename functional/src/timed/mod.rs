@@ -16,8 +16,8 @@ pub mod turns;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warp_stream::Kernel;
 use warp_stream::kernel_name::signature;
+use warp_stream::{Kernel, RegisterSource};
 
 use crate::device::Device;
 use crate::engine::grid::Grid;
@@ -149,6 +149,11 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
     // The vendor's assembler may need fewer registers than lowered code. A CTA that fits with its code must
     // fit here too.
     let fitting = fitting_registers(REGISTERS_OF_SM, grid.shape.warps_per_cta());
+    let bounds = &grid.program.bounds;
+    let lowered = registers_within_bounds(bounds, grid.program.registers, REGISTERS_OF_SM).min(fitting);
+    let assembled = grid.program.assembled;
+    let static_shared = grid.program.static_shared;
+    let assembled_shared = assembled.and_then(|assembled| assembled.static_shared).unwrap_or(static_shared);
     Kernel {
         name: grid.program.kernel().name.clone(),
         launch: identity.launch,
@@ -156,9 +161,9 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
         shape: grid.shape,
         code: Arc::clone(&machine.code),
         code_address: machine.code_address(&grid.owner.memory),
-        registers: registers_within_bounds(&grid.program.bounds, grid.program.registers, REGISTERS_OF_SM)
-            .min(fitting),
-        shared_bytes: grid.shared_bytes(),
+        registers: assembled.map_or(lowered, |assembled| assembled.registers),
+        register_source: assembled.map_or(RegisterSource::Lowering, |assembled| assembled.source),
+        shared_bytes: grid.shared_bytes() - static_shared + assembled_shared,
         local_bytes: grid.local_bytes(),
         cooperative: grid.cooperative,
     }

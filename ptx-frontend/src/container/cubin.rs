@@ -1,6 +1,7 @@
 //! Kernel names in a cubin (an ELF file of machine code, kind [`EntryKind::Elf`](super::EntryKind)).
 //!
-//! Voltsim cannot run machine code. The names serve to report the kernels that exist in no other form.
+//! Voltsim cannot run machine code. The names serve to report the kernels that exist in no other form;
+//! [`resource_usage`](super::resource_usage) reads the resources that the code occupies.
 
 use object::LittleEndian;
 use object::elf;
@@ -29,16 +30,17 @@ pub(super) fn kernel_names_at(bytes: &[u8], place: &Location) -> Result<Vec<Stri
     }
     let symbols = file.elf_symbol_table();
     let mut names = Vec::new();
-    for symbol in symbols.iter() {
-        let is_kernel =
-            symbol.st_type() == elf::STT_FUNC && symbol.st_other() & STO_CUDA_ENTRY == STO_CUDA_ENTRY;
-        let is_defined = symbol.st_shndx(LittleEndian) != elf::SHN_UNDEF;
-        if is_kernel && is_defined {
-            let name = symbols.symbol_name(LittleEndian, symbol).map_err(damaged)?;
-            names.push(String::from_utf8_lossy(name).into_owned());
-        }
+    for symbol in symbols.iter().filter(|symbol| is_kernel(symbol)) {
+        let name = symbols.symbol_name(LittleEndian, symbol).map_err(damaged)?;
+        names.push(String::from_utf8_lossy(name).into_owned());
     }
     Ok(names)
+}
+
+/// True if the symbol is a kernel of this file.
+pub(super) fn is_kernel(symbol: &elf::Sym64<LittleEndian>) -> bool {
+    let is_entry = symbol.st_type() == elf::STT_FUNC && symbol.st_other() & STO_CUDA_ENTRY == STO_CUDA_ENTRY;
+    is_entry && symbol.st_shndx(LittleEndian) != elf::SHN_UNDEF
 }
 
 /// True if the ELF file `bytes` is device code; false if it is host code or damaged.

@@ -10,6 +10,7 @@ pub mod cubin;
 pub mod elf;
 pub mod entry;
 pub mod fatbin;
+pub mod resource_usage;
 pub mod select;
 
 mod compression;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cubin;
 use super::entry::{Architecture, Entry, EntryKind, Portability};
 use super::error::ContainerError;
+use super::resource_usage::{ResourceUsage, resource_usage_at};
 
 /// PTX entry for a device of compute capability `device` (times ten: 70 for 7.0): the highest architecture
 /// not above the device, else the lowest above. Newer code is the last resort because it may still run: a
@@ -52,7 +53,26 @@ pub fn sass_kernels(
     Ok(kernels)
 }
 
+/// Resource usage of each kernel with machine code for exactly a device of capability `device`.
+pub fn resource_usage(
+    entries: &[Entry<'_>],
+    device: u32,
+) -> Result<BTreeMap<String, ResourceUsage>, ContainerError> {
+    let is_for = |entry: &&Entry<'_>| entry.kind == EntryKind::Elf && entry.architecture.capability == device;
+    let mut usage = BTreeMap::new();
+    for entry in entries.iter().filter(is_for) {
+        usage.extend(entry.resource_usage()?);
+    }
+    Ok(usage)
+}
+
 impl Entry<'_> {
+    /// Resource usage of the kernels in an entry of kind [`EntryKind::Elf`].
+    pub fn resource_usage(&self) -> Result<BTreeMap<String, ResourceUsage>, ContainerError> {
+        self.expect_kind(EntryKind::Elf, "a cubin")?;
+        resource_usage_at(&self.payload()?, self.place())
+    }
+
     /// Kernel names in an entry of kind [`EntryKind::Elf`].
     pub fn sass_kernel_names(&self) -> Result<Vec<String>, ContainerError> {
         self.expect_kind(EntryKind::Elf, "a cubin")?;

@@ -172,6 +172,15 @@ pub(crate) fn host_elf(sections: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// Returns a cubin with these kernels and the device function `helper`.
 pub(crate) fn cubin(kernels: &[&str]) -> Vec<u8> {
+    let (names, symbols) = kernel_symbols(kernels);
+    let text = Section::plain(".text", &[0; 16]);
+    let string_table = Section { kind: 3, ..Section::plain(".strtab", &names) };
+    let symbol_table = Section { kind: 2, link: 2, entry_size: 24, ..Section::plain(".symtab", &symbols) };
+    elf(EM_CUDA, &[text, string_table, symbol_table])
+}
+
+/// Names and symbols of kernels from number 1 on, and of a device function behind them.
+fn kernel_symbols(kernels: &[&str]) -> (Vec<u8>, Vec<u8>) {
     const ENTRY: u8 = 0x10;
     let mut names = vec![0];
     let mut symbols = vec![0; 24];
@@ -184,10 +193,36 @@ pub(crate) fn cubin(kernels: &[&str]) -> Vec<u8> {
         names.extend(name.as_bytes());
         names.push(0);
     }
+    (names, symbols)
+}
+
+/// Returns a linked cubin whose kernels have a number of registers and bytes of static shared memory.
+pub(crate) fn assembled_cubin(kernels: &[(&str, u32, u32)]) -> Vec<u8> {
+    const REGISTERS: [u8; 4] = [4, 0x2f, 8, 0];
+    let names: Vec<&str> = kernels.iter().map(|(name, ..)| *name).collect();
+    let (strings, symbols) = kernel_symbols(&names);
+    // An attribute of another kind precedes the registers.
+    let mut info = vec![3, 0x19, 0x18, 0];
+    for (symbol, (_, registers, _)) in (1_u32..).zip(kernels) {
+        info.extend(REGISTERS);
+        info.extend(symbol.to_le_bytes());
+        info.extend(registers.to_le_bytes());
+    }
     let text = Section::plain(".text", &[0; 16]);
-    let string_table = Section { kind: 3, ..Section::plain(".strtab", &names) };
+    let string_table = Section { kind: 3, ..Section::plain(".strtab", &strings) };
     let symbol_table = Section { kind: 2, link: 2, entry_size: 24, ..Section::plain(".symtab", &symbols) };
-    elf(EM_CUDA, &[text, string_table, symbol_table])
+    let info = Section { kind: 0x7000_0000, ..Section::plain(".nv.info", &info) };
+    let shared: Vec<(String, Vec<u8>)> = kernels
+        .iter()
+        .map(|(name, _, bytes)| (format!(".nv.shared.{name}"), vec![0; *bytes as usize]))
+        .collect();
+    let shared = shared.iter().map(|(name, bytes)| Section::plain(name, bytes));
+    let sections: Vec<Section<'_>> =
+        [text, string_table, symbol_table, info].into_iter().chain(shared).collect();
+    let mut bytes = elf(EM_CUDA, &sections);
+    // ET_EXEC
+    bytes[16] = 2;
+    bytes
 }
 
 struct Section<'a> {

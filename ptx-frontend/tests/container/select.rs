@@ -1,8 +1,9 @@
 //! Choice of code for a device.
 
-use ptx_frontend::container::select::{choose_ptx, sass_kernels};
+use ptx_frontend::container::resource_usage::ResourceUsage;
+use ptx_frontend::container::select::{choose_ptx, resource_usage, sass_kernels};
 
-use super::builder::{EXACT, EntryBuilder, FAMILY, container};
+use super::builder::{EXACT, EntryBuilder, FAMILY, assembled_cubin, container};
 use super::entries;
 
 /// Returns the architecture chosen for `device` from PTX entries of these architectures.
@@ -68,4 +69,22 @@ fn kernels_of_machine_code_are_listed_with_their_architectures() {
         })
         .collect();
     assert_eq!(listed, [("both", "sm_75 sm_80".to_owned()), ("old", "sm_75".to_owned())]);
+}
+
+#[test]
+fn resource_usage_is_that_of_exactly_the_device() {
+    let of = |registers| EntryBuilder::new(2, 70, &assembled_cubin(&[("k", registers, 96), ("l", 255, 0)]));
+    let other = EntryBuilder::new(2, 72, &assembled_cubin(&[("k", 99, 0)]));
+    let bytes = container(&[EntryBuilder::ptx(70, ""), other, of(40).lz4()]);
+    let entries = entries(&bytes).unwrap();
+    let usage = resource_usage(&entries, 70).unwrap();
+    let k = ResourceUsage { registers: 40, static_shared: 96, local_bytes: 0 };
+    assert_eq!((usage.len(), usage["k"], usage["l"].registers), (2, k, 255));
+    assert!(resource_usage(&entries, 75).unwrap().is_empty());
+}
+
+#[test]
+fn unlinked_machine_code_has_no_resource_usage() {
+    let bytes = container(&[EntryBuilder::cubin(70, &["k"])]);
+    assert!(resource_usage(&entries(&bytes).unwrap(), 70).unwrap().is_empty());
 }

@@ -65,6 +65,11 @@ impl<'a> Fields<'a> {
         self.value.as_str().ok_or_else(|| self.wrong("must be text"))
     }
 
+    /// Text; empty if it is missing.
+    pub(super) fn text_or_empty(&self) -> Result<String, ReportError> {
+        if self.is_missing() { Ok(String::new()) } else { self.text().map(str::to_owned) }
+    }
+
     /// A number of at least 0.
     pub(super) fn number(&self) -> Result<f64, ReportError> {
         let value = self.value.as_f64().filter(|value| value.is_finite() && *value >= 0.0);

@@ -44,6 +44,8 @@ pub struct Launch {
     pub shape: LaunchShape,
     /// Registers of a thread.
     pub registers: f64,
+    /// Origin of the number of registers; empty if the statistics do not say.
+    pub register_source: String,
     /// Bytes of shared memory of a CTA.
     pub shared_bytes: f64,
     /// CTAs that fit an SM.
@@ -287,6 +289,7 @@ impl Launch {
             stream: fields.get("stream").number_or_zero()? as u64,
             shape: LaunchShape::new(fields.get("grid").sizes()?, fields.get("block").sizes()?),
             registers: fields.get("registers").number_or_zero()?,
+            register_source: fields.get("registers.source").text_or_empty()?,
             shared_bytes: fields.get("shared_bytes").number_or_zero()?,
             occupancy: Occupancy::read(&fields.get("occupancy"))?,
             start: fields.get("start").number()?,

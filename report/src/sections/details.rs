@@ -124,6 +124,14 @@ fn of_launch(launch: &Launch, hottest: &str, explanations: &Explanations, cycle:
     body
 }
 
+/// Registers of a thread, and their origin.
+fn registers(launch: &Launch) -> String {
+    match launch.register_source.as_str() {
+        "" => number(launch.registers),
+        source => format!("{}, from {}", number(launch.registers), escape(source)),
+    }
+}
+
 /// The section of the launch's sizes.
 fn launch_statistics(launch: &Launch) -> String {
     let occupancy = &launch.occupancy;
@@ -131,7 +139,7 @@ fn launch_statistics(launch: &Launch) -> String {
     let mut rows = vec![
         row("grid size", "launch__grid_size", number(launch.shape.cta_count() as f64)),
         row("block size", "launch__block_size", number(launch.shape.threads_per_cta().into())),
-        row("registers of a thread", "launch__registers_per_thread", number(launch.registers)),
+        row("registers of a thread", "launch__registers_per_thread", registers(launch)),
         row(
             "shared memory of a CTA",
             "launch__shared_mem_per_block",

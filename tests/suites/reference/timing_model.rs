@@ -64,7 +64,8 @@ fn meaning(key: &Key) -> String {
 pub(crate) fn statistics() -> Page {
     let about = "Counters of a launch and of a run, by unit, and the ratios that Voltsim derives from them.\n\
                  `voltsim explain SECTION.NAME` prints one. A metric is the one of Nsight Compute or nvprof.\n\
-                 Values marked *most* are the highest of a launch; other counters add up.";
+                 Values marked *most* are the highest of a launch; other counters add up.\n\
+                 `registers.source` of a launch is the origin of its registers: `lowering`, `machine code` or `option`.";
     let mut page = Page::new("Statistics", about);
     let counters = counters();
     let names =

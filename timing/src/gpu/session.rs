@@ -407,6 +407,7 @@ impl<'g, 'a> Session<'g, 'a> {
             stream: kernel.stream,
             shape: kernel.shape,
             registers: kernel.registers,
+            register_source: kernel.register_source,
             shared_bytes: kernel.shared_bytes,
             occupancy: Occupancy::new(&self.epochs.gpu.spec, &launch.program),
             start: launch.start,

@@ -13,7 +13,7 @@ use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
 
 /// Columns before the counters.
-const ABOUT: &str = "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,\
+const ABOUT: &str = "launch,kernel,stream,grid,block,registers,registers.source,shared_bytes,start,cycles,warp_instructions,shared,\
      simulated_cycles,launches,ctas_per_sm,occupancy_limit,theoretical_occupancy,ctas_by_warps,ctas_by_slots,\
      ctas_by_registers,ctas_by_shared_memory";
 
@@ -45,7 +45,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let transfer = transfer?;
         let TransferRecord { stream, start, cycles, shared, .. } = &*transfer;
         let name = quoted(transfer.name());
-        let _ = write!(text, ",{name},{stream},,,,,{start},{cycles},0,{shared},{cycles},0,,,,,,,");
+        let _ = write!(text, ",{name},{stream},,,,,,{start},{cycles},0,{shared},{cycles},0,,,,,,,");
         counts(&mut text, &transfer.counters, &transfer.channels);
         text.push_str(",\n");
         pass_on(&mut text, out)?;
@@ -55,7 +55,7 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         run.partial.map_or_else(|| "all".to_owned(), |cause| format!("all (partial: ended by {cause})"));
     for (name, stream, sum) in streams.chain([(all, String::new(), total)]) {
         let Total { launches, cycles, counters, channels, transfers: _ } = sum;
-        let _ = write!(text, ",{},{stream},,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));
+        let _ = write!(text, ",{},{stream},,,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));
         counts(&mut text, counters, channels);
         text.push_str(",\n");
     }
@@ -68,6 +68,7 @@ fn about(launch: &LaunchRecord) -> String {
         launch: number,
         stream,
         registers,
+        register_source,
         shared_bytes,
         start,
         cycles,
@@ -78,12 +79,13 @@ fn about(launch: &LaunchRecord) -> String {
     } = launch;
     let kernel = quoted(&signature(&launch.kernel));
     let (grid, block) = (size(launch.shape.grid), size(launch.shape.block));
+    let source = register_source.name();
     let simulated = launch.simulated_cycles();
     let Occupancy { ctas, limit, by_warps, by_ctas, by_registers, by_shared, .. } = occupancy;
     let (limit, theoretical) = (limit.name(), occupancy.theoretical());
     let by_shared = by_shared.map_or_else(String::new, |ctas| ctas.to_string());
     format!(
-        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{warp_instructions},{shared},\
+        "{number},{kernel},{stream},{grid},{block},{registers},{source},{shared_bytes},{start},{cycles},{warp_instructions},{shared},\
          {simulated},1,{ctas},{limit},{theoretical},{by_warps},{by_ctas},{by_registers},{by_shared}"
     )
 }

@@ -98,6 +98,7 @@ fn launch(launch: &LaunchRecord) -> Value {
         "grid": launch.shape.grid,
         "block": launch.shape.block,
         "registers": launch.registers,
+        "registers.source": launch.register_source.name(),
         "shared_bytes": launch.shared_bytes,
         "occupancy": occupancy(&launch.occupancy),
         "start": launch.start,

@@ -24,6 +24,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use warp_stream::RegisterSource;
+
 use crate::dram::ChannelCounts;
 use crate::series::Series;
 use crate::sm::Occupancy;
@@ -96,6 +98,8 @@ pub struct LaunchRecord {
     pub shape: LaunchShape,
     /// 32-bit registers of a thread.
     pub registers: u32,
+    /// Origin of the number of registers.
+    pub register_source: RegisterSource,
     /// Bytes of shared memory of a CTA.
     pub shared_bytes: u32,
     /// CTAs that fit an SM, and the limiting resource.

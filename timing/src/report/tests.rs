@@ -37,6 +37,7 @@ fn launch(number: u64, stream: u64) -> LaunchRecord {
         stream,
         shape: LaunchShape::new([2, 1, 1], [32, 1, 1]),
         registers: 16,
+        register_source: RegisterSource::Lowering,
         shared_bytes: 0,
         occupancy: OCCUPANCY,
         start: 10,
@@ -76,6 +77,7 @@ fn every_format_with_occupancy_names_its_limit() {
     assert_eq!(occupancy["theoretical"], 75.0);
     assert_eq!(occupancy["limits"]["shared_memory"], Value::Null);
     let text = report().text(Format::Text).unwrap();
+    assert!(text.contains("  16 registers a thread, from lowering\n"), "{text}");
     assert!(text.contains("6 CTAs with 48 of 64 warps fit an SM, limited by registers"), "{text}");
     let csv = report().text(Format::Csv).unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
@@ -127,10 +129,10 @@ fn csv_has_a_row_per_launch() {
     let text = report().text(Format::Csv).unwrap();
     let rows: Vec<&str> = text.lines().collect();
     assert!(rows[0].starts_with(
-        "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,launches,ctas_per_sm,"
+        "launch,kernel,stream,grid,block,registers,registers.source,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,launches,ctas_per_sm,"
     ));
     assert!(rows[1].starts_with(
-        "1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,1,6,registers,75,8,32,6,,100,50,"
+        "1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,lowering,0,10,100,50,false,100,1,6,registers,75,8,32,6,,100,50,"
     ));
     assert!(rows[3].starts_with("3,"));
 }

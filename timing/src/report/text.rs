@@ -27,6 +27,8 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
             launch.stream,
             launch.cycles
         );
+        let (registers, source) = (launch.registers, launch.register_source.name());
+        let _ = writeln!(text, "  {registers} registers a thread, from {source}");
         occupancy(&mut text, &launch.occupancy);
         counts(&mut text, &launch.counters);
         channels::text(&mut text, &launch.channels, &launch.counters);

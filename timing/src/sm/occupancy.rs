@@ -303,6 +303,7 @@ mod tests {
             code: Default::default(),
             code_address: 0,
             registers,
+            register_source: Default::default(),
             shared_bytes: shared,
             local_bytes: 0,
             cooperative: false,

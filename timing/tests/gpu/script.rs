@@ -73,6 +73,7 @@ impl Script {
             code: Arc::new(MachineCode { instructions: Vec::new(), instruction_bytes: 16 }),
             code_address: 1 << 40,
             registers: 16,
+            register_source: Default::default(),
             shared_bytes: 0,
             local_bytes: 0,
             cooperative: false,

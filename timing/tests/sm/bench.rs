@@ -135,6 +135,7 @@ impl Script {
             code: Arc::new(MachineCode { instructions: self.code.clone(), instruction_bytes: 16 }),
             code_address: 0x7000_0000,
             registers: self.registers,
+            register_source: Default::default(),
             shared_bytes: self.shared_bytes,
             local_bytes: 0,
             cooperative: false,

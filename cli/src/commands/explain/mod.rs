@@ -1,6 +1,7 @@
 //! `voltsim explain`: what the keys of GPU files and the counters of statistics mean.
 
 mod device;
+mod kernel;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -31,8 +32,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     match args.subject.as_deref() {
         None => sections(out)?,
         Some(device::SECTION) => device::section(&document, out)?,
+        Some(subject) if kernel::SECTIONS.contains(&subject) => kernel::section(out)?,
         Some(subject) => match subject.split_once('.') {
             Some((device::SECTION, name)) => device::one(name, &document, out)?,
+            Some(("kernel", "registers") | ("registers", "source")) => kernel::section(out)?,
             Some((section, name)) => one(section, name, &document, out)?,
             None => section(subject, &document, out)?,
         },

@@ -105,12 +105,22 @@ impl Captured {
         Captured::compiled("limits.c", "kernels.h", include_str!("limits.ptx"))
     }
 
+    /// The program of [`Captured::program`] with its kernels as a fat binary.
+    pub(crate) fn with_image(image: &[u8]) -> Captured {
+        let literal: String = image.iter().map(|byte| format!("\\{byte:03o}")).collect();
+        Captured::of("launches.c", "kernels.h", format!("\"{literal}\"\n"))
+    }
+
     /// A program that includes its kernels' PTX as a text.
     fn compiled(source: &str, header: &str, kernels: &str) -> Captured {
+        let lines = kernels.lines().map(|line| format!("\"{}\\n\"\n", line.replace('"', "\\\"")));
+        Captured::of(source, header, lines.collect())
+    }
+
+    /// A program that includes its kernels as a C string.
+    fn of(source: &str, header: &str, kernels: String) -> Captured {
         let place = Workplace::new();
-        let lines: String =
-            kernels.lines().map(|line| format!("\"{}\\n\"\n", line.replace('"', "\\\""))).collect();
-        place.write(header, lines);
+        place.write(header, kernels);
         let include =
             format!("-I{}", Path::new(env!("CARGO_MANIFEST_DIR")).join("../cudart-shim/tests/c").display());
         let library = libraries().join("libcuda.so.1");

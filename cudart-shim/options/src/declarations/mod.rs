@@ -268,8 +268,9 @@ options! {
     /// Change a value of the GPU: section.key=value.
     ///
     /// A value may have a unit: `l1.size=32KiB`, `clocks.core=1.2GHz`. A number without a unit is
-    /// in the unit of the key. The option may be given several times; the variable has one change a
-    /// line.
+    /// in the unit of the key. `kernel.registers=NAME:N` gives the kernel NAME, mangled or as in
+    /// the source, N registers per thread. The option may be given several times; the variable has
+    /// one change a line.
     set: Changes = "VOLTSIM_SET" {
         section: Section::Timing,
         option: Some("set"),

@@ -6,6 +6,7 @@ use crate::abi::error::{Error, Result};
 use crate::code::code_cache;
 use crate::objects::cluster::ClusterSettings;
 use crate::objects::sass_only;
+use functional::assembled::Assembled;
 use functional::bind::{BindError, KernelResources};
 use functional::engine::program::Program;
 use parking_lot::Mutex;
@@ -89,6 +90,11 @@ impl Kernel {
         let resources = self.module.module.resources(&name);
         code_cache::log_problem();
         resources.map_err(|error| self.refused(&error))
+    }
+
+    /// Resources that replace those of the lowered code.
+    pub(crate) fn assembled(&self) -> Option<Assembled> {
+        self.module.assembled(&self.name.to_string_lossy())
     }
 
     /// Reports a kernel that cannot be bound and returns the API error.

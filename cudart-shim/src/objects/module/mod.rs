@@ -11,11 +11,13 @@ use crate::code::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::host::log;
 use crate::host::mapped::file_at;
 use crate::objects::device::DeviceObjects;
+use crate::objects::known_resources::KnownResources;
 use crate::objects::lazy_modules::Deferred;
 use crate::objects::ownership::{self, Object};
 use crate::objects::sass_only;
 use crate::profile::visible_devices;
-use crate::profile::{Attribute, fitting};
+use crate::profile::{Attribute, fitting, modelled_capability};
+use functional::assembled::Assembled;
 use functional::bind::BindError;
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
@@ -92,7 +94,9 @@ impl LoadedModule {
             digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
         });
         warn_of_target(simulator, target, code.machine_code.place());
-        let module = place(simulator, code.modules, placed)?;
+        let capability = modelled_capability().unwrap_or_else(|| simulator.capability());
+        let known = KnownResources::new(code.machine_code.clone(), capability, simulator.shared);
+        let module = place(simulator, code.modules, placed)?.with_assembled(Box::new(known));
         let constants = module
             .variables()
             .map(|(_, variable)| variable)
@@ -109,6 +113,11 @@ impl LoadedModule {
     /// Assigns memory to the machine code of a program and of the kernels that it may launch.
     pub(crate) fn place_code(&self, program: &Arc<Program>) {
         self.module.place_code(program);
+    }
+
+    /// Resources of a kernel that replace those of its lowered code.
+    pub(crate) fn assembled(&self, kernel: &str) -> Option<Assembled> {
+        self.module.assembled(kernel)
     }
 
     /// Tells whether the module has PTX for this kernel.

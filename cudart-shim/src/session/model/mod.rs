@@ -97,7 +97,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let gpu = options.gpu.clone().unwrap_or_else(|| gpu::DEFAULT.to_owned());
     let gpu = gpu::spelt(&gpu).map_or(gpu, str::to_owned);
     let own = fidelity::Mode::named(mode.name()).map_or(&[][..], |mode| mode.changes);
-    let changes = options.set.iter().flat_map(|changes| &changes.0).map(String::as_str);
+    let changes = options.set.iter().flat_map(|changes| changes.of_gpu());
     let changes = own.iter().copied().chain(changes);
     let spec = GpuSpec::changed(&gpu, changes).map_err(|error| ModelError::Gpu(error.to_string()))?;
     written::statistics_file().map(Format::of_file).transpose()?;

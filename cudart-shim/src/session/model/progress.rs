@@ -132,6 +132,7 @@ mod tests {
             code: Arc::default(),
             code_address: 0,
             registers: 16,
+            register_source: Default::default(),
             shared_bytes: 0,
             local_bytes: 0,
             cooperative: false,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
 use warp_stream::{
-    Kernel, LaneMask, MachineCode, MachineInstruction, MemorySpace, OperationClass, Registers,
+    Kernel, LaneMask, MachineCode, MachineInstruction, MemorySpace, OperationClass, RegisterSource, Registers,
 };
 
 use super::header::Header;
@@ -73,6 +73,7 @@ fn kernel(header: &Header, code: &CodeReader) -> Kernel {
         }),
         code_address: CODE + place * CODE_ROOM,
         registers: header.registers,
+        register_source: RegisterSource::MachineCode,
         shared_bytes: header.shared_bytes,
         local_bytes: 0,
         cooperative: false,

@@ -20,7 +20,7 @@ use voltsim_checkpoint::codec;
 use super::RecordingError;
 
 /// Version of the format.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 const MAGIC: [u8; 8] = *b"VOLTRACE";
 const HEAD: usize = MAGIC.len() + 4;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use warp_stream::{
-    Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
+    Execution, Kernel, KernelSource, Moment, Next, RegisterSource, Residence, SourceError, WarpSlot,
+    WarpSource,
 };
 
 use super::file::{self, Block};
@@ -47,6 +48,13 @@ impl Recording {
     /// Sets the compute capability of the traced card, times ten.
     pub(crate) fn of_capability(self, capability: Option<u32>) -> Recording {
         Recording { capability, ..self }
+    }
+
+    /// The launch with other registers per thread, given by the user.
+    pub fn with_registers(mut self, registers: u32) -> Recording {
+        self.kernel.registers = registers;
+        self.kernel.register_source = RegisterSource::Option;
+        self
     }
 
     /// Compute capability times ten of the traced card; `None` for a recorded launch.

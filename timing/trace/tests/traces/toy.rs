@@ -49,6 +49,7 @@ impl Toy {
             code: Arc::new(MachineCode { instructions, instruction_bytes: 16 }),
             code_address: 1 << 40,
             registers: 16,
+            register_source: Default::default(),
             shared_bytes: 256,
             local_bytes: 0,
             cooperative: false,

@@ -49,6 +49,16 @@ pub(crate) enum Error {
     Artefact { artefact: PathBuf, reason: String },
     #[error("broken links:\n{0}")]
     Links(String),
+    #[error("{path}: {reason}")]
+    Set { path: PathBuf, reason: String },
+    #[error("{why}; the last line of the run is `{last}`")]
+    Row { why: String, last: String },
+    #[error("no measurements of the card `{0}`; the cards are {1}")]
+    NoCard(String, String),
+    #[error("worse by more than a point:\n{0}")]
+    Worse(String),
+    #[error(transparent)]
+    Libraries(#[from] library_folder::Error),
     #[error("{0} failed")]
     Steps(String),
     #[error("CI must not skip: {0}")]

@@ -5,6 +5,7 @@ use programs::Extent;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod accuracy;
 mod agree;
 mod bench;
 mod book;
@@ -26,6 +27,7 @@ mod programs;
 mod projects;
 mod python;
 mod python_package;
+mod random;
 mod registers;
 mod slurm;
 mod stamp;
@@ -81,6 +83,8 @@ enum Task {
     Modes(modes::Arguments),
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
+    /// Time measured kernel configurations on the model of their card, and write the figures.
+    Accuracy(accuracy::Arguments),
     /// Compare registers of lowered kernels with `ptxas` for sm_70, on PTX files beside the repository.
     Registers(registers::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
@@ -128,6 +132,7 @@ fn main() -> ExitCode {
         Task::Suites(arguments) => suites::run(&arguments),
         Task::Modes(arguments) => modes::run(&arguments),
         Task::Correlate(arguments) => correlate::run(&arguments),
+        Task::Accuracy(arguments) => accuracy::run(&arguments),
         Task::Registers(arguments) => registers::run(&arguments),
         Task::Bench { subject, rows, guided, json } => {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())

@@ -68,6 +68,14 @@ impl Toolchain {
     }
 }
 
+/// NVRTC of CUDA 11.8, the last that compiles for Volta as the compiler of the measurements did.
+pub(crate) fn nvrtc11(workspace: &Workspace) -> Result<PathBuf> {
+    let requirements = workspace.root.join("tests/toolchain/requirements-nvrtc11.txt");
+    let folder = folder(workspace);
+    let packages = install_once(workspace, &requirements, &folder, folder.join("nvrtc11"))?;
+    Ok(packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2"))
+}
+
 /// Installs `requirements` into `packages` unless present, and returns the folder.
 fn install_once(
     workspace: &Workspace,

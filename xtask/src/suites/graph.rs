@@ -1,6 +1,6 @@
 //! Connected undirected graphs, the suites' file formats, and reference solutions.
 
-use super::random::Random;
+use crate::random::Random;
 use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};

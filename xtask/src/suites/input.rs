@@ -1,8 +1,8 @@
 //! Input files of the suites' programs, generated for each run with equal bytes.
 
 use super::graph::{Format, Graph, Shape};
-use super::random::Random;
 use crate::error::{Error, Result};
+use crate::random::Random;
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::fs;

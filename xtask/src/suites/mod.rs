@@ -6,7 +6,6 @@ mod graph;
 mod input;
 mod judge;
 mod list;
-mod random;
 
 use crate::error::{Error, Result};
 use crate::modes::Times;

@@ -4,6 +4,7 @@
 //! with the file, the place and a remedy, and the process exits with status 2.
 
 mod checkpoint;
+mod columns;
 mod commands;
 mod demo_program;
 mod device;

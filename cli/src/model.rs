@@ -10,6 +10,7 @@ use timing::gpu::Stability;
 use timing::report::Format;
 use timing::specification::{Document, GpuSpec, gpu};
 
+use crate::columns;
 use crate::failure::Failure;
 use crate::given::with_variables;
 use crate::gpu_file;
@@ -94,7 +95,8 @@ pub(crate) fn named(gpu: &str) -> Result<String, Failure> {
 /// The form of a file for statistics.
 pub(crate) fn format(file: &Path) -> Result<Format, Failure> {
     Format::of_file(file).map_err(|error| {
-        Failure::in_file(file, error).remedy("end the name in .json, .csv, .ncu.csv, .gpgpusim or .txt")
+        Failure::in_file(file, error)
+            .remedy("end the name in .json, .parquet, .csv, .ncu.csv, .gpgpusim or .txt")
     })
 }
 
@@ -131,8 +133,12 @@ pub(crate) fn settle(options: &mut RunOptions) -> Result<(), Failure> {
         }
         None | Some(Mode::Detailed | Mode::HybridAlu | Mode::HybridMemory) => {
             spec(&all)?;
-            if let Some(file) = &all.statistics {
-                format(file)?;
+            match &all.statistics {
+                Some(file) if columns::is_parquet(file) => options.statistics = Some(file.clone()),
+                Some(file) => {
+                    format(file)?;
+                }
+                None => {}
             }
             options.mode = all.mode.or(Some(Mode::Detailed));
             options.gpu = Some(named(name(&all))?);

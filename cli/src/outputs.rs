@@ -85,7 +85,8 @@ pub(crate) fn write_with(
     written.map_err(|error| unwritable(file, &error).with_status(STATUS))
 }
 
-fn unwritable(file: &Path, error: &io::Error) -> Failure {
+/// The failure of an output.
+pub(crate) fn unwritable(file: &Path, error: &io::Error) -> Failure {
     let failure = Failure::in_file(file, format_args!("the file cannot be written: {}", reason(error)));
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => failure
@@ -108,18 +109,20 @@ pub(crate) struct Told {
     folder: TempDir,
     /// Outputs that are written when a process ends.
     at_exit: Vec<PathBuf>,
+    /// An output, and the file that the user has named in its place.
+    renamed: Option<(PathBuf, PathBuf)>,
 }
 
 impl Told {
     /// Names the folder in the options of a run.
-    pub(crate) fn by(options: &mut RunOptions) -> Result<Told, Failure> {
+    pub(crate) fn by(options: &mut RunOptions, renamed: Option<(PathBuf, PathBuf)>) -> Result<Told, Failure> {
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
         options.output_status = Some(folder.path().to_owned());
         let RunOptions { checksums, coverage, image, statistics, report, summary, .. } = &*options;
         let at_exit =
             [checksums, coverage, image, statistics, report, summary].into_iter().flatten().cloned();
-        Ok(Told { folder, at_exit: at_exit.collect() })
+        Ok(Told { folder, at_exit: at_exit.collect(), renamed })
     }
 
     /// The exit status of a program that ends with a status.
@@ -142,6 +145,8 @@ impl Told {
         };
         for file in self.at_exit.iter().filter(|file| !is_known(file)) {
             is_missing = true;
+            let named = self.renamed.as_ref().filter(|(output, _)| output == file);
+            let file = named.map_or(file, |(_, named)| named);
             eprintln!(
                 "voltsim: {} was not written: the program has launched no kernel, or has ended without its exit handlers",
                 file.display()

@@ -15,6 +15,7 @@ use run_options::suppressions::Suppressions;
 use run_options::values::LogTarget;
 use run_options::{Key, RunOptions};
 
+use crate::columns::{self, Tables};
 use crate::device;
 use crate::environment::Environment;
 use crate::executable;
@@ -31,6 +32,8 @@ pub(crate) struct Prepared {
     pub(crate) command: Command,
     /// The options, which the libraries get when the command starts.
     pub(crate) options: RunOptions,
+    /// Tables that are made of the statistics when the program has ended.
+    pub(crate) tables: Option<Tables>,
 }
 
 impl Prepared {
@@ -79,7 +82,8 @@ pub(crate) fn prepare(
         libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
     }
     settle(&mut options)?;
-    let prepared = Prepared { command, options };
+    let tables = tables(&mut options)?;
+    let prepared = Prepared { command, options, tables };
     follow_ranges(prepared)
 }
 
@@ -114,6 +118,9 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
             named.push((key.declaration().flag(), file.clone()));
         }
     }
+    if let Some(file) = options.statistics.as_deref().filter(|file| columns::is_parquet(file)) {
+        named.push(("--series".to_owned(), columns::series_file(file)));
+    }
     outputs::distinct(&named)?;
     if let Some(file) = &mut options.check_suppressions {
         Suppressions::read(file).map_err(Failure::new)?;
@@ -128,6 +135,16 @@ fn settle(options: &mut RunOptions) -> Result<(), Failure> {
         outputs::empty(findings)?;
     }
     Ok(())
+}
+
+/// Has the libraries write JSON in place of a Parquet file. The paths of the options are absolute.
+fn tables(options: &mut RunOptions) -> Result<Option<Tables>, Failure> {
+    let Some(file) = options.statistics.as_deref().filter(|file| columns::is_parquet(file)) else {
+        return Ok(None);
+    };
+    let tables = Tables::new(file, with_variables(options).series.is_some())?;
+    options.statistics = Some(tables.json());
+    Ok(Some(tables))
 }
 
 /// Has the program's NVTX ranges told to its libraries, if launches are chosen by them or a

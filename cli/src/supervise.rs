@@ -72,7 +72,9 @@ pub(crate) fn run_checked(mut program: Prepared) -> Result<Ended, Failure> {
 
 /// Runs the program to its end, and passes signals on.
 pub(crate) fn run(mut program: Prepared) -> Result<Ended, Failure> {
-    let told = Told::by(&mut program.options)?;
+    let tables = program.tables.take();
+    let renamed = tables.as_ref().map(|tables| (tables.json(), tables.launches().to_owned()));
+    let told = Told::by(&mut program.options, renamed)?;
     let refused =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
     program.options.refused_status = Some(refused.path().to_owned());
@@ -96,6 +98,7 @@ pub(crate) fn run(mut program: Prepared) -> Result<Ended, Failure> {
         }
     });
     let status = child.wait()?;
+    tables.map_or(Ok(()), |tables| tables.write())?;
     let signal = status.signal();
     let status = match status.code() {
         Some(0) if tell_refused(refused.path()) => refusals::STATUS,

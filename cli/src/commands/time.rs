@@ -13,13 +13,14 @@ use run_options::kernel_registers::KernelRegisters;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
-use timing::report::{LaunchRecord, Report, Run};
+use timing::report::{Format, LaunchRecord, Report, Run};
 use timing::specification::gpu as gpus;
 use voltsim_checkpoint::atomic_file::folder_of;
 use warp_stream::KernelSource;
 use warp_trace::Recording;
 use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
+use crate::columns::{self, Tables};
 use crate::failure::Failure;
 use crate::given::{Given, taking};
 use crate::{model, outputs, supervise};
@@ -46,7 +47,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let spec = Arc::new(model::spec(options)?);
     let entries = entries(&args.recording)?;
     if let Some(file) = &options.statistics {
-        model::format(file)?;
+        if !columns::is_parquet(file) {
+            model::format(file)?;
+        }
         outputs::check("--statistics", file)?;
     }
     let cores = available_parallelism().map_or(1, NonZero::get);
@@ -84,9 +87,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         }
     }
     if let Some(file) = &options.statistics {
-        let (format, reports) = (model::format(file)?, [&report]);
+        let reports = [&report];
         let run = Run::new(gpu, &reports).ended_by(ended.cause());
-        outputs::write_with(file, |output| run.write(format, output))?;
+        write(&run, file)?;
     }
     given_registers.tell_unmet();
     out.write_all(report.summary().as_bytes())?;
@@ -125,6 +128,17 @@ impl GivenRegisters {
             eprintln!("voltsim: --set kernel.registers={}: no recorded kernel has this name", given.kernel);
         }
     }
+}
+
+/// Writes the statistics in the form of the file's ending.
+fn write(run: &Run<'_>, file: &Path) -> Result<(), Failure> {
+    if columns::is_parquet(file) {
+        let tables = Tables::new(file, false)?;
+        outputs::write_with(&tables.json(), |output| run.write(Format::Json, output))?;
+        return tables.write();
+    }
+    let format = model::format(file)?;
+    outputs::write_with(file, |output| run.write(format, output))
 }
 
 /// Architecture of a compute capability, given ten times.

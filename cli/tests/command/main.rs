@@ -9,6 +9,7 @@ mod capture;
 mod check;
 mod checkpoint;
 mod checksums;
+mod columns;
 mod compare;
 mod completions;
 mod convert;

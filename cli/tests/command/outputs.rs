@@ -31,8 +31,9 @@ impl Workplace {
 }
 
 /// Options of `run` with a file, and what the file has to be named.
-const FILES: [(&[&str], &str); 5] = [
+const FILES: [(&[&str], &str); 6] = [
     (&["--mode", "detailed", "--statistics"], "s.json"),
+    (&["--mode", "detailed", "--statistics"], "s.parquet"),
     (&["--summary"], "sum.json"),
     (&["--checksums"], "sums"),
     (&["--image"], "all.vks"),
@@ -42,7 +43,7 @@ const FILES: [(&[&str], &str); 5] = [
 #[test]
 fn a_full_disk_leaves_the_old_file_and_gives_status_89() {
     let place = Captured::program().place;
-    for (options, file) in &FILES[..4] {
+    for (options, file) in &FILES[..5] {
         place.write(file, "old");
         let arguments = [&["run"], *options, &[file, "--", "./launches", "2"]].concat();
         let outcome = place.voltsim_in(0, &arguments);

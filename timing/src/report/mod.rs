@@ -81,7 +81,7 @@ impl Format {
 /// A file ending without a format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown ending .{0} of a statistics file: must be .json, .csv, .ncu.csv or .gpgpusim, or .txt, .log or none for text"
+    "unknown ending .{0} of a statistics file: must be .json, .csv, .ncu.csv or .gpgpusim, or .txt, .log or none for text; `voltsim run --statistics` makes .parquet too"
 )]
 pub struct UnknownEnding(String);
 

@@ -2,7 +2,7 @@
 //!
 //! The environment has no HOME, no network and no path to the checkout.
 
-use super::{Build, Kind, image};
+use super::{Build, Kind, action_test, image};
 use crate::error::{Error, Result};
 use crate::{files, process};
 use std::fs;
@@ -39,13 +39,12 @@ pub(super) fn run(kind: Kind, artefact: &Path, build: &Build<'_>) -> Result<()> 
     expect(&["self-check"], "ok: ")?;
     expect(&["demo"], "0 of 307200 points wrong")?;
     expect(&["doctor", &demo], "nothing is missing")?;
-    let timed = ["run", "--mode", "detailed", "--statistics", "run.json", "--", &demo];
-    expect(&timed, "0 of 307200 points wrong")?;
-    let statistics = work.join("run.json");
-    let text = fs::read_to_string(&statistics).map_err(Error::file(&statistics))?;
-    if !text.contains("mandelbrot") {
-        return Err(Error::Artefact { artefact: statistics, reason: "has no launch".to_owned() });
+    let timed = ["run", "--mode", "detailed", "--report", "run.html", "--statistics"];
+    for (name, begin) in [("run.json", "{\n"), ("run.parquet", "PAR1")] {
+        expect(&[&timed[..], &[name, "--", &demo]].concat(), "0 of 307200 points wrong")?;
+        holds(&work.join(name), begin, "mandelbrot")?;
     }
+    holds(&work.join("run.html"), "<!", "mandelbrot")?;
     if kind == Kind::Wheel {
         let python = prefix.join("bin/python");
         let script = "import sys, voltsim\n\
@@ -55,9 +54,21 @@ pub(super) fn run(kind: Kind, artefact: &Path, build: &Build<'_>) -> Result<()> 
         if !output.contains("2 mandelbrot") {
             return Err(Error::Artefact { artefact: artefact.to_owned(), reason: output });
         }
+        action_test::run(&build.workspace.root.join("action.yml"), artefact, &work)?;
     }
     println!("{}: installed and used", artefact.display());
     files::remove_folder(&folder)
+}
+
+/// Checks how a file begins, and that it names a kernel.
+fn holds(file: &Path, begin: &str, kernel: &str) -> Result<()> {
+    let bytes = fs::read(file).map_err(Error::file(file))?;
+    let names_kernel = bytes.windows(kernel.len()).any(|window| window == kernel.as_bytes());
+    if bytes.starts_with(begin.as_bytes()) && names_kernel {
+        return Ok(());
+    }
+    let reason = format!("does not begin with `{begin}`, or has no launch of {kernel}");
+    Err(Error::Artefact { artefact: file.to_owned(), reason })
 }
 
 /// Installs into `folder`; returns the prefix.
@@ -92,7 +103,7 @@ fn install(kind: Kind, artefact: &Path, folder: &Path) -> Result<PathBuf> {
 
 /// A command as user `nobody`, where this process is root, without a network and with an empty
 /// environment.
-fn as_user(program: &Path, work: &Path) -> Command {
+pub(super) fn as_user(program: &Path, work: &Path) -> Command {
     let is_root = process::quiet(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     let mut command = Command::new("unshare");
     if is_root {

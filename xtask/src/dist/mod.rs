@@ -4,6 +4,7 @@
 //! programs load, and `share`. The command finds the libraries relative to its own path, so a
 //! prefix may lie anywhere.
 
+mod action_test;
 mod archive;
 mod debian_package;
 mod image;

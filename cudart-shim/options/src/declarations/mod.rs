@@ -326,9 +326,9 @@ options! {
 
     /// Write the statistics of each launch to a file when the program ends.
     ///
-    /// The ending of the name chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names),
-    /// .gpgpusim (GPGPU-Sim's), .txt or none (text). Without the option a summary goes to standard
-    /// error.
+    /// The ending of the name chooses the form: .json, .parquet (rows by launch), .csv, .ncu.csv
+    /// (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), .txt or none (text). Without the option a
+    /// summary goes to standard error.
     statistics: PathBuf = "VOLTSIM_STATISTICS" {
         section: Section::Timing,
         option: Some("statistics"),
@@ -341,7 +341,7 @@ options! {
     /// Count over time too: a point every N core cycles, or auto.
     ///
     /// `auto` gives a launch at most 2,000 points. The points of a counter add up to the counter of
-    /// the launch. Files ending in .json and reports have them.
+    /// the launch. Reports and .json files have them, and x.series.parquet beside x.parquet.
     series: SeriesInterval = "VOLTSIM_SERIES" {
         section: Section::Timing,
         option: Some("series"),

@@ -59,29 +59,26 @@ fn changes(options: &RunOptions) -> impl Iterator<Item = &str> {
     options.set.iter().flat_map(|changes| changes.of_gpu())
 }
 
-/// The configuration of a plan that the options describe, if they name a GPU or change one.
+/// The configuration of a plan that the options describe, if they name a GPU or change one; without
+/// the mode.
 pub(crate) fn configuration(options: &RunOptions) -> Result<Option<Configuration>, Failure> {
-    let is_hybrid = !of_mode(options).is_empty();
     if options.set.iter().flat_map(|changes| changes.of_kernels()).next().is_some() {
         return Err(Failure::new("--set kernel.registers is of a kernel, and a sweep changes the GPU")
             .remedy("give it to `voltsim run` or `voltsim time`"));
     }
-    if options.gpu.is_none() && options.set.is_none() && !is_hybrid {
+    if options.gpu.is_none() && options.set.is_none() {
         return Ok(None);
     }
     spec(options)?;
-    let mode = options.mode.filter(|_| is_hybrid).map(Mode::name);
-    let words = std::iter::once(name(options)).chain(mode).chain(changes(options));
-    let name = words.collect::<Vec<_>>().join(" ");
-    let set = of_mode(options).iter().copied().chain(changes(options)).map(str::to_owned).collect();
+    let name = std::iter::once(name(options)).chain(changes(options)).collect::<Vec<_>>().join(" ");
+    let set = changes(options).map(str::to_owned).collect();
     Ok(Some(Configuration { name, gpu: named(self::name(options))?, set }))
 }
 
 /// The options `--gpu` and `--set`, as words of a command line.
 pub(crate) fn words(options: &RunOptions) -> impl Iterator<Item = String> {
     let gpu = options.gpu.iter().map(|name| format!("--gpu={name}"));
-    let mode = options.mode.map(|mode| format!("--mode={}", mode.name()));
-    gpu.chain(mode).chain(changes(options).map(|change| format!("--set={change}")))
+    gpu.chain(changes(options).map(|change| format!("--set={change}")))
 }
 
 /// The name of a GPU, or the absolute path of its file.

@@ -446,6 +446,52 @@ fn failed_job_is_named_with_its_log_and_repeated() {
 }
 
 #[test]
+fn exploration_confirms_the_best_configurations_in_detail() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let arguments = ["sweep", "plan.toml", "--vary", "l2.latency=100..400", "--explore", "hybrid-memory"];
+    let outcome = place.voltsim(&[&arguments[..], &["--best", "2"]].concat());
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    let heading = "3 configurations in mode hybrid-memory, the best 2 in mode detailed:";
+    assert!(outcome.stdout.starts_with(heading), "{}", outcome.stdout);
+    let names = |file: &str| -> Vec<String> {
+        let estimate: serde_json::Value = serde_json::from_str(&place.read(file)).unwrap();
+        let all = estimate["configurations"].as_array().unwrap().clone();
+        all.iter().map(|it| it["configuration"].as_str().unwrap().to_owned()).collect()
+    };
+    let explored = names("plan.results/explored.json");
+    assert!(
+        explored.len() == 3 && explored.iter().all(|name| name.ends_with(" hybrid-memory")),
+        "{explored:?}"
+    );
+    // A longer latency never makes a program faster.
+    let confirmed = names("plan.results/estimate.json");
+    assert!(
+        confirmed[0].ends_with("l2.latency=100") && confirmed[1].ends_with("l2.latency=200"),
+        "{confirmed:?}"
+    );
+    // Every result is kept.
+    let jobs = results(place).len();
+    assert_eq!(place.voltsim(&[&arguments[..], &["--best", "2"]].concat()).stdout, outcome.stdout);
+    assert_eq!(results(place).len(), jobs);
+}
+
+#[test]
+fn wrong_exploration_is_refused() {
+    let (captured, _) = planned();
+    for (options, said) in [
+        (&["--explore", "functional"][..], "write detailed, hybrid-alu or hybrid-memory"),
+        (&["--explore", "hybrid-alu", "--mode", "detailed"], "--confirm"),
+        (&["--best", "3"], "--explore"),
+        (&["--vary", "l1.size=9..2KiB"], "the start is above the end"),
+        (&["--vary", "l1.sice=2|4", "--explore", "hybrid-alu"], "l1.sice"),
+    ] {
+        let outcome = captured.place.voltsim(&[&["sweep", "plan.toml"], options].concat());
+        assert!(outcome.status == 2 && outcome.stderr.contains(said), "{options:?}: {}", outcome.stderr);
+    }
+}
+
+#[test]
 fn a_sweep_can_be_an_array_of_slurm() {
     let (captured, _) = planned();
     let place = &captured.place;

@@ -24,10 +24,10 @@ pub(super) struct Estimate {
 
 /// Time of a program on one GPU.
 #[derive(Serialize)]
-struct Total {
-    configuration: String,
+pub(super) struct Total {
+    pub(super) configuration: String,
     /// Core cycles of all launches.
-    cycles: f64,
+    pub(super) cycles: f64,
     /// Core cycles of all copies between host and device, without overlap.
     copies: u64,
     /// Core cycles of all copies within the device, without overlap.
@@ -36,7 +36,7 @@ struct Total {
     fills: u64,
     /// Error bound of the cycles, as a fraction of them. Three errors add up: launches that differ
     /// from their representatives, extrapolated ends of launches, and refreshes at other times.
-    bound: f64,
+    pub(super) bound: f64,
     /// Simulated cycles.
     timed: u64,
     /// Fraction of all warp instructions that was timed.
@@ -160,11 +160,20 @@ impl Estimate {
         Ok(Estimate { configurations: configurations.collect::<Result<_, _>>()? })
     }
 
-    /// Writes the estimate to the folder of results.
-    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
-        let file = folder.join("estimate.json");
+    /// The configurations, in the order of the plan.
+    pub(super) fn totals(&self) -> impl Iterator<Item = &Total> {
+        self.configurations.iter()
+    }
+
+    /// Core cycles of the kernels, by configuration.
+    pub(super) fn cycles(&self) -> Vec<f64> {
+        self.totals().map(|total| total.cycles).collect()
+    }
+
+    /// Writes the estimate to a file.
+    pub(super) fn write(&self, file: &Path) -> Result<(), Failure> {
         let text = serde_json::to_vec_pretty(self).map_err(Failure::new)?;
-        outputs::write(&file, text)
+        outputs::write(file, text)
     }
 
     /// The estimate as text.

@@ -6,9 +6,11 @@ mod cost_model;
 mod estimate;
 mod job;
 mod kernel_cluster;
+mod phase;
 mod regression;
 mod slurm;
 mod untimed_prior;
+mod vary;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,15 +23,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, available_parallelism};
 
 use launch_capture::Plan;
+use run_options::values::{Mode, Value as _};
 use voltsim_checkpoint::atomic_file;
 
 use crate::failure::Failure;
 use crate::given::{Given, taking};
 use crate::model;
 use crate::paths::absolute;
+use crate::table;
 use choice::Aim;
 use estimate::Estimate;
 use job::{Job, Jobs};
+use phase::Phase;
+
+/// File of the estimate in the folder of results, and file of the estimate in the mode of --explore.
+const ESTIMATE: &str = "estimate.json";
+const EXPLORED: &str = "explored.json";
 
 /// Tries of a job that ends without a result.
 const TRIES: usize = 2;
@@ -43,6 +52,9 @@ const TRIES: usize = 2;
 ///
 /// The sweep first times one launch of each kernel. Then the sweep times the launches that reduce
 /// the estimate's bound most for their cost, until the bound is no more than --within.
+///
+/// With --explore the sweep estimates all configurations in a fast mode. The best of them are then
+/// estimated in the mode of --confirm.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// File of `voltsim plan`
@@ -73,6 +85,23 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["within", "budget"])]
     all: bool,
 
+    /// Combine each GPU of the plan with values: key=a|b, key=a..b (doubling), key=a..b:step, with
+    /// commas between them
+    #[arg(long, value_name = "KEYS", default_value = "", hide_default_value = true)]
+    vary: String,
+
+    /// Estimate all configurations in this mode first: hybrid-memory, hybrid-alu or detailed
+    #[arg(long, value_name = "MODE", value_parser = timed_mode)]
+    explore: Option<Mode>,
+
+    /// Mode in which the best configurations are estimated again
+    #[arg(long, value_name = "MODE", value_parser = timed_mode, requires = "explore", default_value = "detailed")]
+    confirm: Mode,
+
+    /// Configurations with the fewest cycles that are estimated again
+    #[arg(long, value_name = "COUNT", requires = "explore", default_value = "5")]
+    best: NonZero<usize>,
+
     /// Hand the jobs to Slurm as an array (sbatch), and wait for them; -j limits jobs at a time
     #[arg(long)]
     slurm: bool,
@@ -88,20 +117,61 @@ pub(crate) struct Args {
     /// Do only the job of this number
     #[arg(long, hide = true)]
     job: Option<usize>,
+
+    /// Only these configurations of the plan, by number
+    #[arg(long, hide = true, value_delimiter = ',')]
+    configurations: Option<Vec<usize>>,
 }
 
 /// Does the jobs that have no result, and tells what they say about the program.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let plan = plan(args)?;
+    let folder = absolute(args.output.as_ref().unwrap_or(&args.plan.with_extension("results")))?;
+    let mode = args.explore.or(args.given.options.mode);
+    let phase = Phase { mode, configurations: args.configurations.clone() };
+    if args.list || args.job.is_some() {
+        let jobs = Jobs::of(&phase.of(&plan)?, &args.plan, &folder)?;
+        return of_jobs(args, &jobs, &folder, out);
+    }
+    let Some(estimate) = estimate(args, &plan, &phase, &folder)? else { return Ok(ExitCode::from(1)) };
+    if args.explore.is_none() {
+        estimate.write(&folder.join(ESTIMATE))?;
+        out.write_all(estimate.text().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    estimate.write(&folder.join(EXPLORED))?;
+    let best = phase::best(&estimate.cycles(), args.best);
+    let phase = Phase { mode: Some(args.confirm), configurations: Some(best.clone()) };
+    let Some(confirmed) = self::estimate(args, &plan, &phase, &folder)? else {
+        return Ok(ExitCode::from(1));
+    };
+    confirmed.write(&folder.join(ESTIMATE))?;
+    tell_best(args, &estimate, &best, &confirmed, out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plan with the configurations that the options name.
+fn plan(args: &Args) -> Result<Plan, Failure> {
+    let options = &args.given.options;
+    if let (Some(explore), Some(mode)) = (args.explore, options.mode) {
+        let (explore, mode) = (explore.name(), mode.name());
+        let message = format!("--explore {explore} and --mode {mode} name a mode each");
+        return Err(Failure::new(message).remedy("give the mode of the best with --confirm"));
+    }
     let mut plan = Plan::read(&args.plan)?;
-    if let Some(configuration) = model::configuration(&args.given.options)? {
+    if let Some(configuration) = model::configuration(options)? {
         plan.configurations = vec![configuration];
     }
     if plan.configurations.is_empty() {
         return Err(Failure::in_file(&args.plan, "it names no [[configuration]]")
             .remedy("add one with a name and a gpu, or give --gpu"));
     }
-    let folder = absolute(args.output.as_ref().unwrap_or(&args.plan.with_extension("results")))?;
-    let jobs = Jobs::of(&plan, &args.plan, &folder)?;
+    plan.configurations = vary::combined(plan.configurations, &args.vary)?;
+    Ok(plan)
+}
+
+/// Lists the jobs, or does one.
+fn of_jobs(args: &Args, jobs: &Jobs, folder: &Path, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if args.list {
         for (number, job) in jobs.all.iter().enumerate() {
             let state = if job.is_done() { "done" } else { "to do" };
@@ -109,14 +179,27 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         }
         return Ok(ExitCode::SUCCESS);
     }
-    fs::create_dir_all(&folder).map_err(|error| Failure::in_file(&folder, error))?;
-    atomic_file::clear(&folder);
-    job::clear(&folder);
+    prepare(folder)?;
     if let Some(number) = args.job {
         let none = || Failure::in_file(&args.plan, format_args!("it has no job {number}"));
         jobs.all.get(number).ok_or_else(none)?.run()?;
-        return Ok(ExitCode::SUCCESS);
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the folder of results, and removes what killed sweeps have left there.
+fn prepare(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;
+    atomic_file::clear(folder);
+    job::clear(folder);
+    Ok(())
+}
+
+/// Does the jobs of a phase that have no result. Gives the estimate; none if jobs have failed.
+fn estimate(args: &Args, plan: &Plan, phase: &Phase, folder: &Path) -> Result<Option<Estimate>, Failure> {
+    let plan = phase.of(plan)?;
+    let jobs = Jobs::of(&plan, &args.plan, folder)?;
+    prepare(folder)?;
     let mut chosen = BTreeSet::new();
     loop {
         let next = choose(args, &plan, &jobs, &chosen)?;
@@ -124,20 +207,59 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             break;
         }
         chosen.extend(next);
-        let missing = run_missing(args, &folder, &jobs, &chosen)?;
+        let missing = run_missing(args, phase, folder, &jobs, &chosen)?;
         if !missing.is_empty() {
             for job in &missing {
                 eprintln!("voltsim: {job} has no result; {} says why", job.log().display());
             }
             let (missing, all) = (missing.len(), chosen.len());
             eprintln!("voltsim: {missing} of {all} jobs are missing: start the sweep again");
-            return Ok(ExitCode::from(1));
+            return Ok(None);
         }
     }
-    let estimate = Estimate::new(&plan, &jobs, &chosen)?;
-    estimate.write(&folder)?;
-    out.write_all(estimate.text().as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    Estimate::new(&plan, &jobs, &chosen).map(Some)
+}
+
+/// Writes a table of the best configurations, with the cycles of both modes.
+fn tell_best(
+    args: &Args,
+    explored: &Estimate,
+    best: &[usize],
+    confirmed: &Estimate,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let explore = args.explore.map_or("", Mode::name);
+    let of_all = explored.cycles();
+    let mut rows: Vec<(f64, [String; 5])> = Vec::new();
+    for (number, total) in best.iter().zip(confirmed.totals()) {
+        let (rough, fine) = (of_all.get(*number).copied().unwrap_or_default(), total.cycles);
+        let name = explored.totals().nth(*number).map_or("", |total| total.configuration.as_str());
+        let row = [
+            format!("{fine:.0}"),
+            format!("{:.1} %", total.bound * 100.0),
+            format!("{rough:.0}"),
+            format!("{:+.1} %", (rough / fine.max(1.0) - 1.0) * 100.0),
+            name.trim_end_matches(explore).trim_end().to_owned(),
+        ];
+        rows.push((fine, row));
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+    let confirm = args.confirm.name();
+    writeln!(
+        out,
+        "{} configurations in mode {explore}, the best {} in mode {confirm}:",
+        of_all.len(),
+        rows.len()
+    )?;
+    table::write(out, ["cycles", "bound", explore, "difference", "configuration"], &rows)?;
+    Ok(())
+}
+
+/// A mode that times launches.
+fn timed_mode(text: &str) -> Result<Mode, String> {
+    let mode = Mode::read(text.as_ref()).ok().filter(|mode| mode.is_timed());
+    mode.ok_or_else(|| "write detailed, hybrid-alu or hybrid-memory".to_owned())
 }
 
 /// A part of the whole, as per cent: `5%`.
@@ -162,6 +284,7 @@ fn choose(args: &Args, plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Re
 /// Does those of the chosen jobs that have no result. Gives those that still have none.
 fn run_missing<'a>(
     args: &Args,
+    phase: &Phase,
     folder: &Path,
     jobs: &'a Jobs,
     chosen: &BTreeSet<usize>,
@@ -174,7 +297,7 @@ fn run_missing<'a>(
         let missing = missing();
         match (missing.is_empty(), args.slurm) {
             (true, _) => break,
-            (_, true) => slurm::run(args, folder, missing.iter().map(|(number, _)| *number))?,
+            (_, true) => slurm::run(args, phase, folder, missing.iter().map(|(number, _)| *number))?,
             _ => run_here(args, &missing, chosen.len()),
         }
     }

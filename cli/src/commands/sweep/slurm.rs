@@ -6,13 +6,18 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::Args;
+use super::{Args, Phase};
 use crate::failure::Failure;
 use crate::model;
 use crate::paths::absolute;
 
 /// Submits jobs, by their numbers, and waits for the end of all of them.
-pub(super) fn run(args: &Args, folder: &Path, numbers: impl Iterator<Item = usize>) -> Result<(), Failure> {
+pub(super) fn run(
+    args: &Args,
+    phase: &Phase,
+    folder: &Path,
+    numbers: impl Iterator<Item = usize>,
+) -> Result<(), Failure> {
     let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
     let mut array = ranges(numbers);
     if let Some(jobs) = args.jobs {
@@ -20,7 +25,8 @@ pub(super) fn run(args: &Args, folder: &Path, numbers: impl Iterator<Item = usiz
     }
     let plan = absolute(&args.plan)?;
     let mut task = format!("{} sweep {} -o {}", quoted(&own), quoted(&plan), quoted(folder));
-    for option in model::words(&args.given.options) {
+    let vary = format!("--vary={}", args.vary);
+    for option in model::words(&args.given.options).chain([vary]).chain(phase.words()) {
         let _ = write!(task, " {}", quoted(Path::new(&option)));
     }
     let _ = write!(task, " --job \"$SLURM_ARRAY_TASK_ID\"");

@@ -79,7 +79,7 @@ fn unfinished_launch_gives_no_recording() {
 fn other_format_version_is_an_error() {
     let mut file = file();
     file[8] += 1;
-    assert_eq!(Recording::read(&file).unwrap_err(), RecordingError::Version { found: 3 });
+    assert_eq!(Recording::read(&file).unwrap_err(), RecordingError::Version { found: 4 });
 }
 
 #[test]

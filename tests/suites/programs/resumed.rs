@@ -11,7 +11,7 @@ use std::process::Command;
 use voltsim_tests::catalogue::{Mode, Program};
 
 /// Programs that cannot be resumed, with the reason.
-pub(crate) const NOT_RESUMED: [(&str, &str); 9] = [
+pub(crate) const NOT_RESUMED: [(&str, &str); 10] = [
     ("device_printf", "the order of CTAs' output varies"),
     ("racing_prints", "the order of CTAs' output varies"),
     ("racing_products", "the order of CTAs' output varies"),
@@ -19,6 +19,7 @@ pub(crate) const NOT_RESUMED: [(&str, &str); 9] = [
     ("graph_capture", "it prints times"),
     ("interprocess", "its processes share memory"),
     ("large_module", "it prints times"),
+    ("machine_code_resources", "it launches no kernels"),
     ("memory_attributes", "it launches no kernels"),
     ("sass_only", "it launches no kernels"),
 ];

@@ -7,7 +7,8 @@ use super::judge;
 use super::run::{Outcome, Runner, with_executable};
 
 /// Programs without a runnable stream, with the reason.
-pub(crate) const NOT_STREAMED: [(&str, &str); 3] = [
+pub(crate) const NOT_STREAMED: [(&str, &str); 4] = [
+    ("machine_code_resources", "it launches no kernels"),
     ("memory_attributes", "it launches no kernels"),
     ("peer_devices", "it has two devices"),
     ("sass_only", "it launches no kernels"),

@@ -1,5 +1,4 @@
-//! `cargo xtask miri`: tests of crates with `unsafe` or threads, interpreted by Miri on a nightly
-//! toolchain.
+//! `cargo xtask miri`: tests of `unsafe` code, interpreted by Miri on a nightly toolchain.
 
 use crate::error::{Error, Result};
 use crate::process;
@@ -7,12 +6,9 @@ use crate::workspace::Workspace;
 use std::process::Command;
 
 /// Options of `cargo test` for each run of Miri. Miri knows neither reserved address ranges nor the
-/// vector instructions of the host, so device memory and the engine's ops are left out.
-const SUBJECTS: [&[&str]; 3] = [
-    &["--package", "warp-stream"],
-    &["--package", "voltsim-checkpoint", "--lib"],
-    &["--package", "stream-engine", "--lib"],
-];
+/// vector instructions of the host, so device memory and the engine's ops are left out. Miri calls no
+/// C code either, so checkpoints (zstd) and the libraries for programs are left out too.
+const SUBJECTS: [&[&str]; 1] = [&["--package", "warp-stream", "--lib", "host_cache"]];
 
 /// Runs every subject, and fails if one fails.
 pub(crate) fn run() -> Result<()> {

@@ -41,7 +41,7 @@ pub(crate) fn number(launch: &Value) -> u64 {
 /// Columns of a table with launches like this one.
 pub(crate) fn columns(launch: &Value) -> Vec<(String, Kind)> {
     let kinds = fields(launch).into_iter().map(|(name, value)| {
-        let is_of = |group: &str| !launch[group][name.as_str()].is_null() || has(launch, group, &name);
+        let is_of = |group: &str| launch[group].get(name.as_str()).is_some();
         let kind = match value {
             _ if is_of("counters") => Kind::Whole,
             _ if is_of("derived") => Kind::Real,
@@ -53,10 +53,6 @@ pub(crate) fn columns(launch: &Value) -> Vec<(String, Kind)> {
         (name, kind)
     });
     kinds.collect()
-}
-
-fn has(launch: &Value, group: &str, name: &str) -> bool {
-    launch[group].as_object().is_some_and(|group| group.contains_key(name))
 }
 
 /// Fields of a launch: sizes by axis, counters and derived statistics under their own names.

@@ -70,32 +70,33 @@ impl Values {
     /// Adds a value; false if the value is of another kind.
     fn push(&mut self, value: &Value) -> bool {
         if value.is_null() {
-            return self.resize(self.len() + 1);
+            self.resize(self.len() + 1);
+            return true;
         }
         match self {
-            Values::Text(values) => values.push(value.as_str().map(str::to_owned)),
-            Values::Whole(values) => values.push(value.as_i64()),
-            Values::Real(values) => values.push(value.as_f64()),
-            Values::Flag(values) => values.push(value.as_bool()),
-        }
-        match self {
-            Values::Text(values) => values.last().is_some_and(Option::is_some),
-            Values::Whole(values) => values.last().is_some_and(Option::is_some),
-            Values::Real(values) => values.last().is_some_and(Option::is_some),
-            Values::Flag(values) => values.last().is_some_and(Option::is_some),
+            Values::Text(values) => add(values, value.as_str().map(str::to_owned)),
+            Values::Whole(values) => add(values, value.as_i64()),
+            Values::Real(values) => add(values, value.as_f64()),
+            Values::Flag(values) => add(values, value.as_bool()),
         }
     }
 
     /// Fills the column with nulls, or clears it.
-    fn resize(&mut self, rows: usize) -> bool {
+    fn resize(&mut self, rows: usize) {
         match self {
             Values::Text(values) => values.resize(rows, None),
             Values::Whole(values) => values.resize(rows, None),
             Values::Real(values) => values.resize(rows, None),
             Values::Flag(values) => values.resize(rows, None),
         }
-        true
     }
+}
+
+/// Adds a value that is there; false for none.
+fn add<T>(values: &mut Vec<Option<T>>, value: Option<T>) -> bool {
+    let is_there = value.is_some();
+    values.push(value);
+    is_there
 }
 
 /// A column with its name.

@@ -25,7 +25,7 @@ pub(super) struct Estimate {
 /// Time of a program on one GPU.
 #[derive(Serialize)]
 pub(super) struct Total {
-    pub(super) configuration: String,
+    configuration: String,
     /// Core cycles of all launches.
     pub(super) cycles: f64,
     /// Core cycles of all copies between host and device, without overlap.

@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         return Ok(ExitCode::from(1));
     };
     confirmed.write(&folder.join(ESTIMATE))?;
-    tell_best(args, &estimate, &best, &confirmed, out)?;
+    tell_best(args, &plan, &estimate.cycles(), &best, &confirmed, out)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -223,23 +223,23 @@ fn estimate(args: &Args, plan: &Plan, phase: &Phase, folder: &Path) -> Result<Op
 /// Writes a table of the best configurations, with the cycles of both modes.
 fn tell_best(
     args: &Args,
-    explored: &Estimate,
+    plan: &Plan,
+    explored: &[f64],
     best: &[usize],
     confirmed: &Estimate,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let explore = args.explore.map_or("", Mode::name);
-    let of_all = explored.cycles();
     let mut rows: Vec<(f64, [String; 5])> = Vec::new();
     for (number, total) in best.iter().zip(confirmed.totals()) {
-        let (rough, fine) = (of_all.get(*number).copied().unwrap_or_default(), total.cycles);
-        let name = explored.totals().nth(*number).map_or("", |total| total.configuration.as_str());
+        let (rough, fine) = (explored.get(*number).copied().unwrap_or_default(), total.cycles);
+        let name = plan.configurations.get(*number).map_or("", |configuration| configuration.name.as_str());
         let row = [
             format!("{fine:.0}"),
             format!("{:.1} %", total.bound * 100.0),
             format!("{rough:.0}"),
             format!("{:+.1} %", (rough / fine.max(1.0) - 1.0) * 100.0),
-            name.trim_end_matches(explore).trim_end().to_owned(),
+            name.to_owned(),
         ];
         rows.push((fine, row));
     }
@@ -249,7 +249,7 @@ fn tell_best(
     writeln!(
         out,
         "{} configurations in mode {explore}, the best {} in mode {confirm}:",
-        of_all.len(),
+        explored.len(),
         rows.len()
     )?;
     table::write(out, ["cycles", "bound", explore, "difference", "configuration"], &rows)?;

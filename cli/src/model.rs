@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use launch_capture::{Configuration, UntilStable};
+use launch_report::Format;
 use run_options::values::Mode;
 use run_options::{DECLARATIONS, Declaration, Key, RunOptions};
 use timing::fidelity;
 use timing::gpu::Stability;
-use timing::report::Format;
 use timing::specification::{Document, GpuSpec, gpu};
 
 use crate::columns;

@@ -4,23 +4,20 @@
 //! functions over them. The Spec is a section of the GPU's file.
 
 pub mod clock;
-pub mod correlate;
 pub mod crossbar;
 pub mod dram;
 pub mod fidelity;
 pub mod gpu;
 pub mod gpu_file;
 pub mod hang_report;
-pub mod import;
 pub mod l2;
 pub mod memory_side;
 pub mod message;
 mod page_walks;
 pub mod partition;
 pub mod policy;
-pub mod report;
+pub mod record;
 mod restore;
-pub mod saved;
 pub mod series;
 pub mod slab;
 pub mod sm;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use timing::import::gpgpusim;
+use gpu_import::gpgpusim;
 use timing::specification::gpu::document;
 use timing::specification::{DataSheet, GpuSpec};
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use timing::correlate::{Comparison, Launch, Program, read_profiler, read_statistics};
+use profiler_correlation::{Comparison, Launch, Program, read_profiler, read_statistics};
 
 use crate::failure::Failure;
 

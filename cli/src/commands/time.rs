@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
+use launch_report::{Format, Report, Run};
 use run_options::RunOptions;
 use run_options::kernel_registers::KernelRegisters;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
-use timing::report::{Format, LaunchRecord, Report, Run};
+use timing::record::LaunchRecord;
 use timing::specification::gpu as gpus;
 use voltsim_checkpoint::atomic_file::folder_of;
 use warp_stream::KernelSource;

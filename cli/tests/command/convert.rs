@@ -54,7 +54,7 @@ fn as_of_another_build(
     let about: About = codec::decode::<{ 1 << 20 }, _>(&section("about", 9)).unwrap();
     let about = codec::encode(&About { engine: Digest::of(b"another build"), ..about }).unwrap();
     let mut devices = section("devices", 10);
-    let model_schema = schema("model", timing::saved::VERSION);
+    let model_schema = schema("model", launch_report::saved::VERSION);
     let model = file.section("model 0", model_schema).ok();
     let is_present = matches!(versions, Versions::Present);
     let is_apart = model.is_some() && is_present;

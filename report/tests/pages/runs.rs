@@ -3,9 +3,9 @@
 use std::num::NonZero;
 use std::sync::OnceLock;
 
+use launch_report::{Format, ListedFile, ListedLine, Listing, Report};
 use run_report::Source;
 use timing::gpu::Gpu;
-use timing::report::{Format, ListedFile, ListedLine, Listing, Report};
 use timing::series::Interval;
 use warp_stream::OperationClass;
 

@@ -44,7 +44,7 @@ use crate::dram::counts;
 use crate::fidelity::LoadRates;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};
-use crate::report::{LaunchRecord, TransferRecord};
+use crate::record::{LaunchRecord, TransferRecord};
 use crate::series::Interval;
 use crate::sm::{Occupancy, Program, Sm};
 use crate::specification::GpuSpec;

@@ -17,7 +17,7 @@ use super::slot::{self, Slot};
 use super::{Gpu, GpuState, Imbalance, LaunchError, Totals, conservation};
 use crate::dram::ChannelCounts;
 use crate::fidelity::Rates;
-use crate::report::{LaunchRecord, SourceCounts, TransferRecord};
+use crate::record::{LaunchRecord, SourceCounts, TransferRecord};
 use crate::series::{Sample, Series};
 use crate::sm::{Occupancy, PcCounts, Program, Sm};
 use crate::statistics::{Counters, Counts};

@@ -14,7 +14,7 @@ use super::{Gpu, GpuCounters, LaunchError, Observer, Totals};
 use crate::dram::counts;
 use crate::memory_side::{MemorySide, MemorySideState};
 use crate::message::{MemoryReply, Requester, Timed};
-use crate::report::LaunchRecord;
+use crate::record::LaunchRecord;
 use crate::restore::{LATEST, RestoreError, Validity, countable, ensure, near, of_unit};
 use crate::sm::{Expected, Sm, SmState};
 use crate::specification::GpuSpec;

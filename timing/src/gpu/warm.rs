@@ -16,7 +16,7 @@ use super::epoch_workers::{EpochWorkers, lock};
 use super::observer::{Observer, Progress};
 use super::session::finish;
 use super::{Gpu, LaunchError, Stuck};
-use crate::report::LaunchRecord;
+use crate::record::LaunchRecord;
 use crate::sm::{Occupancy, Program};
 
 /// Rounds between reports to the observer.

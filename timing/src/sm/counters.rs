@@ -167,7 +167,7 @@ impl InstructionCounters {
     }
 
     /// Name of a class, as in the counters.
-    pub(crate) fn class_name(class: OperationClass) -> &'static str {
+    pub fn class_name(class: OperationClass) -> &'static str {
         WARP_CLASSES.get(class as usize).map_or("", |counter| counter.name)
     }
 

@@ -1,6 +1,6 @@
 //! Cycles and counters do not depend on threads.
 
-use timing::report::{Format, Report};
+use launch_report::{Format, Report};
 use warp_stream::OperationClass;
 
 use crate::script::{Script, Thread, launch, titan_v};

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use launch_report::{Format, Report};
 use timing::fidelity::rates::WHOLE;
 use timing::fidelity::{LevelRates, LoadRates, Mode};
 use timing::gpu::Gpu;
-use timing::report::{Format, LaunchRecord, Report};
+use timing::record::LaunchRecord;
 use timing::statistics::value;
 use warp_stream::{AccessKind, Kernel, MemorySpace, OperationClass};
 

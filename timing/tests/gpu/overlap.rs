@@ -1,7 +1,7 @@
 //! Overlapping launches and copies.
 
 use timing::gpu::{Copy, Direction, Ended, Gpu};
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 use warp_stream::OperationClass;
 
 use crate::script::{Script, count, launch, titan_v};

@@ -1,7 +1,7 @@
 //! History before a launch and its effect on the launch.
 
 use timing::gpu::Gpu;
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 use warp_stream::{AccessKind, Executed, MemorySpace, OperationClass, Past, Trace, UsedPage, local_memory};
 
 use crate::script::{Script, Thread, count, launch, titan_v};

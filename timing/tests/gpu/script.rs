@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use timing::gpu::{Gpu, LaunchError};
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 use timing::specification::{GpuSpec, gpu};
 use warp_stream::{
     AccessKind, CacheOperator, Execution, Kernel, KernelSource, LaunchShape, MachineCode, MachineInstruction,

@@ -2,7 +2,8 @@
 
 use std::num::NonZero;
 
-use timing::report::{Format, LaunchRecord, Report};
+use launch_report::{Format, Report};
+use timing::record::LaunchRecord;
 use timing::series::{Interval, MOST_POINTS};
 use warp_stream::OperationClass;
 

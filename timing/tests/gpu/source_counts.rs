@@ -1,7 +1,8 @@
 //! Counts by program counter.
 
+use launch_report::{Format, Listing, Report};
 use serde_json::Value;
-use timing::report::{Format, LaunchRecord, Listing, Report, SourceCounts};
+use timing::record::{LaunchRecord, SourceCounts};
 use warp_stream::OperationClass;
 
 use crate::script::{Script, launch, titan_v};

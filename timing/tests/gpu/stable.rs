@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use timing::gpu::{Gpu, Stability};
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 use warp_stream::OperationClass;
 
 use crate::script::{Script, Thread, count, launch, titan_v};

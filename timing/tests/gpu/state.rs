@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use launch_report::{Format, Report};
 use proptest::prelude::*;
 use timing::RestoreError;
 use timing::gpu::{Copy, Direction, Gpu, GpuState};
-use timing::report::{Format, Report};
 use timing::specification::{GpuSpec, gpu};
 use voltsim_checkpoint::codec;
 use warp_stream::OperationClass;

@@ -1,6 +1,7 @@
 //! Launch statistics: maxima, DRAM channels, occupancy limits.
 
-use timing::report::{Format, LaunchRecord, Report};
+use launch_report::{Format, Report};
+use timing::record::LaunchRecord;
 use timing::sm::Limit;
 use warp_stream::{AccessKind, MemorySpace};
 

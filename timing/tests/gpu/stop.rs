@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
+use launch_report::Report;
 use proptest::prelude::*;
 use timing::RestoreError;
 use timing::fidelity::Mode;
 use timing::gpu::{Copy, Direction, Ended, Gpu, GpuState, LaunchError, Observer, Progress, Rows, Transfer};
-use timing::report::{LaunchRecord, Report};
+use timing::record::LaunchRecord;
 use timing::specification::GpuSpec;
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use timing::gpu::{Copy, Direction, Ended, Gpu, LaunchError, Observer, Progress, Rows, Transfer};
-use timing::report::TransferRecord;
+use timing::record::TransferRecord;
 
 use crate::script::{Script, launch, titan_v};
 

@@ -1,7 +1,7 @@
 //! Untimed CTAs and their effect on caches.
 
 use timing::gpu::{Gpu, LaunchError, Window};
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 use warp_stream::OperationClass;
 
 use crate::script::{Script, Thread, count, launch, titan_v};

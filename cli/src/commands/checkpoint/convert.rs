@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use launch_capture::is_stream;
+use launch_report::saved;
 use saved_run::Digest;
 use saved_run::checksums::is_checksums;
 use saved_run::convert::{ConvertError, Converted, Target, convert, convert_series};
-use timing::saved;
 
 use super::unreadable;
 use crate::failure::Failure;

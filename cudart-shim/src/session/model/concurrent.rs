@@ -18,7 +18,7 @@ use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use stream_engine::{Running, running_item};
 use timing::gpu::{Copy, Ended, LaunchError, LaunchId, Session, Transfer};
-use timing::report::{LaunchRecord, TransferRecord};
+use timing::record::{LaunchRecord, TransferRecord};
 use warp_stream::KernelSource;
 
 /// Queue of requests to the model.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use stream_engine::Context;
 use timing::gpu::{Gpu, GpuState, LaunchError, Stability, Untimed};
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 
 /// Stop condition of a timed launch, which stops at the end of the first epoch that satisfies the
 /// condition.

@@ -2,10 +2,10 @@
 
 use functional::engine::program::Program;
 use functional::fault::Spot;
+use launch_report::{ListedFile, ListedLine, Listing};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use timing::report::{ListedFile, ListedLine, Listing};
 
 /// Most bytes of a source file that is read.
 const MOST_BYTES: u64 = 4 << 20;

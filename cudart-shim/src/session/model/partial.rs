@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stream_engine::Context;
 use timing::gpu::{Gpu, LaunchError, Untimed, Window};
-use timing::report::LaunchRecord;
+use timing::record::LaunchRecord;
 use timing::sm::divergence::Divergence;
 
 /// A launch for the model.

@@ -9,12 +9,12 @@ use crate::session::nvtx;
 use crate::session::simulator;
 use crate::session::state::Session;
 use launch_capture::Selection;
+use launch_report::{Format, Report, Run, SameBytes};
 use run_report::Source;
 use std::env;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use timing::report::{Format, Report, Run, SameBytes};
 use voltsim_checkpoint::atomic_file::folder_of;
 
 /// Characters of the program's name on a page.

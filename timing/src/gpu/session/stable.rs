@@ -22,7 +22,7 @@ use super::{Ended, Session, finish};
 use crate::dram::{ChannelCounts, counts};
 use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
-use crate::report::{LaunchRecord, Simulated};
+use crate::record::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
 use crate::specification::GpuSpec;
 use crate::statistics::{Counter, Counts, Kind, value};

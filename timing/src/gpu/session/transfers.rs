@@ -3,7 +3,7 @@
 use super::{LaunchId, Session};
 use crate::gpu::transfer::{RunningTransfer, Transfer};
 use crate::gpu::{Gpu, LaunchError};
-use crate::report::TransferRecord;
+use crate::record::TransferRecord;
 
 impl Session<'_, '_> {
     /// Begins a device copy or fill in a numbered stream, at a core cycle or as soon after it as

@@ -14,8 +14,8 @@ mod sm_core;
 use std::fmt::Write as _;
 
 use self::options::Options;
-use crate::gpu_file::Key;
-use crate::specification::GpuSpec;
+use timing::gpu_file::Key;
+use timing::specification::GpuSpec;
 
 /// Base of imported files.
 const BASE: &str = "titan-v";
@@ -147,11 +147,11 @@ fn remark(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::specification::gpu::document;
+    use timing::specification::gpu::document;
 
-    const VOLTA: &str = include_str!("../../tests/import/volta.config");
-    const FERMI: &str = include_str!("../../tests/import/fermi.config");
-    const FERMI_3: &str = include_str!("../../tests/import/fermi-3.config");
+    const VOLTA: &str = include_str!("../tests/configs/volta.config");
+    const FERMI: &str = include_str!("../tests/configs/fermi.config");
+    const FERMI_3: &str = include_str!("../tests/configs/fermi-3.config");
 
     fn import(text: &str) -> GpuSpec {
         let text = gpgpusim("gpgpusim.config", text).unwrap();

@@ -6,8 +6,8 @@ use std::io;
 use warp_stream::kernel_name::signature;
 
 use super::{LaunchRecord, Run, pass_on, quoted};
-use crate::sm::Occupancy;
-use crate::statistics::DERIVED;
+use timing::sm::Occupancy;
+use timing::statistics::DERIVED;
 
 pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = [

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::{Run, Total, channels, pass_on};
-use crate::ratios;
-use crate::statistics::{Counts, Ratio, value};
+use timing::ratios;
+use timing::statistics::{Counts, Ratio, value};
 
 /// Lines of the kernel; the unit follows the number, the section is not printed.
 pub(super) const KERNEL: &[Ratio] = ratios! {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::dram::{BankCounts, ChannelCounts};
-use crate::statistics::{Counter, Counts, value};
+use timing::dram::{BankCounts, ChannelCounts};
+use timing::statistics::{Counter, Counts, value};
 
 /// CSV columns of channels and banks.
 pub(super) fn columns() -> impl Iterator<Item = String> {

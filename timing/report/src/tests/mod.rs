@@ -1,12 +1,16 @@
 //! Tests of the forms in which a run is written.
 
+mod transfers;
+
 use serde_json::Value;
-use warp_stream::LaunchShape;
+use timing::record::Simulated;
+use timing::sm::Occupancy;
+use warp_stream::{LaunchShape, RegisterSource};
 
 use super::*;
-use crate::sm::Limit;
-use crate::statistics::{Counter, Counters, DERIVED, Kind, value};
-use crate::totals::Totals;
+use timing::sm::Limit;
+use timing::statistics::{Counter, Counters, Counts, DERIVED, Kind, value};
+use timing::totals::Totals;
 
 static INSTRUCTIONS: Counter = Counter {
     section: "sm",

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use timing::correlate::{Comparison, Launch, Program, read_profiler, read_statistics};
+use profiler_correlation::{Comparison, Launch, Program, read_profiler, read_statistics};
 
 const CYCLES: &str = "gpc__cycles_elapsed.max";
 

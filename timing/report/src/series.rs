@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::series::{Points, Series};
-use crate::statistics::Counts;
+use timing::series::{Points, Series};
+use timing::statistics::Counts;
 
 /// A series: an array for each counter that the record has and that is not 0 everywhere, and arrays
 /// of single units.

@@ -9,10 +9,12 @@ use serde_json::{Map, Value, json};
 use warp_stream::kernel_name::signature;
 
 use super::sums::Sums;
-use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels, series, source_counts, written};
-use crate::dram::ChannelCounts;
-use crate::sm::Occupancy;
-use crate::statistics::{Counts, DERIVED};
+use timing::record::{LaunchRecord, TransferRecord, not_modelled};
+
+use super::{Run, Total, Transfers, channels, series, source_counts};
+use timing::dram::ChannelCounts;
+use timing::sm::Occupancy;
+use timing::statistics::{Counts, DERIVED};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -155,7 +157,7 @@ fn counts(counters: &Counts, dram: &[ChannelCounts]) -> Value {
         .iter()
         .map(|&(counter, value)| (counter, json!(value)))
         // A counter that the run does not model is null, never 0.
-        .chain(written::absent(counters).map(|counter| (counter, Value::Null)))
+        .chain(not_modelled(counters).map(|counter| (counter, Value::Null)))
         .map(|(counter, value)| (format!("{}.{}", counter.section, counter.name), value));
     let derived =
         DERIVED.iter().map(|ratio| (format!("{}.{}", ratio.section, ratio.name), json!(ratio.of(counters))));

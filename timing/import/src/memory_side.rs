@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::options::Options;
 use super::{ImportError, Made};
-use crate::message::LINE_BYTES;
+use timing::message::LINE_BYTES;
 
 /// Minimum entries of the L2's queue to DRAM.
 const SMALLEST_MISS_QUEUE: u32 = 8;

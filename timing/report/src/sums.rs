@@ -2,9 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{LaunchRecord, TransferRecord, Transfers};
-use crate::dram::{ChannelCounts, counts};
-use crate::statistics::Counts;
+use timing::dram::{ChannelCounts, counts};
+use timing::record::{LaunchRecord, TransferRecord};
+use timing::statistics::Counts;
+
+/// Sums over transfers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Transfers {
+    /// Transfers.
+    pub number: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Core cycles of all transfers; concurrent ones count each.
+    pub cycles: u64,
+}
 
 /// Sums over launches, device copies and fills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +39,16 @@ impl Total {
         self.add_counts(launch.cycles, &launch.counters, &launch.channels);
     }
 
-    pub(super) fn add_counts(&mut self, cycles: u64, counters: &Counts, channels: &[ChannelCounts]) {
+    /// Adds a device copy or fill.
+    pub fn add_transfer(&mut self, transfer: &TransferRecord) {
+        let TransferRecord { bytes, cycles, counters, channels, .. } = transfer;
+        self.transfers.number += 1;
+        self.transfers.bytes += bytes;
+        self.transfers.cycles += cycles;
+        self.add_counts(*cycles, counters, channels);
+    }
+
+    fn add_counts(&mut self, cycles: u64, counters: &Counts, channels: &[ChannelCounts]) {
         self.cycles += cycles;
         counts::add(&mut self.channels, channels);
         if self.counters.is_empty() {

@@ -2,12 +2,12 @@
 //!
 //! The bytes name the version of each unit's state. A unit whose state has another version is
 //! refused by name before anything is read. Counters are part of no version: [they are saved by
-//! name](crate::statistics::saved).
+//! name](timing::statistics::saved).
 
 use voltsim_checkpoint::codec::{self, CodecError};
 
-use crate::gpu::GpuState;
-use crate::report::Report;
+use crate::Report;
+use timing::gpu::GpuState;
 
 /// Version of the bytes as a whole: the table of units, and a value behind it.
 pub const VERSION: u32 = 22;
@@ -50,7 +50,7 @@ fn encode_as(units: &[(&str, u32)], gpu: &GpuState, report: &Report) -> Result<V
     codec::encode(&(units, codec::encode(&(gpu, report))?))
 }
 
-/// The state in bytes; [`Gpu::restore`](crate::gpu::Gpu::restore) checks whether the GPU can be in
+/// The state in bytes; [`Gpu::restore`](timing::gpu::Gpu::restore) checks whether the GPU can be in
 /// that state.
 ///
 /// # Errors
@@ -73,8 +73,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::gpu::Gpu;
-    use crate::specification::GpuSpec;
+    use timing::gpu::Gpu;
+    use timing::specification::GpuSpec;
     use voltsim_checkpoint::layout;
     use warp_stream::LaunchShape;
 

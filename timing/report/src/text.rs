@@ -6,9 +6,11 @@ use std::io;
 use warp_stream::kernel_name::signature;
 
 use super::sums::Sums;
-use super::{Run, Simulated, TransferRecord, Transfers, channels, pass_on, size};
-use crate::sm::Occupancy;
-use crate::statistics::{Counter, DERIVED, Kind};
+use timing::record::{Simulated, TransferRecord};
+
+use super::{Run, Transfers, channels, pass_on, size};
+use timing::sm::Occupancy;
+use timing::statistics::{Counter, DERIVED, Kind};
 
 pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::new();

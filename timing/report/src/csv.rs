@@ -8,9 +8,9 @@ use warp_stream::kernel_name::signature;
 
 use super::sums::Sums;
 use super::{LaunchRecord, Run, Total, TransferRecord, channels, pass_on, quoted, size};
-use crate::dram::ChannelCounts;
-use crate::sm::Occupancy;
-use crate::statistics::{Counts, DERIVED};
+use timing::dram::ChannelCounts;
+use timing::sm::Occupancy;
+use timing::statistics::{Counts, DERIVED};
 
 /// Columns before the counters.
 const ABOUT: &str = "launch,kernel,stream,grid,block,registers,registers.source,shared_bytes,start,cycles,warp_instructions,shared,\

@@ -21,7 +21,7 @@ static COUNTERS: LazyLock<Vec<(Name, &'static Counter)>> = LazyLock::new(|| {
 const ABSENT: u64 = u64::MAX;
 
 /// Counters without a value, if there are any with one.
-pub(super) fn absent(counts: &Counts) -> impl Iterator<Item = &'static Counter> + use<> {
+pub fn not_modelled(counts: &Counts) -> impl Iterator<Item = &'static Counter> + use<> {
     let name = |counter: &Counter| (counter.section, counter.name);
     let some = !counts.is_empty() && counts.len() < COUNTERS.len();
     let present: HashSet<_> = counts.iter().filter(|_| some).map(|(counter, _)| name(counter)).collect();
@@ -31,7 +31,7 @@ pub(super) fn absent(counts: &Counts) -> impl Iterator<Item = &'static Counter> 
 
 pub(super) fn serialize<S: Serializer>(counts: &Counts, serializer: S) -> Result<S::Ok, S::Error> {
     let counted = counts.iter().map(|(counter, value)| (Name::of(counter), *value));
-    let absent = absent(counts).map(|counter| (Name::of(counter), ABSENT));
+    let absent = not_modelled(counts).map(|counter| (Name::of(counter), ABSENT));
     // The encoding needs the length in advance.
     serializer.collect_seq(counted.chain(absent).collect::<Vec<_>>())
 }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn counter_that_is_not_modelled_stays_absent() {
         let counts: Counts = COUNTERS.iter().skip(2).map(|(_, counter)| (*counter, 3)).collect();
-        assert_eq!(absent(&counts).count(), 2);
+        assert_eq!(not_modelled(&counts).count(), 2);
         let bytes = codec::encode(&Record(counts.clone())).unwrap();
         let Record(read) = codec::decode::<{ 1 << 20 }, Record>(&bytes).unwrap();
         assert_eq!(read, counts);

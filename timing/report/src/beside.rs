@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use voltsim_checkpoint::codec;
 use voltsim_checkpoint::journal::JournalWriter;
 
-use super::source_counts::SourceCounts;
-use crate::series::Series;
+use timing::record::SourceCounts;
+use timing::series::Series;
 
 /// Most bytes of a launch's data.
 const LIMIT: usize = 1 << 28;

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::unit::{Kilo, converted};
 use super::{CorrelateError, Launch};
-use crate::specification::gpu;
-use crate::statistics::{Counters, DERIVED};
-use crate::totals::Totals;
+use timing::specification::gpu;
+use timing::statistics::{Counters, DERIVED};
+use timing::totals::Totals;
 
 /// Bytes of a sector.
 const SECTOR_BYTES: f64 = 32.0;

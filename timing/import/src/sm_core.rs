@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::options::Options;
 use super::{ImportError, Made};
-use crate::sm::memory::SUB_CORES;
+use timing::sm::memory::SUB_CORES;
 
 /// Sub-cores that share an SM's resources.
 const SHARES: u32 = SUB_CORES as u32;

@@ -6,7 +6,7 @@ use warp_stream::kernel_name::demangled;
 
 use super::sums::Sums;
 use super::{Run, Total};
-use crate::statistics::{DERIVED, value};
+use timing::statistics::{DERIVED, value};
 
 /// Kernels shown: the longest.
 const SHOWN: usize = 20;

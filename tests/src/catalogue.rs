@@ -160,7 +160,7 @@ pub fn programs(root: &Path) -> Result<Vec<Program>, Error> {
 
 /// Returns the folder of the micro-benchmarks and their measurements on cards.
 pub fn micro_benchmarks(root: &Path) -> PathBuf {
-    root.join("tests/micro")
+    root.join("evaluation/micro")
 }
 
 /// Returns the micro-benchmarks of the checkout at `root` by name. They print measurements instead of

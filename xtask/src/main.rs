@@ -5,21 +5,17 @@ use programs::Extent;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-mod accuracy;
 mod agree;
-mod bench;
 mod book;
 mod clients;
-mod correlate;
 mod debian;
 mod dist;
 mod error;
+mod evaluation;
 mod extending;
 mod files;
 mod guided;
 mod house;
-mod machine_words;
-mod micro;
 mod miri;
 mod modes;
 mod process;
@@ -28,7 +24,6 @@ mod projects;
 mod python;
 mod python_package;
 mod random;
-mod registers;
 mod slurm;
 mod stamp;
 mod suites;
@@ -36,6 +31,8 @@ mod test;
 mod tidy;
 mod toolchain;
 mod workspace;
+
+use evaluation::{accuracy, bench, correlate, micro, registers};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Development tasks of Voltsim")]

@@ -179,14 +179,17 @@ fn unknown_files_are_errors() {
 
 #[test]
 fn gv100_measurements_are_read() {
-    let launches = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
+    let launches =
+        read_profiler("gv100-ncu.csv", include_str!("../../../evaluation/measurements/gv100-ncu.csv"))
+            .unwrap();
     assert_eq!(launches.len(), 214);
     assert!(launches.iter().all(|launch| launch.values.contains_key(CYCLES) && launch.grid.is_some()));
 }
 
 #[test]
 fn accel_sim_error_on_gv100_is_reproduced() {
-    let card = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
+    let card = read_profiler("gv100-ncu.csv", include_str!("../../../evaluation/measurements/gv100-ncu.csv"))
+        .unwrap();
     let mut names: Vec<&str> = card.iter().map(|launch| launch.program.as_str()).collect();
     names.dedup();
     let programs = names.iter().map(|name| {

@@ -1,4 +1,4 @@
-//! `cargo xtask micro`: runs the micro-benchmarks of `tests/micro` on the timing model and compares
+//! `cargo xtask micro`: runs the micro-benchmarks of `evaluation/micro` on the timing model and compares
 //! with measurements on cards.
 
 use crate::error::{Error, Result};

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The measurements.
-const TABLE: &str = "timing/measurements/gv100-ncu.csv";
+const TABLE: &str = "evaluation/measurements/gv100-ncu.csv";
 
 /// Options of a run: the measured card with cold caches, as under a profiler.
 const OPTIONS: [&str; 5] = ["run", "--gpu", "gv100", "--set", "launch.cold=true"];

@@ -3,8 +3,8 @@
 //!
 //! A folder of PTX files is outside of the repository. Both sides judge each kernel for `sm_70`.
 
+use super::machine_words::{self, Counts};
 use crate::error::{Error, Result};
-use crate::machine_words::{self, Counts};
 use crate::process;
 use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;

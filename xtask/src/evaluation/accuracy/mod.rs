@@ -2,7 +2,7 @@
 //! figures into the book.
 //!
 //! The kernel's source is outside of the repository, in a folder with a description (`set.toml`). The
-//! measured times are in `timing/measurements`.
+//! measured times are in `evaluation/measurements`.
 
 mod draw;
 mod figures;
@@ -42,7 +42,7 @@ DIR holds `set.toml` and the source that it names:
   block = [\"a\", \"c\"]             # parameters that are the block's sizes
   arguments = [\"buffer:1000\", \"int:3\", \"constant:NAME:225\"]
 
-Sizes of buffers and constants are in floats. The head of timing/measurements/tuning-*.csv names
+Sizes of buffers and constants are in floats. The head of evaluation/measurements/tuning-*.csv names
 the repository and commit with the measured kernel and its launch sizes.";
 
 /// Which rows, and what becomes of the figures.

@@ -23,14 +23,14 @@ pub(super) const CARDS: [Card; 2] = [
         name: "v100",
         gpu: "v100",
         architecture: "compute_70",
-        table: "timing/measurements/tuning-convolution-v100.csv",
+        table: "evaluation/measurements/tuning-convolution-v100.csv",
         time: "median_ms",
     },
     Card {
         name: "rtx2070s",
         gpu: "rtx2070s",
         architecture: "compute_75",
-        table: "timing/measurements/tuning-convolution-rtx2070s.csv",
+        table: "evaluation/measurements/tuning-convolution-rtx2070s.csv",
         time: "median_ms",
     },
 ];

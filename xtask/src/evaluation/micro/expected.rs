@@ -1,4 +1,4 @@
-//! Measurements on cards: `tests/micro/expected.csv`.
+//! Measurements on cards: `evaluation/micro/expected.csv`.
 //!
 //! A line holds the row's name, its cards, the unit, the lowest and highest value of the sources,
 //! the tolerance, and the sources. The tolerance is in per cent of the nearer bound, or `reported`

@@ -16,6 +16,7 @@ pub mod message;
 mod page_walks;
 pub mod partition;
 pub mod policy;
+pub mod power;
 pub mod record;
 mod restore;
 pub mod series;

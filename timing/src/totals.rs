@@ -6,6 +6,7 @@ use crate::crossbar::CrossbarCounters;
 use crate::dram::{ChannelCounts, DramCounters, counts};
 use crate::l2::L2Counters;
 use crate::memory_side::MemoryCounters;
+use crate::power::PowerCounters;
 use crate::sm::SmCounters;
 use crate::statistics::saved::Name;
 use crate::statistics::{Counter, Counters, Counts};
@@ -55,6 +56,9 @@ pub struct Totals {
     pub l2: L2Counters,
     /// DRAM channels.
     pub dram: DramCounters,
+    /// Energy; 0 while launches run, computed for each record. No saved state holds it.
+    #[serde(skip)]
+    pub power: PowerCounters,
     /// DRAM channels, one by one.
     pub channels: Vec<ChannelCounts>,
 }
@@ -67,6 +71,7 @@ impl Counters for Totals {
         self.crossbar.each(tell);
         self.l2.each(tell);
         self.dram.each(tell);
+        self.power.each(tell);
     }
 
     fn add(&mut self, other: &Totals) {
@@ -76,6 +81,7 @@ impl Counters for Totals {
         self.crossbar.add(&other.crossbar);
         self.l2.add(&other.l2);
         self.dram.add(&other.dram);
+        self.power.add(&other.power);
         counts::add(&mut self.channels, &other.channels);
     }
 
@@ -86,6 +92,7 @@ impl Counters for Totals {
         self.crossbar.restart();
         self.l2.restart();
         self.dram.restart();
+        self.power.restart();
     }
 
     fn save(&self, write: &mut dyn FnMut(Name, u64)) {

@@ -32,7 +32,7 @@ mod tidy;
 mod toolchain;
 mod workspace;
 
-use evaluation::{accuracy, bench, correlate, micro, registers};
+use evaluation::{accuracy, bench, correlate, micro, power, registers};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Development tasks of Voltsim")]
@@ -80,6 +80,8 @@ enum Task {
     Modes(modes::Arguments),
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
+    /// Run kernels whose power was measured on a GV100 on the model of one, and compare watts.
+    Power(power::Arguments),
     /// Time measured kernel configurations on the model of their card, and write the figures.
     Accuracy(accuracy::Arguments),
     /// Compare registers of lowered kernels with `ptxas` for sm_70, on PTX files beside the repository.
@@ -129,6 +131,7 @@ fn main() -> ExitCode {
         Task::Suites(arguments) => suites::run(&arguments),
         Task::Modes(arguments) => modes::run(&arguments),
         Task::Correlate(arguments) => correlate::run(&arguments),
+        Task::Power(arguments) => power::run(&arguments),
         Task::Accuracy(arguments) => accuracy::run(&arguments),
         Task::Registers(arguments) => registers::run(&arguments),
         Task::Bench { subject, rows, guided, json } => {

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     if let Some(file) = &options.statistics {
         let reports = [&report];
-        let run = Run::new(gpu, &reports).ended_by(ended.cause());
+        let run = Run::new(gpu, &reports).with_power(&spec.power).ended_by(ended.cause());
         write(&run, file)?;
     }
     given_registers.tell_unmet();

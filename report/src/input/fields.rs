@@ -29,6 +29,11 @@ impl<'a> Fields<'a> {
         Fields { file: self.file, path, value: self.value.get(name).unwrap_or(NOTHING) }
     }
 
+    /// True if the object has the field, `null` included.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.value.get(name).is_some()
+    }
+
     pub(super) fn is_missing(&self) -> bool {
         self.value.is_null()
     }

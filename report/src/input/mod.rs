@@ -10,7 +10,7 @@ mod sweep;
 use serde_json::Value;
 
 pub use correlation::{Correlation, Pair, Scatter};
-pub use run::{Channel, Counts, Kernel, Launch, Occupancy, Run, Transfer};
+pub use run::{Channel, Counts, Energies, Kernel, Launch, Occupancy, Run, Transfer};
 pub use series::{Map, Series};
 pub use source::{File, Line, LineCounts, Listing, SourceCounts};
 pub use sweep::{Configuration, Sweep};

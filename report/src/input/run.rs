@@ -17,6 +17,8 @@ pub struct Run {
     pub name: String,
     /// Modelled GPU.
     pub gpu: String,
+    /// Origin of the energies.
+    pub energies: Energies,
     /// Cause of an early end.
     pub partial: Option<String>,
     /// Launches in the order of their ends.
@@ -27,6 +29,22 @@ pub struct Run {
     pub total: Counts,
     /// Code of launches with counts by program counter.
     pub listings: Vec<Listing>,
+}
+
+/// Origin of a run's energies.
+#[derive(Debug)]
+pub enum Energies {
+    /// The file does not say.
+    Unknown,
+    /// The GPU's file has none.
+    None,
+    /// Values of a card.
+    Of {
+        /// Name of the card.
+        card: String,
+        /// The modelled GPU is another one.
+        derived: bool,
+    },
 }
 
 /// One launch.
@@ -189,7 +207,10 @@ impl Counts {
         for ratio in timing::statistics::DERIVED {
             let product = |sums: &[&[&str]]| sums.iter().map(|names| self.sum(names)).product::<f64>();
             let under = product(ratio.denominator);
-            if under > 0.0 {
+            let mut names = ratio.numerator.iter().chain(ratio.denominator).flat_map(|names| names.iter());
+            // A counter that the run does not model leaves its ratios without a value.
+            let is_known = names.all(|name| self.counters.contains_key(*name));
+            if is_known && under > 0.0 {
                 let name = format!("{}.{}", ratio.section, ratio.name);
                 let value = ratio.scale * product(ratio.numerator) / under;
                 self.derived.insert(name, value);
@@ -211,6 +232,7 @@ impl Run {
         Ok(Run {
             name: name.to_owned(),
             gpu: fields.get("gpu").text()?.to_owned(),
+            energies: Energies::read(fields)?,
             partial: (!partial.is_missing()).then(|| partial.text().map(str::to_owned)).transpose()?,
             launches,
             transfers,
@@ -261,6 +283,22 @@ impl Run {
         launches
             .chain(transfers)
             .fold((f64::INFINITY, 0.0), |(first, last), (start, end)| (first.min(start), last.max(end)))
+    }
+}
+
+impl Energies {
+    fn read(run: &Fields<'_>) -> Result<Energies, ReportError> {
+        if !run.has("power") {
+            return Ok(Energies::Unknown);
+        }
+        let power = run.get("power");
+        if power.is_missing() {
+            return Ok(Energies::None);
+        }
+        Ok(Energies::Of {
+            card: power.get("card").text()?.to_owned(),
+            derived: power.get("derived").is_true(),
+        })
     }
 }
 

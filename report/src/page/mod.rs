@@ -4,7 +4,8 @@ use crate::format::escape;
 use crate::input::{Correlation, Run, Sweep};
 use crate::sections::explanations::Explanations;
 use crate::sections::{
-    Section, comparison, correlation, details, kernels, launches, overview, roofline, source, sweep, timeline,
+    Section, comparison, correlation, details, kernels, launches, overview, power, roofline, source, sweep,
+    timeline,
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -22,6 +23,7 @@ pub(crate) fn of_run(run: &Run) -> String {
     if !all.is_empty() {
         sections.push(kernels::stalls(&all));
         sections.extend(roofline::section(&all));
+        sections.extend(power::section(run, &all));
         sections.push(details::section(run, &all, &explanations));
         sections.extend(source::section(run, &all));
         sections.push(launches::section(run));

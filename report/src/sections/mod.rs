@@ -9,6 +9,7 @@ pub(crate) mod kernels;
 pub(crate) mod launches;
 pub(crate) mod memory;
 pub(crate) mod overview;
+pub(crate) mod power;
 pub(crate) mod roofline;
 pub(crate) mod series;
 pub(crate) mod source;

@@ -6,6 +6,7 @@ use crate::draw::legend;
 use crate::draw::scale::round_up;
 use crate::input::{Launch, Map, Series};
 use crate::limit::SLOTS;
+use crate::sections::power::PARTS;
 
 /// Columns of a map.
 const COLUMNS: usize = 240;
@@ -36,7 +37,11 @@ pub(crate) fn of_launch(launch: &Launch, cycle: f64) -> String {
         ("DRAM efficiency and utilisation", over.dram()),
         ("Occupancy", over.occupancy()),
         ("Queue lengths", over.queues()),
+        ("Power by part", over.power(cycle)),
     ] {
+        if picture.is_empty() {
+            continue;
+        }
         text.push_str(&format!("<figure><figcaption>{title}</figcaption>{picture}</figure>"));
     }
     text.push_str(&maps(series, cycle));
@@ -171,6 +176,24 @@ impl Over<'_> {
             vec![("resident warps", values)],
             Some(100.0),
         )
+    }
+
+    /// Watts of each part on each other; nothing without energies. A picojoule in a nanosecond is a
+    /// milliwatt.
+    fn power(&self, cycle: f64) -> String {
+        let used: Vec<(usize, &(&str, &str))> =
+            PARTS.iter().enumerate().filter(|(_, (name, _))| self.series.counter(name).is_some()).collect();
+        if self.series.counter("power.energy").is_none() {
+            return String::new();
+        }
+        let names = legend(used.iter().map(|(place, (_, text))| (format!("s{place}"), *text)));
+        let curve = |(place, (name, text)): &(usize, &(&str, &str))| Curve {
+            name: (*text).to_owned(),
+            class: format!("s{place}"),
+            values: self.ratio(1e-3 / cycle, &[*name], &["gpu.cycles"]),
+        };
+        let curves = used.iter().map(curve).collect();
+        format!("{names}{}", self.plot("Power of each part over time", "W", curves, None, true))
     }
 
     fn queues(&self) -> String {

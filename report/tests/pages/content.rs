@@ -8,8 +8,18 @@ use crate::runs;
 #[test]
 fn page_of_a_run_has_every_part() {
     let page = runs::page(runs::with_series());
-    for id in ["overview", "kernels", "timeline", "stalls", "roofline", "details", "launches", "explanations"]
-    {
+    let all = [
+        "overview",
+        "kernels",
+        "timeline",
+        "stalls",
+        "roofline",
+        "power",
+        "details",
+        "launches",
+        "explanations",
+    ];
+    for id in all {
         assert!(page.contains(&format!("<section id=\"{id}\">")), "{id}");
         assert!(page.contains(&format!("href=\"#{id}\"")), "{id}");
     }
@@ -53,6 +63,21 @@ fn page_without_a_series_says_so() {
     let missing = "The file has no time series of this launch";
     assert!(runs::page(runs::without_series()).contains(missing));
     assert!(!runs::page(runs::with_series()).contains(missing));
+}
+
+#[test]
+fn power_section_names_the_card_and_shows_watts() {
+    let page = runs::page(runs::with_series());
+    assert!(page.contains("derived from those of a Quadro GV100"));
+    assert!(page.contains("Power of each part over time"));
+    assert!(page.contains("href=\"#x-power.dram\""));
+}
+
+#[test]
+fn gpu_without_energies_says_so_and_has_no_watts() {
+    let page = runs::page(&runs::statistics(&["power.card=none"], None));
+    assert!(page.contains("has no <code>[power]</code>"));
+    assert!(!page.contains("Energy of each kernel by part"));
 }
 
 #[test]

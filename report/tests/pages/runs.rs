@@ -3,10 +3,11 @@
 use std::num::NonZero;
 use std::sync::OnceLock;
 
-use launch_report::{Format, ListedFile, ListedLine, Listing, Report};
+use launch_report::{Format, ListedFile, ListedLine, Listing, Report, Run};
 use run_report::Source;
 use timing::gpu::Gpu;
 use timing::series::Interval;
+use timing::specification::GpuSpec;
 use warp_stream::OperationClass;
 
 use crate::script::{Script, titan_v};
@@ -65,7 +66,10 @@ pub fn statistics(changes: &[&str], series: Option<Interval>) -> String {
         script.kernel.launch = number;
         report.add(crate::script::launch(&mut gpu, &script));
     }
-    report.text(Format::Json).unwrap()
+    let spec = GpuSpec::changed("titan-v", changes.iter().copied()).unwrap();
+    let mut text = Vec::new();
+    Run::new("titan-v", &[&report]).with_power(&spec.power).write(Format::Json, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
 /// Statistics with a series.

@@ -13,6 +13,7 @@ use timing::record::{LaunchRecord, TransferRecord, not_modelled};
 
 use super::{Run, Total, Transfers, channels, series, source_counts};
 use timing::dram::ChannelCounts;
+use timing::power::PowerSection;
 use timing::sm::Occupancy;
 use timing::statistics::{Counts, DERIVED};
 
@@ -44,6 +45,9 @@ impl Serialize for Document<'_> {
         if !listings.is_empty() {
             fields["listings"] = json!(listings);
         }
+        if let Some(power) = run.power {
+            fields["power"] = energies(power);
+        }
         if let Some(cause) = run.partial {
             fields["partial"] = json!(format!("ended by {cause}"));
         }
@@ -58,6 +62,14 @@ impl Serialize for Document<'_> {
         }
         map.end()
     }
+}
+
+/// The card whose energies the run has; null if the GPU's file has none.
+fn energies(power: &PowerSection) -> Value {
+    power.0.as_ref().map_or(
+        Value::Null,
+        |power| json!({ "card": power.spec.card, "derived": power.derived, "millivolts": power.voltage }),
+    )
 }
 
 fn launches(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {

@@ -28,6 +28,7 @@ use records::Records;
 pub use source_counts::{ListedFile, ListedLine, Listing};
 use sums::Sums;
 pub use sums::{Total, Transfers};
+use timing::power::PowerSection;
 use timing::record::{LaunchRecord, TransferRecord};
 
 /// Format of statistics.
@@ -251,6 +252,7 @@ pub struct Run<'a> {
     sums: Sums,
     partial: Option<&'a str>,
     same_bytes: SameBytes,
+    power: Option<&'a PowerSection>,
 }
 
 impl<'a> Run<'a> {
@@ -258,13 +260,19 @@ impl<'a> Run<'a> {
     pub fn new(gpu: &'a str, reports: &'a [&'a Report]) -> Self {
         let mut sums = Sums::default();
         reports.iter().for_each(|report| sums.join(&report.sums));
-        Self { gpu, reports, sums, partial: None, same_bytes: SameBytes::default() }
+        Self { gpu, reports, sums, partial: None, same_bytes: SameBytes::default(), power: None }
     }
 
     /// States the programs for which the run is deterministic.
     #[must_use]
     pub fn with_same_bytes(self, same_bytes: SameBytes) -> Self {
         Self { same_bytes, ..self }
+    }
+
+    /// States whose energies the run has.
+    #[must_use]
+    pub fn with_power(self, power: &'a PowerSection) -> Self {
+        Self { power: Some(power), ..self }
     }
 
     /// States in every format that `cause` ended the run early.

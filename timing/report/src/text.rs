@@ -59,6 +59,13 @@ pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         channels::text(&mut text, &sum.channels, &sum.counters);
     }
     let _ = writeln!(text, "deterministic for any number of threads: {}", run.same_bytes.name());
+    let energies = match run.power.map(|power| power.0.as_ref()) {
+        None => String::new(),
+        Some(None) => "energies: none, because the GPU's file has no [power]\n".to_owned(),
+        Some(Some(power)) if power.derived => format!("energies: derived from a {}\n", power.spec.card),
+        Some(Some(power)) => format!("energies: of a {}\n", power.spec.card),
+    };
+    text += &energies;
     if let Some(cause) = run.partial {
         let _ = writeln!(text, "partial: ended by {cause} after {} launches", total.launches);
     }

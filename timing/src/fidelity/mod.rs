@@ -30,6 +30,7 @@ pub use self::l2::L2;
 pub use self::load_store::LoadStore;
 pub use self::mode::{MODES, Mode};
 pub use self::rates::{LevelRates, LoadRates, Rates};
+use crate::power::events_of;
 use crate::statistics::Counter;
 
 crate::specification! {
@@ -76,7 +77,12 @@ impl FidelitySpec {
             || interconnect.leaves_out(counter)
             || l2.leaves_out(counter)
             || dram.leaves_out(counter);
-        !left_out
+        // An energy needs all of its events.
+        let models = |events: &'static str| {
+            let (section, name) = events.split_once('.').unwrap_or_default();
+            self.models(&Counter::sum(section, name, "", ""))
+        };
+        !left_out && events_of(counter).all(models)
     }
 }
 

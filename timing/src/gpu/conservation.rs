@@ -81,7 +81,7 @@ macro_rules! rules {
 }
 
 rules! {
-    Totals { gpu, sm, memory, crossbar, l2, dram, channels },
+    Totals { gpu, sm, memory, crossbar, l2, dram, channels, power: _ },
     Always: gpu.ctas_ended => gpu.ctas_started;
     Always: sm.activity.ctas => gpu.ctas_started;
     Always: sm.memory.l1.load_hits.count() + sm.memory.l1.load_misses.count() + sm.memory.l1.load_tlb_waits.count()

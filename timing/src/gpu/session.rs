@@ -1,5 +1,6 @@
 //! Sessions of overlapping launches, copies and fills.
 
+mod power;
 mod stable;
 mod transfers;
 
@@ -372,9 +373,11 @@ impl<'g, 'a> Session<'g, 'a> {
         }
         self.epochs.gpu.now = self.epochs.gpu.now.max(end);
         let mut counters = totals.since(&self.before);
-        counters.retain(|(counter, _)| self.epochs.gpu.spec.fidelity.models(counter));
         let channels = totals.channels_since(&self.before);
-        let series = self.end_series(&totals, end);
+        let mut series = self.end_series(&totals, end);
+        let spec = &self.epochs.gpu.spec;
+        power::account(&spec.power, &mut counters, series.as_mut());
+        counters.retain(|(counter, _)| spec.fidelity.models(counter));
         if let Some((counter, count, sum)) = series.as_ref().and_then(|series| series.imbalance(&counters)) {
             let imbalance = Imbalance::of_series(counter, count, sum);
             return Err(LaunchError::Unbalanced { kernel: what(), imbalance });

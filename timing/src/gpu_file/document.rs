@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::written::{self, DATA_SHEET, DEVICE};
+use super::written::{self, DATA_SHEET, DEVICE, POWER};
 use super::{Key, Place, SpecificationError, Value};
 
 /// Longest chain of files that build on one another.
@@ -105,7 +105,7 @@ impl Document {
 
     /// True if the files hold values of the model.
     pub(crate) fn has_model(&self) -> bool {
-        self.model_entries().next().is_some()
+        self.model_entries().any(|((section, _), _)| section != POWER)
     }
 
     pub(crate) fn is_profile(&self) -> bool {
@@ -249,8 +249,9 @@ fn factor(unit: &str, wanted: &str) -> Option<u64> {
         ("KiB", "B") => Some(1 << 10),
         ("MiB", "B") => Some(1 << 20),
         ("GiB", "B") => Some(1 << 30),
-        ("GHz", "MHz") | ("GB/s", "MB/s") | ("MHz", "kHz") | ("W", "mW") => Some(1000),
-        ("GHz", "kHz") => Some(1_000_000),
+        ("GHz", "MHz") | ("GB/s", "MB/s") | ("MHz", "kHz") => Some(1000),
+        ("W", "mW") | ("V", "mV") | ("pJ", "fJ") => Some(1000),
+        ("GHz", "kHz") | ("nJ", "fJ") => Some(1_000_000),
         _ => None,
     }
 }
@@ -343,8 +344,8 @@ mod tests {
     fn value_outside_sections_is_an_error() {
         assert_eq!(
             refused(&["# remark", "latency = 28"]),
-            "gpu.toml, line 2: `latency = 28`: keys belong in [device], [timing.UNIT] or [data_sheet], \
-             as name = { value, unit, source }"
+            "gpu.toml, line 2: `latency = 28`: keys belong in [device], [timing.UNIT], [power] or \
+             [data_sheet], as name = { value, unit, source }"
         );
         assert_eq!(
             refused(&["base = 7"]),

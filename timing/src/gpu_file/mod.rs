@@ -18,6 +18,7 @@ pub(crate) mod written;
 pub use document::{Document, Entry};
 pub use error::{Place, SpecificationError};
 pub use value::Value;
+pub(crate) use written::POWER;
 
 /// A key of a GPU's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

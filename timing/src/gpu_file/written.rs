@@ -1,5 +1,5 @@
-//! The text of a GPU's file: `base`, `[device]`, `[timing.UNIT]`, `[data_sheet]`; each key has a
-//! value, a unit and a source.
+//! The text of a GPU's file: `base`, `[device]`, `[timing.UNIT]`, `[power]`, `[data_sheet]`; each key
+//! has a value, a unit and a source.
 
 mod old_layout;
 
@@ -15,6 +15,9 @@ pub(crate) const DEVICE: &str = "device";
 /// Section of the figures that a data sheet gives.
 pub(crate) const DATA_SHEET: &str = "data_sheet";
 
+/// Section of energies and powers.
+pub(crate) const POWER: &str = "power";
+
 /// Table of the model's sections.
 const TIMING: &str = "timing";
 
@@ -29,7 +32,7 @@ const BASE: &str = "must be the name of a built-in GPU or of a file ending in .t
 
 /// The form of a file.
 const SHAPE: &str =
-    "keys belong in [device], [timing.UNIT] or [data_sheet], as name = { value, unit, source }";
+    "keys belong in [device], [timing.UNIT], [power] or [data_sheet], as name = { value, unit, source }";
 
 /// Content of a file.
 #[derive(Default)]
@@ -84,6 +87,7 @@ impl Reader<'_> {
             // A file that builds on this one has a data sheet of its own.
             (DATA_SHEET, Value::Table(_)) if self.layer > FIRST_FILE => {}
             (DATA_SHEET, Value::Table(keys)) => self.section(DATA_SHEET, &[DATA_SHEET], keys)?,
+            (POWER, Value::Table(keys)) => self.section(POWER, &[POWER], keys)?,
             ("base", other) => return Err(self.wrong(&["base"], &other, BASE)),
             (name, value) => self.old_layout(name, value)?,
         }

@@ -68,6 +68,17 @@ impl Series {
         columns.filter(|(_, values)| values.iter().any(|value| *value != 0))
     }
 
+    /// Sum of each counter over the points.
+    pub(crate) fn sums(&self) -> Vec<u64> {
+        self.counters.sums()
+    }
+
+    /// Sets the columns from `first` on to the growth of values that follow from the sums of all
+    /// points so far. The columns therefore add up to the values of the whole launch.
+    pub(crate) fn account(&mut self, first: usize, values: impl Fn(&[u64]) -> Vec<u64>) {
+        self.counters.account(first, values);
+    }
+
     /// Number of points.
     pub fn points(&self) -> usize {
         self.counters.len()

@@ -62,6 +62,22 @@ impl Points {
         self.values[start..].iter_mut().zip(more).for_each(|(value, more)| *value += more);
     }
 
+    /// Sets the columns from `first` on to the growth of `values`, a function of the sums of all
+    /// points so far. Values below an earlier point's, or above the last point's, are held there.
+    pub(super) fn account(&mut self, first: usize, values: impl Fn(&[u64]) -> Vec<u64>) {
+        let last = values(&self.sums());
+        let mut before = vec![0; last.len()];
+        let mut sums = vec![0; self.width];
+        for point in self.values.chunks_mut(self.width.max(1)) {
+            sums.iter_mut().zip(&*point).for_each(|(sum, value)| *sum += value);
+            let columns = point[first..].iter_mut().zip(&mut before).zip(&last);
+            for (((column, before), last), now) in columns.zip(values(&sums)) {
+                let now = now.clamp(*before, (*last).max(*before));
+                (*column, *before) = (now - *before, now);
+            }
+        }
+    }
+
     /// Subtracts `less` from a column, from the last point backwards.
     pub(super) fn take(&mut self, column: usize, mut less: u64) {
         for point in self.values.chunks_mut(self.width.max(1)).rev() {

@@ -13,6 +13,7 @@ pub use crate::gpu_file::files::{
 use crate::gpu_file::{Document, Key, SpecificationError, device_keys};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
+use crate::power::PowerSection;
 use crate::sm::divergence::SmSpec;
 use crate::sm::execution::{ExecutionSpec, LatencySpec};
 use crate::sm::front_end::FrontEndSpec;
@@ -119,6 +120,8 @@ gpu! {
     dram: DramSpec,
     /// Fidelity of each unit.
     fidelity: FidelitySpec,
+    /// Energies.
+    power: PowerSection,
 }
 
 impl GpuSpec {

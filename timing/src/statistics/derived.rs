@@ -161,4 +161,34 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Share of DRAM reads that hit an open row.
     dram.read_row_hit_rate: "%" = "",
         100.0 * [dram.read_row_hits] / [dram.reads];
+    /// Mean power of the card.
+    power.watts: "W" = "",
+        0.001 * [power.energy] / [gpu.nanoseconds];
+    /// Mean power of SMs beside their caches: fetches, issue, registers, execution units.
+    power.core_watts: "W" = "",
+        0.001 * [power.core] / [gpu.nanoseconds];
+    /// Mean power of L1 data caches, shared memory and constant caches.
+    power.l1_watts: "W" = "",
+        0.001 * [power.l1] / [gpu.nanoseconds];
+    /// Mean power of the crossbar.
+    power.interconnect_watts: "W" = "",
+        0.001 * [power.interconnect] / [gpu.nanoseconds];
+    /// Mean power of L2 slices.
+    power.l2_watts: "W" = "",
+        0.001 * [power.l2] / [gpu.nanoseconds];
+    /// Mean power of DRAM accesses, with the memory controllers.
+    power.dram_watts: "W" = "",
+        0.001 * [power.dram] / [gpu.nanoseconds];
+    /// Mean static power of SMs with CTAs.
+    power.active_static_watts: "W" = "",
+        0.001 * [power.active_static] / [gpu.nanoseconds];
+    /// Mean power of SMs without CTAs.
+    power.idle_watts: "W" = "",
+        0.001 * [power.idle] / [gpu.nanoseconds];
+    /// Power of the card beside its units.
+    power.constant_watts: "W" = "",
+        0.001 * [power.constant] / [gpu.nanoseconds];
+    /// Energy of the card per thread instruction.
+    power.energy_per_instruction: "pJ per instruction" = "",
+        1.0 * [power.energy] / [sm.thread_instructions];
 };

@@ -15,6 +15,7 @@ mod latency;
 mod memory;
 mod overlap;
 mod policies;
+mod power;
 mod recall;
 mod script;
 mod series;

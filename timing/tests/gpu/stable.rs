@@ -58,6 +58,11 @@ fn unsure(record: &LaunchRecord) -> f64 {
 }
 
 #[test]
+fn extrapolated_energy_is_that_of_the_whole_launch() {
+    beside_the_whole(sums, 650, &["power.energy", "power.core", "power.active_static", "power.constant"]);
+}
+
+#[test]
 fn extrapolated_launch_reports_its_error_bound() {
     let (off, _, steady) = beside_the_whole(sums, 650, &[]);
     assert!(off.abs() <= unsure(&steady) && unsure(&steady) < 1.0, "{off} %, {} %", unsure(&steady));

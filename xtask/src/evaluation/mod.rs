@@ -6,4 +6,5 @@ pub(crate) mod bench;
 pub(crate) mod correlate;
 mod machine_words;
 pub(crate) mod micro;
+pub(crate) mod power;
 pub(crate) mod registers;

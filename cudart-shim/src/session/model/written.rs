@@ -38,7 +38,10 @@ pub(crate) fn write_statistics(session: &'static Session, end: End) {
     let models = session.started().filter_map(|simulator| simulator.model.as_ref());
     let reports: Vec<_> = models.filter_map(|model| ending::of(&model.report)).collect();
     let reports: Vec<&Report> = reports.iter().map(|report| &**report).collect();
-    let run = Run::new(&settings.gpu, &reports).with_same_bytes(same_bytes(settings)).ended_by(end.cause());
+    let run = Run::new(&settings.gpu, &reports)
+        .with_power(&settings.spec.power)
+        .with_same_bytes(same_bytes(settings))
+        .ended_by(end.cause());
     if !reports.is_empty() && run.has_no_launch() && needs_ranges(session) && !nvtx::is_followed(session) {
         eprintln!(
             "voltsim: VOLTSIM_ONLY: no launch was chosen, as the program has not told of NVTX ranges: it has to use NVTX 3, with \

@@ -18,10 +18,12 @@ use std::ops::ControlFlow;
 
 use warp_stream::KernelSource;
 
+use super::power::account;
 use super::{Ended, Session, finish};
 use crate::dram::{ChannelCounts, counts};
 use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
+use crate::power::PowerSection;
 use crate::record::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
 use crate::specification::GpuSpec;
@@ -94,7 +96,8 @@ impl Gpu {
                 if left_out == 0 {
                     return Ok(record);
                 }
-                let record = watch.stretch.extrapolated(record, source.cta_count() - left_out, left_out);
+                let ctas = source.cta_count() - left_out;
+                let record = watch.stretch.extrapolated(record, ctas, left_out, &self.spec.power);
                 self.now = record.start + record.cycles;
                 return Ok(record);
             }
@@ -320,10 +323,17 @@ impl Stretch {
     }
 
     /// Record of a launch of `ctas` CTAs plus `left_out` skipped ones.
-    fn extrapolated(&self, record: LaunchRecord, ctas: u64, left_out: u64) -> LaunchRecord {
+    fn extrapolated(
+        &self,
+        record: LaunchRecord,
+        ctas: u64,
+        left_out: u64,
+        power: &PowerSection,
+    ) -> LaunchRecord {
         let LaunchRecord { cycles, warp_instructions, .. } = record;
         let instructions = warp_instructions as f64 / ctas.max(1) as f64 * left_out as f64;
-        let Some((counts, times)) = self.repeated(instructions) else { return record };
+        let Some((mut counts, times)) = self.repeated(instructions) else { return record };
+        account(power, &mut counts, None);
         let more = |count: u64| (count as f64 * times).round() as u64;
         let repeated = self.channels();
         let channels = counts::combined(&record.channels, &repeated, |value, count| value + more(count));

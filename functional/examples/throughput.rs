@@ -1,16 +1,16 @@
 //! Measures the engine on kernels of a PTX file: `throughput k.ptx
 //! [sgemm|sgemm_tiled|saxpy|histogram|nbody|bfs]…`.
 //!
-//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. With
-//! STEPPED=n, kernels run one machine instruction at a time, with warps of n SMs of four CTAs each in turn.
-//! The example serves work on the engine; `cargo xtask bench` measures whole programs.
-//! `cargo xtask bench` measures whole programs.
+//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker.
+//! With TIER=native, compiled code runs. With STEPPED=n, kernels run one machine instruction at a time,
+//! with warps of n SMs of four CTAs each in turn. The example serves work on the engine; `cargo xtask
+//! bench` measures whole programs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 
-use functional::device::{Device, DeviceSpec, Settings};
+use functional::device::{Device, DeviceSpec, Settings, Tier};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics, launch};
 use functional::memory::AllocationKind;
@@ -103,7 +103,12 @@ fn main() {
     let text = std::fs::read_to_string(&arguments[0]).unwrap();
     let threads = std::env::var("THREADS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let stepped = std::env::var("STEPPED").ok().and_then(|n| n.parse().ok());
-    let settings = Settings { threads, timed: stepped.is_some(), ..Settings::default() };
+    let tier = match std::env::var("TIER").as_deref() {
+        Ok("native") => Tier::Native,
+        Ok("auto") => Tier::Auto,
+        _ => Tier::Interpreter,
+    };
+    let settings = Settings { threads, timed: stepped.is_some(), tier, ..Settings::default() };
     let device = Arc::new(Device::new(DeviceSpec::default(), settings).unwrap());
     let ptx = Arc::new(ptx_frontend::Module::parse(text, &arguments[0]).unwrap());
     let module = Module::load(&device, vec![ptx]).unwrap();

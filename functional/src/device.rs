@@ -56,6 +56,18 @@ impl Default for DeviceSpec {
     }
 }
 
+/// Way to execute kernels in functional mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tier {
+    /// The interpreter's ops.
+    #[default]
+    Interpreter,
+    /// Machine code for this host.
+    Native,
+    /// Machine code for kernels that have executed much.
+    Auto,
+}
+
 /// Settings of the engine.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -70,6 +82,8 @@ pub struct Settings {
     /// Binds kernels for a timing model, in machine-code order, as [`crate::timed::launch`] needs. Such
     /// kernels can also be launched without a model.
     pub timed: bool,
+    /// Way to execute kernels without a timing model or watchers.
+    pub tier: Tier,
     /// Receives kernel output that overflows the print buffer. Without this function, the buffer grows.
     pub print: Option<fn(&[u8])>,
     /// Runs the closure that starts worker threads. Threads inherit the signal mask that this function
@@ -86,6 +100,7 @@ impl Default for Settings {
             watchdog: None,
             fmad: true,
             timed: false,
+            tier: Tier::Interpreter,
             print: None,
             start_threads: |start| start(),
         }

@@ -16,6 +16,7 @@ pub enum Level {
 }
 
 static LEVEL: OnceLock<Level> = OnceLock::new();
+static LIMIT: OnceLock<Level> = OnceLock::new();
 
 /// The level used by this process: the host's best, unless [`limit`] has set a lower one.
 pub fn level() -> Level {
@@ -24,7 +25,13 @@ pub fn level() -> Level {
 
 /// Limits the level of this process. The limit has no effect once a kernel is bound.
 pub fn limit(level: Level) {
+    LIMIT.get_or_init(|| level);
     LEVEL.get_or_init(|| at_most(level));
+}
+
+/// True if the host has AVX-512 and [`limit`] allows it. Compiled code needs both, in every build.
+pub fn has_avx512() -> bool {
+    best() == Level::Avx512 && LIMIT.get().is_none_or(|limit| *limit == Level::Avx512)
 }
 
 fn at_most(level: Level) -> Level {

@@ -14,6 +14,7 @@ use crate::dynamic_parallelism::{DeviceRuntime, Launcher};
 use crate::engine::cluster::MAXIMUM_CTAS;
 use crate::engine::cta::Executed;
 use crate::engine::grid::{Grid, Rest};
+use crate::engine::native::{self, NativeError};
 use crate::engine::program::Program;
 use crate::fault::Fault;
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
@@ -82,14 +83,16 @@ pub struct LaunchStatistics {
     pub warp_instructions: u64,
     /// Executed lane instructions.
     pub lane_instructions: u64,
+    /// Warp instructions that compiled code executed.
+    pub native_instructions: u64,
     /// Host time.
     pub elapsed: Duration,
 }
 
 impl LaunchStatistics {
     pub(crate) fn new(executed: Executed, elapsed: Duration) -> LaunchStatistics {
-        let Executed { warp_instructions, lane_instructions } = executed;
-        LaunchStatistics { warp_instructions, lane_instructions, elapsed }
+        let Executed { warp_instructions, lane_instructions, native_instructions } = executed;
+        LaunchStatistics { warp_instructions, lane_instructions, native_instructions, elapsed }
     }
 }
 
@@ -111,6 +114,14 @@ pub enum LaunchError {
         kernel: String,
         /// Cause.
         reason: String,
+    },
+    /// The settings demand machine code, and this host executes none.
+    #[error("{}: no machine code: {error}", signature(.kernel))]
+    Native {
+        /// Kernel name.
+        kernel: String,
+        /// Cause.
+        error: NativeError,
     },
     /// No memory for the parameters.
     #[error(transparent)]
@@ -220,7 +231,13 @@ pub(crate) fn launch_with(
     config: LaunchConfig,
     workers: usize,
 ) -> Result<LaunchStatistics, LaunchError> {
-    Prepared::new(device, program, config)?.run(Executed::default(), Rest::default(), workers)
+    let mut prepared = Prepared::new(device, program, config)?;
+    if native::is_wanted(device, program)? {
+        prepared.grid.run_native();
+    }
+    let done = prepared.run(Executed::default(), Rest::default(), workers)?;
+    program.native.add_heat(done.warp_instructions);
+    Ok(done)
 }
 
 /// A launch ready for execution, with its own device memory.

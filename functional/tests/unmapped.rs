@@ -4,7 +4,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use functional::device::{Device, DeviceSpec, Settings};
+use functional::device::{Device, DeviceSpec, Settings, Tier};
+use functional::engine::native;
 use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::module::Module;
@@ -36,12 +37,18 @@ fn protect(address: u64, rights: i32) {
 /// Result of a kernel that executes `body`, and the number of registrations that have ended. `%a1`
 /// holds the address of registered memory, which `take_away` has changed.
 fn launched(body: &str, take_away: impl FnOnce(u64)) -> (Result<(), LaunchError>, usize) {
+    launched_in(Tier::Interpreter, body, take_away)
+}
+
+/// [`launched`] in a tier.
+fn launched_in(tier: Tier, body: &str, take_away: impl FnOnce(u64)) -> (Result<(), LaunchError>, usize) {
     let text = format!(
         ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry test(.param .u64 p) {{
          .reg .b64 %a<4>; .reg .b32 %r<4>; .reg .pred %p<3>; ld.param.u64 %a1, [p]; {body} ret; }}"
     );
     let _loses = LOSES.lock();
-    let device = Arc::new(Device::new(DeviceSpec::default(), Settings::default()).unwrap());
+    let device =
+        Arc::new(Device::new(DeviceSpec::default(), Settings { tier, ..Settings::default() }).unwrap());
     let module =
         Module::load(&device, vec![Arc::new(ptx_frontend::Module::parse(text, "test.ptx").unwrap())]);
     let program = module.unwrap().kernel("test").unwrap();
@@ -98,4 +105,21 @@ fn protected_memory_may_be_read_where_rights_allow() {
     let (launched, ended) =
         launched("ld.global.u32 %r1, [%a1+4096];", |address| protect(address, libc::PROT_READ));
     assert!(launched.is_ok() && ended == 0, "{launched:?}");
+}
+
+#[test]
+fn compiled_access_to_lost_memory_is_a_fault_of_the_launch() {
+    if !native::is_supported() {
+        return;
+    }
+    // The first access fills the cache of allocations, so that compiled code makes the second.
+    let body = "mov.u64 %a2, %a1; mov.u32 %r2, 0; L: ld.global.u32 %r1, [%a2]; add.u64 %a2, %a2, 32768;
+                add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 2; @%p1 bra L;";
+    let half = SIZE / 2;
+    let (launched, ended) = launched_in(Tier::Native, body, |address| {
+        // SAFETY: nothing but the kernel uses the mapping of `map`.
+        assert_eq!(unsafe { libc::munmap((address as usize + half) as *mut _, half) }, 0);
+    });
+    let is_loss = |error: &LaunchError| matches!(error, LaunchError::Fault(fault) if matches!(fault.kind, FaultKind::Unmapped { .. }));
+    assert!(launched.as_ref().is_err_and(is_loss) && ended == 1, "{launched:?}");
 }

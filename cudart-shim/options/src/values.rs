@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use functional::device::Tier;
 use functional::host::Level;
 use functional::sanitizer::Checks;
 use launch_capture::{Selection, UntilStable, WarmUp};
@@ -258,6 +259,7 @@ words!(
     "hybrid-memory" = Mode::HybridMemory
 );
 words!(RecordFormat: "recording" = RecordFormat::Recording, "accelsim" = RecordFormat::Accelsim);
+words!(Tier: "interpreter" = Tier::Interpreter, "native" = Tier::Native, "auto" = Tier::Auto);
 words!(Level: "baseline" = Level::Baseline, "avx2" = Level::Avx2, "avx512" = Level::Avx512);
 
 /// The place of the log.

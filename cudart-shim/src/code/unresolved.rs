@@ -3,7 +3,7 @@
 //! Only used names count, not mere declarations, and weak names need no definition. Unreadable
 //! functions and driver functions are checked at launch.
 
-use functional::engine::native;
+use functional::engine::device_functions;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::ir::{Linkage, Space};
 use ptx_frontend::link::Program;
@@ -65,7 +65,7 @@ const OF_DRIVER: [&str; 2] = ["cnp", "__cuda_syscall_"];
 /// Tells whether the device implements this function or checks it at launch. Few kernels use all of
 /// the device runtime they are linked with.
 fn is_native(name: &str) -> bool {
-    native::function(name).or_else(|| native::replacement(name)).is_some()
+    device_functions::function(name).or_else(|| device_functions::replacement(name)).is_some()
         || OF_DRIVER.iter().any(|prefix| name.starts_with(prefix))
 }
 

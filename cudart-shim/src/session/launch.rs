@@ -250,6 +250,7 @@ impl Simulator {
             LaunchError::Configuration { .. } => Error::InvalidConfiguration,
             LaunchError::Resources { .. } => Error::LaunchOutOfResources,
             LaunchError::Memory(_) => Error::MemoryAllocation,
+            LaunchError::Native { .. } => Error::NotSupported,
             LaunchError::Fault(fault) => {
                 print_assertion(fault);
                 fault_code(&fault.kind)

@@ -162,6 +162,7 @@ fn settings(session: &'static Session) -> Settings {
             || recording::is_wanted(session)
             || accesses::is_wanted(session)
             || checkpoint::is_inside_launch(session),
+        tier: options.tier.unwrap_or_default(),
         // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved(session)).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,

@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 struct Launches {
     finished: KernelCounts,
+    /// Warp instructions that ran as machine code of the host.
+    native_instructions: u64,
     /// Launches in progress.
     running: u64,
     /// Launches in progress at exit.
@@ -86,6 +88,8 @@ struct KernelSummary<'a> {
     unfinished: u64,
     warp_instructions: u64,
     lane_instructions: u64,
+    /// Warp instructions among them that ran as machine code of the host.
+    native_instructions: u64,
     seconds: f64,
 }
 
@@ -107,7 +111,8 @@ fn is_zero(count: &u64) -> bool {
 
 /// Counts a completed launch.
 pub(crate) fn add(session: &'static Session, kernel: &str, statistics: &LaunchStatistics) {
-    with_launches(session, kernel, |Launches { finished, .. }| {
+    with_launches(session, kernel, |Launches { finished, native_instructions, .. }| {
+        *native_instructions += statistics.native_instructions;
         finished.count += 1;
         finished.warp_instructions += statistics.warp_instructions;
         finished.lane_instructions += statistics.lane_instructions;
@@ -189,13 +194,14 @@ pub(crate) fn write(session: &'static Session, end: End) {
     let Some(kernels) = ending::of(&session.launch_counts.kernels) else { return };
     let kernels = kernels
         .iter()
-        .map(|(name, Launches { finished, running, unfinished })| KernelSummary {
+        .map(|(name, Launches { finished, native_instructions, running, unfinished })| KernelSummary {
             name: signature(name),
             mangled: (signature(name) != name.as_str()).then_some(name),
             launches: finished.count,
             unfinished: if end == End::Exit { *unfinished } else { *running },
             warp_instructions: finished.warp_instructions,
             lane_instructions: finished.lane_instructions,
+            native_instructions: *native_instructions,
             seconds: finished.seconds,
         })
         .filter(|kernel| kernel.launches + kernel.unfinished > 0)

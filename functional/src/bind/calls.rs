@@ -5,7 +5,7 @@ use ptx_frontend::isa::ScalarType;
 
 use super::{BindError, Binder, FramePlace};
 use crate::engine::call;
-use crate::engine::native;
+use crate::engine::device_functions;
 use crate::engine::op::Op;
 use crate::engine::program::{CallSite, ParameterPlace};
 
@@ -18,15 +18,15 @@ impl Binder<'_, '_> {
         match &i.operands[1] {
             Operand::Function(external) => {
                 let name = self.source.externals[external.0 as usize].name.clone();
-                let replacement = native::replacement(&name);
+                let replacement = device_functions::replacement(&name);
                 let defined = self.linker.by_name.get(&name).copied().filter(|_| replacement.is_none());
                 if let Some(function) = defined {
                     self.linker.call_sites.push(CallSite { function: Some(function), arguments, results });
                     self.linker.needs_stack = true;
                     let op = Op { immediate: number as u64, ..self.op(call::call) };
                     self.push(op);
-                } else if let Some(run) = replacement.or_else(|| native::function(&name)) {
-                    if native::reaches_others(&name) {
+                } else if let Some(run) = replacement.or_else(|| device_functions::function(&name)) {
+                    if device_functions::reaches_others(&name) {
                         self.note_order();
                     }
                     self.linker.call_sites.push(CallSite { function: None, arguments, results });

@@ -10,6 +10,7 @@ use ptx_frontend::ir;
 use super::{BindError, Binder, ModuleAddresses, SymbolAddress, indirect, machine, unbound, variables};
 use crate::engine::constants::Constants;
 use crate::engine::frame::FrameLayout;
+use crate::engine::native::NativeCode;
 use crate::engine::op::Op;
 use crate::engine::probe::{Site, Watcher};
 use crate::engine::program::{BoundFunction, CallSite, Program};
@@ -199,6 +200,7 @@ impl<'a> Linker<'a> {
             registers,
             assembled: None,
             machine,
+            native: NativeCode::default(),
         })
     }
 }

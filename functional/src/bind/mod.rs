@@ -431,7 +431,7 @@ fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<Instruct
 }
 
 /// Reconvergence op, which is no instruction of the program.
-fn reconverge(w: &mut WarpContext<'_>, _: &Op) -> Flow {
+pub(crate) fn reconverge(w: &mut WarpContext<'_>, _: &Op) -> Flow {
     w.discount();
     w.reconverge()
 }

@@ -10,7 +10,7 @@ use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
 use ptx_frontend::lower::SharedAddresses;
 
 use super::{BindError, Binder, Linker};
-use crate::engine::native;
+use crate::engine::device_functions;
 use crate::engine::probe::{Region, Watcher};
 use crate::engine::program::PlacedVariable;
 
@@ -228,7 +228,9 @@ impl Linker<'_> {
         for external in &source.externals {
             match self.addresses.symbol(&external.name) {
                 Some(SymbolAddress::Shared { size, align }) => self.shared.add(&external.name, size, align),
-                Some(SymbolAddress::Function(_)) if native::replacement(&external.name).is_none() => {
+                Some(SymbolAddress::Function(_))
+                    if device_functions::replacement(&external.name).is_none() =>
+                {
                     if let Some(function) = self.addresses.function(&external.name).transpose()?
                         && !function.is_kernel
                     {

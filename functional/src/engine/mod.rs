@@ -7,6 +7,7 @@ pub mod call;
 pub mod cluster;
 pub mod constants;
 pub mod cta;
+pub mod device_functions;
 pub mod divergence;
 pub mod frame;
 pub mod grid;

@@ -12,6 +12,7 @@ use super::constants::Constants;
 use super::frame::FrameLayout;
 use super::lane::Bits;
 use super::machine::Machine;
+use super::native::NativeCode;
 use super::op::Op;
 use super::probe::{Region, Site};
 use crate::fault::Spot;
@@ -177,6 +178,8 @@ pub struct Program {
     pub bounds: ir::LaunchBounds,
     /// Machine code, if bound for a timing model.
     pub machine: Option<Machine>,
+    /// Machine code for the host, once a launch has wanted it.
+    pub(crate) native: NativeCode,
 }
 
 /// Maximum registers per thread for a CTA of `warps` warps, given `registers` registers. Each of four

@@ -1,5 +1,7 @@
 //! Worker's cache of allocations, with which two comparisons check most accesses.
 
+use std::mem::offset_of;
+
 use crate::memory::Memory;
 
 /// Entries of the cache; a memory op tries its own slot first.
@@ -48,6 +50,11 @@ impl View {
         } else {
             self.look_up(memory, slot, address)
         }
+    }
+
+    /// Bytes from the start of the cache to a slot's range.
+    pub(super) const fn slot_offset(slot: u32) -> usize {
+        offset_of!(View, slots) + slot as usize % SLOTS * size_of::<Range>()
     }
 
     /// Allocation in a slot.

@@ -46,6 +46,10 @@ pub struct WarpContext<'a> {
     pub(crate) instructions: u64,
     /// Executed lane instructions; while the warp runs, a correction for uncounted ops.
     pub(crate) lane_instructions: u64,
+    /// Instructions among them that compiled code has executed.
+    pub(crate) native_instructions: u64,
+    /// First byte of the launch's parameters.
+    pub(crate) parameters: *const u8,
     /// First byte of the CTA's shared memory.
     pub(crate) shared: *mut u8,
     /// Bytes of shared memory per CTA.
@@ -181,7 +185,11 @@ impl WarpContext<'_> {
 
     /// Work executed by the warp.
     pub(crate) fn executed(&self) -> Executed {
-        Executed { warp_instructions: self.instructions, lane_instructions: self.lane_instructions }
+        Executed {
+            warp_instructions: self.instructions,
+            lane_instructions: self.lane_instructions,
+            native_instructions: self.native_instructions,
+        }
     }
 
     /// Excludes the current op, which is none of the program's own, from the counts.
@@ -229,7 +237,7 @@ impl WarpContext<'_> {
 
     #[inline(always)]
     unsafe fn run_ops(&mut self) -> Stop {
-        let code: *const Op = self.grid.program.code.as_ptr();
+        let code: *const Op = self.grid.code().as_ptr();
         // With different widths the compiler does not pack both into one vector register, and so
         // does not spill it at every op. A time slice ends long before 32 bits overflow.
         let (mut instructions, mut lane_instructions) = (0u32, 0u64);

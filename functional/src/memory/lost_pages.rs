@@ -77,6 +77,8 @@ pub enum Loss {
 }
 
 static RANGES: Block = Block::new();
+/// Compiled code that accesses simulated memory.
+static COMPILED: Block = Block::new();
 static LOST: [Lost; MOST_LOST] =
     [const { Lost { start: AtomicU64::new(0), bytes: AtomicU64::new(0), rights: AtomicI32::new(UNMAPPED) } };
         MOST_LOST];
@@ -87,10 +89,10 @@ static CODE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Action that was set before.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 
-/// All blocks of ranges.
-fn blocks() -> impl Iterator<Item = &'static Block> {
-    std::iter::successors(Some(&RANGES), |block| {
-        // SAFETY: null, or a block that `watch` has leaked.
+/// All blocks of a list.
+fn blocks(list: &'static Block) -> impl Iterator<Item = &'static Block> {
+    std::iter::successors(Some(list), |block| {
+        // SAFETY: null, or a block that `insert` has leaked.
         unsafe { block.next.load(Ordering::Acquire).as_ref() }
     })
 }
@@ -106,8 +108,25 @@ pub(super) fn watch(range: Range<u64>) {
     for lost in places(0).iter().filter(|lost| lost.overlaps(&range)) {
         lost.bytes.store(0, Ordering::Release);
     }
+    insert(&RANGES, &range);
+}
+
+/// Code outside of this file that accesses memory for kernels lies here from now on.
+pub(crate) fn code_begins(range: &Range<u64>) {
+    let _changes = CHANGES.lock();
+    insert(&COMPILED, range);
+}
+
+/// The code that starts here is about to be freed.
+pub(crate) fn code_ends(start: u64) {
+    let _changes = CHANGES.lock();
+    remove(&COMPILED, start);
+}
+
+/// Adds a range to a list, whose changes are locked.
+fn insert(list: &'static Block, range: &Range<u64>) {
     let free =
-        blocks().flat_map(|block| &block.ranges).find(|watched| watched.end.load(Ordering::Relaxed) == 0);
+        blocks(list).flat_map(|block| &block.ranges).find(|watched| watched.end.load(Ordering::Relaxed) == 0);
     let set = |watched: &Watched| {
         watched.start.store(range.start, Ordering::Release);
         watched.end.store(range.end, Ordering::Release);
@@ -117,7 +136,7 @@ pub(super) fn watch(range: Range<u64>) {
         None => {
             let block: &'static Block = Box::leak(Box::new(Block::new()));
             block.ranges.first().into_iter().for_each(set);
-            if let Some(last) = blocks().last() {
+            if let Some(last) = blocks(list).last() {
                 last.next.store(ptr::from_ref(block).cast_mut(), Ordering::Release);
             }
         }
@@ -127,7 +146,12 @@ pub(super) fn watch(range: Range<u64>) {
 /// The range that starts here is no longer registered.
 pub(super) fn forget(start: u64) {
     let _changes = CHANGES.lock();
-    let mut all = blocks().flat_map(|block| &block.ranges);
+    remove(&RANGES, start);
+}
+
+/// Removes the range that starts here from a list, whose changes are locked.
+fn remove(list: &'static Block, start: u64) {
+    let mut all = blocks(list).flat_map(|block| &block.ranges);
     let found = all.find(|watched| {
         watched.start.load(Ordering::Relaxed) == start && watched.end.load(Ordering::Relaxed) != 0
     });
@@ -250,17 +274,20 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
     }
 }
 
-/// Does the interrupted code belong to this file?
+/// Does the interrupted code belong to this file, or has the engine compiled it?
 fn is_own(context: &libc::ucontext_t) -> bool {
     let at = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
+    let is_compiled =
+        |code: &Watched| (code.start.load(Ordering::Acquire)..code.end.load(Ordering::Acquire)).contains(&at);
     (CODE[0].load(Ordering::Acquire)..CODE[1].load(Ordering::Acquire)).contains(&at)
+        || blocks(&COMPILED).flat_map(|block| &block.ranges).any(is_compiled)
 }
 
 /// The part of registered memory around an address that is mended at once: whole pages of a chunk.
 fn part_at(address: u64) -> Option<Range<u64>> {
     let bounds =
         |watched: &Watched| watched.start.load(Ordering::Acquire)..watched.end.load(Ordering::Acquire);
-    let mut all = blocks().flat_map(|block| &block.ranges).map(bounds);
+    let mut all = blocks(&RANGES).flat_map(|block| &block.ranges).map(bounds);
     let range = all.find(|range| range.contains(&address))?;
     let chunk = address / CHUNK * CHUNK;
     let first = chunk.max(range.start / PAGE * PAGE);

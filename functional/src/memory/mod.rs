@@ -18,6 +18,7 @@ mod saved;
 
 pub use allocator::{Allocation, AllocationKind};
 pub use lost_pages::{Loss, Losses};
+pub(crate) use lost_pages::{code_begins, code_ends};
 pub use mapping::Mapping;
 pub use multicast::FindReplicas;
 pub use pages::{FileIdentity, Pages};

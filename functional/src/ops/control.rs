@@ -6,6 +6,7 @@ use ptx_frontend::isa::{ScalarType, SpecialRegister};
 use super::Bound;
 use crate::bind::Binder;
 use crate::engine::address_translation::lanes_of;
+use crate::engine::native::{Form, Forms};
 use crate::engine::op::{Flow, Op};
 use crate::engine::special;
 use crate::engine::warp_context::WarpContext;
@@ -220,4 +221,10 @@ pub(crate) fn parameter_address(w: &mut WarpContext<'_>, op: &Op) -> Flow {
 pub(crate) fn uncounted(w: &mut WarpContext<'_>) -> Flow {
     w.discount();
     Flow::Next
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    forms.add(branch, Form::Branch);
+    forms.add(nothing, Form::Nothing);
 }

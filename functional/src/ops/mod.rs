@@ -22,6 +22,7 @@ use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;
 
 use crate::bind::{BindError, Binder};
+use crate::engine::native::Forms;
 use crate::engine::op::{Op, Run};
 
 /// Defines one-lane functions as types for the shapes of [`crate::engine::shapes`]. The number of arguments
@@ -167,4 +168,16 @@ pub(crate) fn bind_values(
     let op = Op { d, a: rows[0], b: rows[1], c: rows[2], e: rows[3], ..b.op(run) };
     b.push(op);
     Ok(())
+}
+
+/// Adds the forms that have machine code, for the native tier.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    integer::native_forms(forms);
+    logic::native_forms(forms);
+    compare::native_forms(forms);
+    mov::native_forms(forms);
+    float::native_forms(forms);
+    convert::native_forms(forms);
+    row_access::native_forms(forms);
+    control::native_forms(forms);
 }

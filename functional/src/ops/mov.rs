@@ -3,12 +3,14 @@
 
 use std::marker::PhantomData;
 
+use iced_x86::Code;
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
 use super::Bound;
 use crate::bind::{BindError, Binder};
 use crate::engine::lane::Lane;
+use crate::engine::native::Forms;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::shapes::{Binary, Unary, binary, unary};
 use crate::engine::warp_context::WarpContext;
@@ -256,4 +258,14 @@ pub fn mov_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { d, a, ..b.op(copy_predicate) };
     b.push(op);
     Ok(())
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    forms.lanes(unary::<Copy<u32>>(), |e, op| e.move_words(op));
+    forms.lanes(unary::<Copy<u64>>(), |e, op| e.move_doubles(op));
+    forms.lanes(widen(), |e, op| e.widen(op, Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256));
+    forms.lanes(unary::<Field<u64, u32, 0>>(), |e, op| e.narrow(op, false));
+    forms.lanes(unary::<Field<u64, u32, 1>>(), |e, op| e.narrow(op, true));
+    forms.lanes(copy_predicate, |e, op| e.copy_predicate(op));
 }

@@ -3,10 +3,12 @@
 use std::marker::PhantomData;
 
 use crate::engine::address_translation::{
-    Pattern, Regular, Space, Tiled, addresses, lanes_of, one_by_one, pattern, regular, resolve_aligned, tiled,
+    Generic, Global, Pattern, Regular, Shared, Space, Tiled, addresses, lanes_of, one_by_one, pattern,
+    regular, resolve_aligned, tiled,
 };
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Lane, TILE, WARP, array_of};
+use crate::engine::native::{Access, Element, Form, Forms, Space as Place};
 use crate::engine::op::{Flow, Op};
 use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
@@ -353,4 +355,46 @@ pub(crate) unsafe fn load_parameter<L: Loaded>(w: &mut WarpContext<'_>, op: &Op)
         w.write_row(op.d, &[value; WARP]);
     }
     Flow::Next
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    macro_rules! loads {
+        ($space:ty, $named:ident: $($memory:ty, $register:ty => $element:ident;)*) => {$(
+            let access = Access { space: Place::$named, element: Element::$element, stores: false };
+            forms.add(load::<$space, As<$memory, $register>>(), Form::Access(access));
+        )*};
+    }
+    macro_rules! stores {
+        ($space:ty, $named:ident: $($memory:ty, $register:ty => $element:ident;)*) => {$(
+            let access = Access { space: Place::$named, element: Element::$element, stores: true };
+            forms.add(store::<$space, As<$memory, $register>>(), Form::Access(access));
+        )*};
+    }
+    macro_rules! accesses {
+        ($($space:ty => $named:ident;)*) => {$(
+            loads! { $space, $named:
+                u8, u32 => Byte;
+                i8, i32 => SignedByte;
+                u16, u32 => Half;
+                i16, i32 => SignedHalf;
+                u32, u32 => Word;
+                u64, u64 => Double;
+            }
+            stores! { $space, $named:
+                u8, u32 => Byte;
+                u16, u32 => Half;
+                u32, u32 => Word;
+                u64, u64 => Double;
+            }
+        )*};
+    }
+    accesses! {
+        Global => Global;
+        Generic => Global;
+        Shared<u32> => Shared;
+        Shared<u64> => SharedWide;
+    }
+    forms.lanes(load_parameter::<As<u32, u32>>, |e, op| e.parameter::<2>(op));
+    forms.lanes(load_parameter::<As<u64, u64>>, |e, op| e.parameter::<4>(op));
 }

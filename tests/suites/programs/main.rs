@@ -8,6 +8,8 @@
 //!   `VOLTSIM_TEST_EVERY_CHECK=1` extends this to all programs without deliberate errors.
 //! - Some run on the timing model (`voltsim run --mode detailed`), or all with
 //!   `VOLTSIM_TEST_EVERY_TIMED=1`. Programs that it cannot time must be refused.
+//! - Some run as machine code of the host (`voltsim run --tier native`), on hosts with AVX-512, or all with
+//!   `VOLTSIM_TEST_EVERY_NATIVE=1`.
 //! - Some are saved and resumed (`voltsim run --checkpoint`, `voltsim resume`), executed or timed, at a
 //!   random point of each kind. `VOLTSIM_TEST_EVERY_RESUMED=N` extends this to all suitable programs with N
 //!   points of each kind; `VOLTSIM_TEST_SEED` repeats a choice of points.
@@ -55,6 +57,27 @@ const TIMED: [&str; 16] = [
     "spin_lock",
     "stream_memory_operations",
     "streams",
+];
+
+/// Set to run every program as machine code of the host.
+const EVERY_NATIVE: &str = "VOLTSIM_TEST_EVERY_NATIVE";
+/// Options of a run as machine code of the host.
+const COMPILED: &[&str] = &["--tier", "native"];
+
+/// Programs that run as machine code of the host by default.
+const NATIVE: [&str; 12] = [
+    "atomics_scopes",
+    "cooperative_groups",
+    "cub_device",
+    "device_launches",
+    "divergence",
+    "grid_sync",
+    "inline_ptx",
+    "local_memory",
+    "math_float",
+    "shared_memory",
+    "spin_lock",
+    "warp_shuffles",
 ];
 
 /// Number of points of each kind at which every program is saved and resumed.
@@ -134,6 +157,13 @@ fn main() -> ExitCode {
             let program = Program { check: Some("all".to_owned()), time_limit: limit, ..program.clone() };
             trials.push(Trial::ignorable_test(format!("{}::checked", program.name), move || {
                 run(&program, mode, &[])
+            }));
+        }
+        let compiled = std::env::var_os(EVERY_NATIVE).is_some() || NATIVE.contains(&program.name.as_str());
+        if compiled && program.check.is_none() && functional::engine::native::is_supported() {
+            let (mode, program) = (program.modes[0], program.clone());
+            trials.push(Trial::ignorable_test(format!("{}::native", program.name), move || {
+                run(&program, mode, COMPILED)
             }));
         }
         let refused = REFUSED.iter().find(|(name, _)| *name == program.name);

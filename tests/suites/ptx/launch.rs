@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use functional::device::{Device, DeviceSpec, Settings};
+use functional::device::{Device, DeviceSpec, Settings, Tier};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchShape, launch};
 use functional::memory::AllocationKind;
@@ -18,15 +18,28 @@ type Complaint = Box<dyn std::error::Error>;
 /// Number of differences shown per buffer.
 const SHOWN: usize = 8;
 
-/// Runs the test with CTAs of `block` threads. With a `manner`, executes one machine instruction at a time.
+/// Execution of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way {
+    /// Warp by warp, in a tier.
+    AtOnce(Tier),
+    /// One machine instruction at a time.
+    Stepped(Manner),
+}
+
+/// Runs the test with CTAs of `block` threads.
 pub(crate) fn run(
     test: &FileTest,
     text: &str,
     path: &Path,
     shape: LaunchShape,
-    manner: Option<Manner>,
+    way: Way,
 ) -> Result<(), Complaint> {
-    let settings = Settings { deterministic: true, timed: manner.is_some(), ..Settings::default() };
+    let (timed, tier) = match way {
+        Way::AtOnce(tier) => (false, tier),
+        Way::Stepped(_) => (true, Tier::default()),
+    };
+    let settings = Settings { deterministic: true, timed, tier, ..Settings::default() };
     let device =
         Arc::new(Device::new(DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() }, settings)?);
     let (module, program) = match (prepare(test, text, path, &device), refusal(test)) {
@@ -73,9 +86,9 @@ pub(crate) fn run(
         cluster: test.cluster,
         ..LaunchConfig::default()
     };
-    let outcome = match manner {
-        None => launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string()),
-        Some(manner) => match stepped::launch(&device, &program, config, manner) {
+    let outcome = match way {
+        Way::AtOnce(_) => launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string()),
+        Way::Stepped(manner) => match stepped::launch(&device, &program, config, manner) {
             Ok(false) => return Ok(()),
             Ok(true) => Ok(()),
             Err(error) => Err(error),

@@ -13,9 +13,10 @@ mod values;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use functional::device::Tier;
 use functional::launch::LaunchShape;
+use launch::Way;
 use libtest_mimic::{Arguments, Failed, Trial};
-use stepped::Manner;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -38,16 +39,20 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for path in &files {
         let name = path.strip_prefix(&root).unwrap_or(path).with_extension("").to_string_lossy().into_owned();
-        let [at_once, in_steps, on_a_stack] = std::array::from_fn(|_| path.clone());
+        let [at_once, compiled, in_steps, on_a_stack] = std::array::from_fn(|_| path.clone());
         trials.push(Trial::test(format!("{name}, stepped"), move || {
-            stepped::INDEPENDENT.iter().try_for_each(|manner| test(&in_steps, Some(*manner)))
+            stepped::INDEPENDENT.iter().try_for_each(|manner| test(&in_steps, Way::Stepped(*manner)))
         }));
         let spins = stepped::SPIN_FOR_EVER.contains(&name.as_str());
         trials.push(Trial::test(format!("{name}, on a stack"), move || {
-            let outcome = test(&on_a_stack, Some(stepped::ON_A_STACK));
+            let outcome = test(&on_a_stack, Way::Stepped(stepped::ON_A_STACK));
             if spins { spins_for_ever(outcome) } else { outcome }
         }));
-        trials.push(Trial::test(name, move || test(&at_once, None)));
+        if functional::engine::native::is_supported() {
+            let run = move || test(&compiled, Way::AtOnce(Tier::Native));
+            trials.push(Trial::test(format!("{name}, native"), run));
+        }
+        trials.push(Trial::test(name, move || test(&at_once, Way::AtOnce(Tier::Interpreter))));
     }
     let every_form = move || coverage::check(&root, &files);
     trials.push(Trial::test("every form of the op table is executed", every_form));
@@ -75,13 +80,13 @@ fn spins_for_ever(outcome: Result<(), Failed>) -> Result<(), Failed> {
     }
 }
 
-fn test(path: &Path, manner: Option<Manner>) -> Result<(), Failed> {
+fn test(path: &Path, way: Way) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path)?;
     let test = directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     for shape in test.shapes() {
         let LaunchShape { grid, block } = shape;
-        launch::run(&test, &text, path, shape, manner)
-            .map_err(|complaint| format!("grid {grid:?}, block {block:?}, {manner:?}: {complaint}"))?;
+        launch::run(&test, &text, path, shape, way)
+            .map_err(|complaint| format!("grid {grid:?}, block {block:?}, {way:?}: {complaint}"))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use functional::device::Tier;
 use functional::host::Level;
 use functional::sanitizer::Checks;
 use launch_capture::UntilStable;
@@ -58,6 +59,18 @@ options! {
     deterministic: bool = "VOLTSIM_DETERMINISTIC" {
         option: Some("deterministic"),
         form: Form::Switch("1"),
+        takers: STARTERS,
+    }
+
+    /// Execute kernels by the interpreter, as machine code of this host, or by what is faster.
+    ///
+    /// The default is `interpreter`. `native` needs a host with AVX-512; other hosts end the launch with
+    /// an error. `auto` compiles a kernel after a million warp instructions, and interprets where the
+    /// host allows no compiled code. Checks, coverage, checkpoints inside a launch and timed launches
+    /// use the interpreter. Results are the same.
+    tier: Tier = "VOLTSIM_TIER" {
+        option: Some("tier"),
+        value: "interpreter|native|auto",
         takers: STARTERS,
     }
 

@@ -256,6 +256,7 @@ impl Model {
             lane_instructions: timed("thread_instructions")
                 + untimed.lane_instructions
                 + before.lane_instructions,
+            native_instructions: 0,
             elapsed,
         };
         if let Some(mut record) = record {
@@ -265,8 +266,7 @@ impl Model {
                 counts.listing = Some(work.program.number);
                 report.list(work.program.number, || listing::of(work.program));
             }
-            let ranges = self.session.models.ranges.lock().remove(&record.launch).unwrap_or_default();
-            report.add_in(record, ranges.iter().map(String::as_str));
+            report.add(record);
         }
         statistics
     }

@@ -125,12 +125,16 @@ pub struct Executed {
     pub warp_instructions: u64,
     /// Lane instructions: active lanes summed over warp instructions.
     pub lane_instructions: u64,
+    /// Warp instructions that compiled code executed.
+    #[serde(skip)]
+    pub native_instructions: u64,
 }
 
 impl AddAssign for Executed {
     fn add_assign(&mut self, other: Executed) {
         self.warp_instructions = self.warp_instructions.wrapping_add(other.warp_instructions);
         self.lane_instructions = self.lane_instructions.wrapping_add(other.lane_instructions);
+        self.native_instructions = self.native_instructions.wrapping_add(other.native_instructions);
     }
 }
 
@@ -138,6 +142,7 @@ impl SubAssign for Executed {
     fn sub_assign(&mut self, other: Executed) {
         self.warp_instructions = self.warp_instructions.wrapping_sub(other.warp_instructions);
         self.lane_instructions = self.lane_instructions.wrapping_sub(other.lane_instructions);
+        self.native_instructions = self.native_instructions.wrapping_sub(other.native_instructions);
     }
 }
 
@@ -327,6 +332,8 @@ impl Cta {
             stop: Stop::Yield,
             instructions: 0,
             lane_instructions: 0,
+            native_instructions: 0,
+            parameters: grid.parameters.as_ptr(),
             shared,
             shared_bytes: self.shared_bytes,
             local: warp.local.as_mut_ptr().cast(),

@@ -125,6 +125,9 @@ pub struct Divergence {
 }
 
 impl Divergence {
+    /// Bytes from the start of the state to the innermost join.
+    pub(super) const JOIN_OFFSET: usize = std::mem::offset_of!(Divergence, join);
+
     /// Initial state of a warp: `live` lanes at `entry` in frame 0, with `local_bytes` bytes of local
     /// memory.
     pub(crate) fn start(&mut self, live: u32, entry: u32, local_bytes: u32) {
@@ -353,7 +356,7 @@ impl WarpContext<'_> {
 
     /// Takes the time slice's next ration, or ends the slice; an overdue launch ends.
     #[cold]
-    fn out_of_fuel(&mut self) -> Flow {
+    pub(super) fn out_of_fuel(&mut self) -> Flow {
         if let Some(overdue) = self.grid.overdue() {
             return self.fault(overdue);
         }

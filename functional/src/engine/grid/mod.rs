@@ -21,6 +21,8 @@ use warp_stream::{LaunchShape, coordinates};
 
 use super::cluster::Cluster;
 use super::cta::{Executed, Turn};
+use super::native::NativeProgram;
+use super::op::Op;
 use super::program::Program;
 use super::special::RESERVED_SHARED;
 use super::view::View;
@@ -99,6 +101,8 @@ pub struct Grid<'a> {
     pub(crate) checks: Option<Mutex<LaunchState>>,
     /// Deferred requests of the launch's threads.
     pub(crate) children: Children,
+    /// True if the launch runs machine code of the program.
+    is_native: bool,
     cancelled: AtomicBool,
 }
 
@@ -164,8 +168,25 @@ impl<'a> Grid<'a> {
             ration: if deadline.is_some() { jumps } else { u32::MAX },
             checks: owner.checker().and_then(|checker| checker.launch_state()),
             children,
+            is_native: false,
             cancelled: AtomicBool::new(false),
         }
+    }
+
+    /// Makes the launch run machine code, if its program has some.
+    pub(crate) fn run_native(&mut self) {
+        self.is_native = self.program.native.get().is_some();
+    }
+
+    /// Machine code that the launch runs.
+    #[inline(always)]
+    pub(crate) fn native(&self) -> Option<&NativeProgram> {
+        if self.is_native { self.program.native.get() } else { None }
+    }
+
+    /// Ops that the interpreter's loop executes.
+    pub(crate) fn code(&self) -> &[Op] {
+        self.native().map_or(&self.program.code, NativeProgram::code)
     }
 
     /// CTAs per cluster.

@@ -7,6 +7,7 @@
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
+use iced_x86::Code;
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
@@ -14,6 +15,7 @@ use super::{Bound, bind_values, lane_functions};
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Bits, Lane, WARP, array_of};
+use crate::engine::native::Forms;
 use crate::engine::op::{Flow, Op, PREDICATE_SINK, PredicateSource, Run};
 use crate::engine::shapes::{
     CHUNK, Predicate, lane_masks, predicate, read_chunk, ternary, test_lanes, write_chunk,
@@ -542,6 +544,54 @@ pub fn slct(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (true, _, true) => ternary::<SlctWide<Flushed<f32>>>(),
     };
     bind_values(b, i, run, ty, &[ty, ty, tested])
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    // Immediate operands of VPCMP and VCMPPS (Intel SDM, volume 2, tables of both instructions). The
+    // quiet comparisons are those of Rust.
+    macro_rules! integers {
+        ($($ty:ty => $emit:ident $code:ident;)*) => {$(
+            forms.lanes(predicate::<Equal<$ty>>(), |e, op| e.$emit(op, Code::$code, 0));
+            forms.lanes(predicate::<Less<$ty>>(), |e, op| e.$emit(op, Code::$code, 1));
+            forms.lanes(predicate::<LessEqual<$ty>>(), |e, op| e.$emit(op, Code::$code, 2));
+            forms.lanes(predicate::<NotEqual<$ty>>(), |e, op| e.$emit(op, Code::$code, 4));
+            forms.lanes(predicate::<GreaterEqual<$ty>>(), |e, op| e.$emit(op, Code::$code, 5));
+            forms.lanes(predicate::<Greater<$ty>>(), |e, op| e.$emit(op, Code::$code, 6));
+        )*};
+    }
+    integers! {
+        u32 => test_words EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8;
+        i32 => test_words EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
+        u64 => test_doubles EVEX_Vpcmpuq_kr_k1_zmm_zmmm512b64_imm8;
+        i64 => test_doubles EVEX_Vpcmpq_kr_k1_zmm_zmmm512b64_imm8;
+    }
+    macro_rules! floats {
+        ($($comparison:ident = $how:literal;)*) => {$(
+            forms.lanes(predicate::<$comparison<f32>>(), |e, op| e.test_singles(op, $how));
+            forms.lanes(predicate::<$comparison<f64>>(), |e, op| {
+                e.test_doubles(op, Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae, $how)
+            });
+        )*};
+    }
+    floats! {
+        Equal = 0x00;
+        NotEqual = 0x04;
+        Less = 0x11;
+        LessEqual = 0x12;
+        Greater = 0x1e;
+        GreaterEqual = 0x1d;
+        OrderedNotEqual = 0x0c;
+        UnorderedEqual = 0x08;
+        UnorderedLess = 0x19;
+        UnorderedLessEqual = 0x1a;
+        UnorderedGreater = 0x16;
+        UnorderedGreaterEqual = 0x15;
+        Numbers = 0x07;
+        SomeNan = 0x03;
+    }
+    forms.lanes(select::<u32>(), |e, op| e.select::<2>(op));
+    forms.lanes(select::<u64>(), |e, op| e.select::<4>(op));
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use std::marker::PhantomData;
 
+use iced_x86::Code;
 use ptx_frontend::isa::ScalarType;
 
 use super::definition::Conversion;
 use crate::engine::lane::Lane;
+use crate::engine::native::Forms;
 use crate::engine::op::Run;
 use crate::engine::shapes::{Unary, unary};
 use crate::number::Round;
@@ -121,4 +123,15 @@ pub(super) fn to_float(conversion: &Conversion) -> Option<Run> {
         ScalarType::S64 => function::<i64>(conversion.to),
         _ => return None,
     })
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    forms.lanes(unary::<As<u32, u32>>(), |e, op| e.move_words(op));
+    forms.lanes(unary::<As<u64, u64>>(), |e, op| e.move_doubles(op));
+    forms.lanes(unary::<As<u64, u32>>(), |e, op| e.narrow(op, false));
+    forms.lanes(unary::<As<u32, u64>>(), |e, op| e.widen(op, Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256));
+    forms.lanes(unary::<As<i32, u64>>(), |e, op| e.widen(op, Code::EVEX_Vpmovsxdq_zmm_k1z_ymmm256));
+    forms.lanes(unary::<As<i32, f32>>(), |e, op| e.word(op, Code::EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er));
+    forms.lanes(unary::<As<u32, f32>>(), |e, op| e.word(op, Code::EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er));
 }

@@ -26,6 +26,7 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 use super::Bound;
 use super::float::modifiers::Modifiers;
 use crate::bind::Binder;
+use crate::engine::native::Forms;
 use crate::engine::op::{Op, Run};
 use crate::number::Round;
 use definition::{Conversion, convert_lanes};
@@ -146,4 +147,9 @@ fn result(
 
 fn holds(register: ScalarType, value: ScalarType) -> bool {
     register != ScalarType::Pred && register.bits() >= value.bits() && register.bits() <= 64
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    integers::native_forms(forms);
 }

@@ -31,6 +31,7 @@ use ptx_frontend::isa::ScalarType;
 
 use super::Bound;
 use crate::bind::Binder;
+use crate::engine::native::Forms;
 use crate::engine::op::{Op, Run};
 use modifiers::Modifiers;
 
@@ -45,4 +46,9 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, ty: ScalarType) -> Bo
     let op = Op { d, a: rows[0], b: rows[1], c: rows[2], immediate, ..b.op(run) };
     b.push(op);
     Ok(())
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    single::native_forms(forms);
 }

@@ -2,9 +2,12 @@
 
 use std::marker::PhantomData;
 
+use iced_x86::Code;
+
 use super::modifiers::Modifiers;
-use super::operation::Operation;
+use super::operation::{Add, Div, Fma, Mul, Operation, Sqrt, Sub};
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::engine::native::Forms;
 use crate::engine::op::Run;
 use crate::number::rounding::redirect;
 use crate::number::{self, Down, Nearest, Round, Rounding, Up, Zero};
@@ -107,4 +110,24 @@ pub(super) fn single<O: Operation>(modifiers: Modifiers) -> Run {
         _ if modifiers.has(Modifiers::FTZ) => arithmetic::<Quick<O, true>>(),
         _ => arithmetic::<Quick<O, false>>(),
     }
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    forms.lanes(arithmetic::<Quick<Add, false>>(), |e, op| {
+        e.singles(op, Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Sub, false>>(), |e, op| {
+        e.singles(op, Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Mul, false>>(), |e, op| {
+        e.singles(op, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Div, false>>(), |e, op| {
+        e.singles(op, Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Sqrt, false>>(), |e, op| {
+        e.single(op, Code::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Fma, false>>(), |e, op| e.fused_singles(op));
 }

@@ -1,5 +1,6 @@
 //! Logic, shifts, byte permutation (PTX manual 9.7.8).
 
+use iced_x86::Code;
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
@@ -7,6 +8,7 @@ use super::{Bound, bind_values, by_width, lane_functions, uniform_forms};
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Lane, WARP};
+use crate::engine::native::{Combine, Forms};
 use crate::engine::op::{Flow, Op, PredicateSource, Run};
 use crate::engine::shapes::{Ternary, binary, ternary, unary};
 use crate::engine::warp_context::WarpContext;
@@ -139,10 +141,9 @@ pub fn shf(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 
 /// Defines a combination of two predicates, one bit per lane.
 macro_rules! predicate_forms {
-    ($($form:ident = |$a:ident, $b:ident| $value:expr;)*) => {
+    ($($form:ident, $run:ident = |$a:ident, $b:ident| $value:expr;)*) => {
         $(
-            #[doc = concat!("Binds `", stringify!($form), "`.")]
-            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+            fn $run() -> Run {
                 fn run(w: &mut WarpContext<'_>, op: &Op) -> Flow {
                     // SAFETY: `a` and `b` are predicate sources, `d` a predicate word.
                     unsafe {
@@ -152,13 +153,18 @@ macro_rules! predicate_forms {
                     }
                     Flow::Next
                 }
+                run
+            }
+
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
                 let a = b.predicate_source(&i.operands[1])?.encode();
                 let second = match i.operands.get(2) {
                     Some(operand) => b.predicate_source(operand)?.encode(),
                     None => PredicateSource::TRUE.encode(),
                 };
                 let d = b.predicate_result(&i.operands[0])?;
-                let op = Op { d, a, b: second, ..b.op(run) };
+                let op = Op { d, a, b: second, ..b.op($run()) };
                 b.push(op);
                 Ok(())
             }
@@ -166,10 +172,10 @@ macro_rules! predicate_forms {
     };
 }
 predicate_forms! {
-    and_predicate = |a, b| a & b;
-    or_predicate = |a, b| a | b;
-    xor_predicate = |a, b| a ^ b;
-    not_predicate = |a, b| !a & b;
+    and_predicate, and_predicate_run = |a, b| a & b;
+    or_predicate, or_predicate_run = |a, b| a | b;
+    xor_predicate, xor_predicate_run = |a, b| a ^ b;
+    not_predicate, not_predicate_run = |a, b| !a & b;
 }
 
 /// A truth table with each entry expanded to a word.
@@ -373,6 +379,52 @@ pub fn prmt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (Some(_), _) => ternary::<ReplicateHalf>(),
     };
     bind_values(b, i, run, WORD, &[WORD, WORD, WORD])
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    macro_rules! forms {
+        ($($run:expr => $emit:ident $code:ident;)*) => {
+            $(forms.lanes($run, |e, op| e.$emit(op, Code::$code));)*
+        };
+    }
+    forms! {
+        binary::<And<u32>>() => words EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+        binary::<And<u64>>() => doubles EVEX_Vpandq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Or<u32>>() => words EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
+        binary::<Or<u64>>() => doubles EVEX_Vporq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Xor<u32>>() => words EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
+        binary::<Xor<u64>>() => doubles EVEX_Vpxorq_zmm_k1z_zmm_zmmm512b64;
+        binary::<ShiftLeft<u32>>() => words EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32;
+        binary::<ShiftLeft<u64>>() => shift_doubles EVEX_Vpsllvq_zmm_k1z_zmm_zmmm512b64;
+        binary::<ShiftRight<u32>>() => words EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32;
+        binary::<ShiftRight<u64>>() => shift_doubles EVEX_Vpsrlvq_zmm_k1z_zmm_zmmm512b64;
+        binary::<ShiftRight<i32>>() => words EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32;
+        binary::<ShiftRight<i64>>() => shift_doubles EVEX_Vpsravq_zmm_k1z_zmm_zmmm512b64;
+        binary::<RotateLeft>() => words EVEX_Vprolvd_zmm_k1z_zmm_zmmm512b32;
+        binary::<RotateRight>() => words EVEX_Vprorvd_zmm_k1z_zmm_zmmm512b32;
+    }
+    forms.lanes(unary::<Not<u32>>(), |e, op| e.invert_words(op));
+    forms.lanes(unary::<Not<u64>>(), |e, op| e.invert_doubles(op));
+    macro_rules! tables {
+        ($($function:ident = $table:literal;)*) => {
+            $(forms.lanes(ternary::<$function>(), |e, op| e.truth_table(op, $table));)*
+        };
+    }
+    tables! {
+        And3 = 0x80;
+        Or3 = 0xfe;
+        Xor3 = 0x96;
+        Select3 = 0xca;
+        Majority3 = 0xe8;
+        AndOr3 = 0xf8;
+        AndXor3 = 0x78;
+    }
+    forms.lanes(lop3_any(), |e, op| e.truth_table(op, op.immediate as u8));
+    forms.lanes(and_predicate_run(), |e, op| e.combine_predicates(op, Combine::And));
+    forms.lanes(or_predicate_run(), |e, op| e.combine_predicates(op, Combine::Or));
+    forms.lanes(xor_predicate_run(), |e, op| e.combine_predicates(op, Combine::Xor));
+    forms.lanes(not_predicate_run(), |e, op| e.combine_predicates(op, Combine::NotAnd));
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Sums, products, quotients, minima (PTX manual 9.7.1.1 to 9.7.1.13).
 
+use iced_x86::Code;
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::{Integer, Widen, wide};
 use crate::bind::Binder;
-use crate::engine::shapes::ternary;
+use crate::engine::native::Forms;
+use crate::engine::shapes::{binary, ternary, unary};
 use crate::ops::{Bound, bind_values, by_type, lane_functions, uniform_forms};
 
 lane_functions! {
@@ -134,6 +136,41 @@ fn carryless(a: u64, b: u64) -> u128 {
 pub fn clmad(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = if i.has(Modifier::Hi) { ternary::<ClmadHi>() } else { ternary::<ClmadLo>() };
     bind_values(b, i, run, ScalarType::U64, &[ScalarType::U64; 3])
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    macro_rules! forms {
+        ($($run:expr => $emit:ident $code:ident;)*) => {
+            $(forms.lanes($run, |e, op| e.$emit(op, Code::$code));)*
+        };
+    }
+    forms! {
+        binary::<Add<u32>>() => words EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
+        binary::<Add<u64>>() => doubles EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Sub<u32>>() => words EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32;
+        binary::<Sub<u64>>() => doubles EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64;
+        binary::<MulLo<u32>>() => words EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32;
+        binary::<MulLo<u64>>() => doubles EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Min<u32>>() => words EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32;
+        binary::<Min<i32>>() => words EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32;
+        binary::<Max<u32>>() => words EVEX_Vpmaxud_zmm_k1z_zmm_zmmm512b32;
+        binary::<Max<i32>>() => words EVEX_Vpmaxsd_zmm_k1z_zmm_zmmm512b32;
+        binary::<Min<u64>>() => doubles EVEX_Vpminuq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Min<i64>>() => doubles EVEX_Vpminsq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Max<u64>>() => doubles EVEX_Vpmaxuq_zmm_k1z_zmm_zmmm512b64;
+        binary::<Max<i64>>() => doubles EVEX_Vpmaxsq_zmm_k1z_zmm_zmmm512b64;
+        unary::<Abs<i32>>() => word EVEX_Vpabsd_zmm_k1z_zmmm512b32;
+        unary::<Abs<i64>>() => double EVEX_Vpabsq_zmm_k1z_zmmm512b64;
+    }
+    forms.lanes(ternary::<MadLo<u32>>(), |e, op| e.multiply_add_words(op));
+    forms.lanes(ternary::<MadLo<u64>>(), |e, op| e.multiply_add_doubles(op));
+    forms.lanes(unary::<Neg<i32>>(), |e, op| e.negate_words(op));
+    forms.lanes(unary::<Neg<i64>>(), |e, op| e.negate_doubles(op));
+    forms.lanes(binary::<MulWide<u32>>(), |e, op| e.multiply_wide(op, false, false));
+    forms.lanes(binary::<MulWide<i32>>(), |e, op| e.multiply_wide(op, true, false));
+    forms.lanes(ternary::<MadWide<u32>>(), |e, op| e.multiply_wide(op, false, true));
+    forms.lanes(ternary::<MadWide<i32>>(), |e, op| e.multiply_wide(op, true, true));
 }
 
 #[cfg(test)]

@@ -1,0 +1,492 @@
+//! Loads and stores of all lanes. Each half of the warp may access consecutive elements or, in a load, one
+//! element. Other patterns call the op, and so does every access that the check refuses.
+
+use iced_x86::code_asm::{CodeLabel, dword_ptr, ecx, edx, qword_ptr, r8, rax, rbx, rcx, rdx, rsp};
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
+
+use super::emitter::{Emitted, Emitter, Pooled, xmm, zmm};
+use super::facts::{ALL_STRIDED, ALL_UNIFORM, Fact, STRIDED, Subject, UNIFORM};
+use super::layout;
+use super::rows::{Unit, Vector};
+use crate::engine::op::Op;
+
+/// Lanes of a half.
+const HALF: u32 = 16;
+
+/// A load or store that the emitter knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// Memory space.
+    pub(crate) space: Space,
+    /// Elements.
+    pub(crate) element: Element,
+    /// True for a store.
+    pub(crate) stores: bool,
+}
+
+/// Memory space of an access, with the width of its addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// Global memory, or a generic address in it: 64-bit addresses, checked against the op's slot.
+    Global,
+    /// Shared memory with 32-bit addresses.
+    Shared,
+    /// Shared memory with 64-bit addresses.
+    SharedWide,
+}
+
+/// Element in memory, and its extension to the register's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// A byte.
+    Byte,
+    /// A byte, sign-extended.
+    SignedByte,
+    /// A half word.
+    Half,
+    /// A half word, sign-extended.
+    SignedHalf,
+    /// A word.
+    Word,
+    /// A double word.
+    Double,
+}
+
+impl Element {
+    fn bytes(self) -> u32 {
+        match self {
+            Element::Byte | Element::SignedByte => 1,
+            Element::Half | Element::SignedHalf => 2,
+            Element::Word => 4,
+            Element::Double => 8,
+        }
+    }
+
+    /// Units of a half's values.
+    fn units_per_half(self) -> usize {
+        if self == Element::Double { 2 } else { 1 }
+    }
+}
+
+/// Distances of the lanes' elements in the code's own constants: for double words and for words.
+pub(super) fn pool() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for width in [1_u64, 2, 4, 8] {
+        (0..u64::from(HALF)).for_each(|lane| bytes.extend((lane * width).to_le_bytes()));
+        (0..HALF).for_each(|lane| bytes.extend((lane * width as u32).to_le_bytes()));
+    }
+    bytes
+}
+
+/// Bytes of the constants for one width of elements.
+const OF_WIDTH: u32 = HALF * 8 + HALF * 4;
+
+fn steps_of_doubles(width: u32, part: u32) -> Pooled {
+    Pooled(width.trailing_zeros() * OF_WIDTH + part * 64)
+}
+
+fn steps_of_words(width: u32) -> Pooled {
+    Pooled(width.trailing_zeros() * OF_WIDTH + HALF * 8)
+}
+
+impl Emitter<'_> {
+    /// Emits an access of all lanes.
+    pub(super) fn access(&mut self, op: &Op, access: Access) -> Emitted {
+        if access.stores { self.store_halves(op, access) } else { self.load_halves(op, access) }
+    }
+
+    fn load_halves(&mut self, op: &Op, access: Access) -> Emitted {
+        let Access { space, element, .. } = access;
+        let addresses = self.addresses(op, space)?;
+        let fact = self.fact(op, access, &addresses)?;
+        let (base, moved) = (self.temporary()?, self.temporary()?);
+        let steps = self.steps(space, element)?;
+        let per_half = element.units_per_half();
+        let mut values = Vec::new();
+        for _ in 0..2 * per_half {
+            values.push(self.temporary()?);
+        }
+        let results = (0..).zip(&values).map(|(part, value)| (Unit::of(op.d, part), *value)).collect();
+        let slow = self.slow_path(results);
+        let mut all_done = self.a.create_label();
+        if let Some(fact) = fact {
+            self.load_whole(op, access, fact, &values, (slow, all_done))?;
+        }
+        for half in 0..2 {
+            let values = &values[half * per_half..][..per_half];
+            let lanes = space.lanes(&addresses, half);
+            let (mut is_uniform, mut done) = (self.a.create_label(), self.a.create_label());
+            self.first_address(op, space, lanes, fact.map(|fact| fact.address(half)))?;
+            match fact {
+                Some(fact) => self.branch_unless(fact, STRIDED << half, is_uniform)?,
+                None => self.branch_unless_strided(space, lanes, (base, moved), &steps, is_uniform)?,
+            }
+            self.check(op, access, HALF * element.bytes(), slow)?;
+            self.load_consecutive(element, values)?;
+            self.a.jmp(done)?;
+            self.a.set_label(&mut is_uniform)?;
+            match fact {
+                Some(fact) => self.branch_unless(fact, UNIFORM << half, slow)?,
+                None => self.branch_unless_equal(space, lanes, base, slow)?,
+            }
+            self.check(op, access, element.bytes(), slow)?;
+            self.load_one(element, values)?;
+            self.a.set_label(&mut done)?;
+            self.a.nop()?;
+        }
+        self.a.set_label(&mut all_done)?;
+        self.a.nop()?;
+        self.slow_path_ends()?;
+        for (part, value) in (0..).zip(values) {
+            self.facts.changed(Unit::of(op.d, part));
+            self.registers.hold(value, Unit::of(op.d, part), true, false);
+        }
+        Ok(())
+    }
+
+    /// Loads all lanes at once if the fact says that they access consecutive elements, or one.
+    fn load_whole(
+        &mut self,
+        op: &Op,
+        access: Access,
+        fact: Fact,
+        values: &[Vector],
+        (slow, done): (CodeLabel, CodeLabel),
+    ) -> Emitted {
+        let element = access.element;
+        let (mut not_strided, mut not_uniform) = (self.a.create_label(), self.a.create_label());
+        self.first_address(op, access.space, &[], Some(fact.address(0)))?;
+        self.branch_unless(fact, ALL_STRIDED, not_strided)?;
+        self.check(op, access, 2 * HALF * element.bytes(), slow)?;
+        let per_half = element.units_per_half();
+        for half in 0..2 {
+            let offset = half as i64 * i64::from(HALF * element.bytes());
+            self.load_consecutive_from(element, &values[half * per_half..][..per_half], offset)?;
+        }
+        self.a.jmp(done)?;
+        self.a.set_label(&mut not_strided)?;
+        self.branch_unless(fact, ALL_UNIFORM, not_uniform)?;
+        self.check(op, access, element.bytes(), slow)?;
+        self.load_one(element, &values[..1])?;
+        for &value in &values[1..] {
+            self.copy(value, values[0])?;
+        }
+        self.a.jmp(done)?;
+        self.a.set_label(&mut not_uniform)?;
+        self.a.nop()
+    }
+
+    /// The fact about an op's addresses: the known one, or a new one if a later access will use it.
+    fn fact(&mut self, op: &Op, access: Access, addresses: &[Vector]) -> Emitted<Option<Fact>> {
+        let Access { space, element, .. } = access;
+        let units = addresses.len() as u32;
+        let subject = Subject { row: op.a, units, width: element.bytes() };
+        if let Some(fact) = self.facts.find(subject) {
+            return Ok(Some(fact));
+        }
+        if !self.is_used_again {
+            return Ok(None);
+        }
+        let fact = self.facts.add(subject);
+        let (base, moved) = (self.temporary()?, self.temporary()?);
+        let steps = self.steps(space, element)?;
+        self.a.xor(edx, edx)?;
+        for half in 0..2 {
+            let lanes = space.lanes(addresses, half);
+            self.scalar(space, lanes[0])?;
+            self.a.mov(qword_ptr(rsp + fact.address(half)), rax)?;
+            self.compare_strided(space, lanes, (base, moved), &steps)?;
+            self.note_if_all(space, STRIDED << half)?;
+            self.compare_equal(space, lanes, base)?;
+            self.note_if_all(space, UNIFORM << half)?;
+        }
+        // `rax` is the second half's address, and both halves have one pattern.
+        self.a.sub(rax, qword_ptr(rsp + fact.address(0)))?;
+        for (distance, both, all) in
+            [(HALF * element.bytes(), STRIDED * 3, ALL_STRIDED), (0, UNIFORM * 3, ALL_UNIFORM)]
+        {
+            let mut other = self.a.create_label();
+            self.a.cmp(rax, distance as i32)?;
+            self.a.jne(other)?;
+            self.a.mov(ecx, edx)?;
+            self.a.and(ecx, both)?;
+            self.a.cmp(ecx, both)?;
+            self.a.jne(other)?;
+            self.a.or(edx, all)?;
+            self.a.set_label(&mut other)?;
+            self.a.nop()?;
+        }
+        self.a.mov(dword_ptr(rsp + fact.bits()), edx)?;
+        Ok(Some(fact))
+    }
+
+    /// Goes to `other` unless a bit of the fact is set.
+    fn branch_unless(&mut self, fact: Fact, bit: u32, other: CodeLabel) -> Emitted {
+        self.a.test(dword_ptr(rsp + fact.bits()), bit)?;
+        self.a.je(other)
+    }
+
+    /// Sets `bits` of `edx` if all lanes of the last comparison are equal.
+    fn note_if_all(&mut self, space: Space, bits: u32) -> Emitted {
+        let mut next = self.a.create_label();
+        self.branch_unless_all(space, next)?;
+        self.a.or(edx, bits)?;
+        self.a.set_label(&mut next)?;
+        self.a.nop()
+    }
+
+    fn store_halves(&mut self, op: &Op, access: Access) -> Emitted {
+        let Access { space, element, .. } = access;
+        let per_half = element.units_per_half();
+        let values: Vec<Vector> = match element {
+            Element::Double => self.row::<4>(op.b)?.to_vec(),
+            _ => self.row::<2>(op.b)?.to_vec(),
+        };
+        let addresses = self.addresses(op, space)?;
+        let fact = self.fact(op, access, &addresses)?;
+        let (base, moved) = (self.temporary()?, self.temporary()?);
+        let steps = self.steps(space, element)?;
+        let slow = self.slow_path(Vec::new());
+        for half in 0..2 {
+            let lanes = space.lanes(&addresses, half);
+            self.first_address(op, space, lanes, fact.map(|fact| fact.address(half)))?;
+            match fact {
+                Some(fact) => self.branch_unless(fact, STRIDED << half, slow)?,
+                None => self.branch_unless_strided(space, lanes, (base, moved), &steps, slow)?,
+            }
+            self.check(op, access, HALF * element.bytes(), slow)?;
+            // Nothing is stored before both halves are checked.
+            if half == 0 {
+                self.a.mov(rdx, rax)?;
+            }
+        }
+        for (half, place) in [Register::RDX, Register::RAX].into_iter().enumerate() {
+            self.store_consecutive(element, &values[half * per_half..][..per_half], place)?;
+        }
+        self.slow_path_ends()
+    }
+
+    /// Registers with the addresses of all lanes, without the op's offset.
+    fn addresses(&mut self, op: &Op, space: Space) -> Emitted<Vec<Vector>> {
+        Ok(match space {
+            Space::Shared => self.row::<2>(op.a)?.to_vec(),
+            Space::Global | Space::SharedWide => self.row::<4>(op.a)?.to_vec(),
+        })
+    }
+
+    fn steps(&mut self, space: Space, element: Element) -> Emitted<Vec<Vector>> {
+        let width = element.bytes();
+        match space {
+            Space::Shared => Ok(vec![self.pooled(steps_of_words(width))?]),
+            Space::Global | Space::SharedWide => {
+                (0..2).map(|part| self.pooled(steps_of_doubles(width, part))).collect()
+            }
+        }
+    }
+
+    /// `rax` = address of a half's first lane, with the op's offset; `known` is its place on the stack.
+    fn first_address(&mut self, op: &Op, space: Space, lanes: &[Vector], known: Option<i32>) -> Emitted {
+        match (known, lanes.first()) {
+            (Some(known), _) => self.a.mov(rax, qword_ptr(rsp + known))?,
+            (None, Some(lane)) => self.scalar(space, *lane)?,
+            (None, None) => {}
+        }
+        if space == Space::Shared {
+            return match op.immediate as i32 {
+                0 => Ok(()),
+                offset => self.a.add(iced_x86::code_asm::eax, offset),
+            };
+        }
+        match i32::try_from(op.immediate as i64) {
+            Ok(0) => Ok(()),
+            Ok(offset) => self.a.add(rax, offset),
+            Err(_) => {
+                self.a.mov(rcx, op.immediate)?;
+                self.a.add(rax, rcx)
+            }
+        }
+    }
+
+    /// `rax` = the lowest address of a register.
+    fn scalar(&mut self, space: Space, lanes: Vector) -> Emitted {
+        let (code, register) = match space {
+            Space::Shared => (Code::EVEX_Vmovd_rm32_xmm, Register::EAX),
+            _ => (Code::EVEX_Vmovq_rm64_xmm, Register::RAX),
+        };
+        self.put(Instruction::with2(code, register, xmm(lanes)))
+    }
+
+    /// Goes to `other` unless the lanes of a half access consecutive elements.
+    fn branch_unless_strided(
+        &mut self,
+        space: Space,
+        lanes: &[Vector],
+        (base, moved): (Vector, Vector),
+        steps: &[Vector],
+        other: CodeLabel,
+    ) -> Emitted {
+        self.compare_strided(space, lanes, (base, moved), steps)?;
+        self.branch_unless_all(space, other)
+    }
+
+    /// `k5` = lanes of a half whose addresses follow the first; `base` gets the first address.
+    fn compare_strided(
+        &mut self,
+        space: Space,
+        lanes: &[Vector],
+        (base, moved): (Vector, Vector),
+        steps: &[Vector],
+    ) -> Emitted {
+        self.broadcast(space.broadcast(), base, lanes[0])?;
+        let add = match space {
+            Space::Shared => Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+            _ => Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
+        };
+        for (part, (&lanes, &step)) in lanes.iter().zip(steps).enumerate() {
+            self.binary(add, moved, base, step)?;
+            self.equal(space, part, moved, lanes)?;
+        }
+        Ok(())
+    }
+
+    /// Goes to `other` unless the lanes of a half have the address in `base`.
+    fn branch_unless_equal(
+        &mut self,
+        space: Space,
+        lanes: &[Vector],
+        base: Vector,
+        other: CodeLabel,
+    ) -> Emitted {
+        self.compare_equal(space, lanes, base)?;
+        self.branch_unless_all(space, other)
+    }
+
+    /// `k5` = lanes of a half with the address in `base`.
+    fn compare_equal(&mut self, space: Space, lanes: &[Vector], base: Vector) -> Emitted {
+        (0..).zip(lanes).try_for_each(|(part, &lanes)| self.equal(space, part, base, lanes))
+    }
+
+    /// `k5` = lanes with equal addresses; part 1 keeps the lanes of part 0 only if they are equal too.
+    fn equal(&mut self, space: Space, part: usize, a: Vector, b: Vector) -> Emitted {
+        let code = match space {
+            Space::Shared => Code::EVEX_Vpcmpeqd_kr_k1_zmm_zmmm512b32,
+            _ => Code::EVEX_Vpcmpeqq_kr_k1_zmm_zmmm512b64,
+        };
+        let mut compare = Instruction::with3(code, Register::K5, zmm(a), zmm(b))?;
+        if part > 0 {
+            compare.set_op_mask(Register::K5);
+        }
+        self.put(Ok(compare))
+    }
+
+    fn branch_unless_all(&mut self, space: Space, other: CodeLabel) -> Emitted {
+        let code = match space {
+            Space::Shared => Code::VEX_Kortestw_kr_kr,
+            _ => Code::VEX_Kortestb_kr_kr,
+        };
+        self.put(Instruction::with2(code, Register::K5, Register::K5))?;
+        self.a.jae(other)
+    }
+
+    /// Goes to `slow` unless `bytes` bytes from the address in `rax` are accessible and the address is
+    /// aligned; `rax` becomes the host's address.
+    fn check(&mut self, op: &Op, access: Access, bytes: u32, slow: CodeLabel) -> Emitted {
+        let width = access.element.bytes();
+        if width > 1 {
+            self.a.test(iced_x86::code_asm::al, (width - 1) as i32)?;
+            self.a.jne(slow)?;
+        }
+        self.a.mov(rcx, rax)?;
+        self.a.add(rcx, bytes as i32)?;
+        self.a.jb(slow)?;
+        if access.space == Space::Global {
+            self.a.mov(r8, qword_ptr(rbx + layout::VIEW))?;
+            self.a.cmp(rax, qword_ptr(r8 + layout::slot_start(op.slot)))?;
+            self.a.jb(slow)?;
+            self.a.cmp(rcx, qword_ptr(r8 + layout::slot_end(op.slot)))?;
+            return self.a.ja(slow);
+        }
+        self.a.mov(r8, rcx)?;
+        self.a.mov(ecx, dword_ptr(rbx + layout::SHARED_BYTES))?;
+        self.a.cmp(r8, rcx)?;
+        self.a.ja(slow)?;
+        self.a.add(rax, qword_ptr(rbx + layout::SHARED))
+    }
+
+    /// Loads the consecutive elements at `rax`.
+    fn load_consecutive(&mut self, element: Element, values: &[Vector]) -> Emitted {
+        self.load_consecutive_from(element, values, 0)
+    }
+
+    /// Loads the consecutive elements at `rax` plus `offset`.
+    fn load_consecutive_from(&mut self, element: Element, values: &[Vector], offset: i64) -> Emitted {
+        let code = match element {
+            Element::Byte => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
+            Element::SignedByte => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
+            Element::Half => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+            Element::SignedHalf => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
+            Element::Word | Element::Double => Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
+        };
+        for (part, &value) in (0..).zip(values) {
+            let place = MemoryOperand::with_base_displ(Register::RAX, offset + part * 64);
+            self.put(Instruction::with2(code, zmm(value), place))?;
+        }
+        Ok(())
+    }
+
+    /// Loads the element at `rax` for all lanes of the half.
+    fn load_one(&mut self, element: Element, values: &[Vector]) -> Emitted {
+        let place = MemoryOperand::with_base(Register::RAX);
+        let scalar = match element {
+            Element::Byte => Some(Code::Movzx_r32_rm8),
+            Element::SignedByte => Some(Code::Movsx_r32_rm8),
+            Element::Half => Some(Code::Movzx_r32_rm16),
+            Element::SignedHalf => Some(Code::Movsx_r32_rm16),
+            Element::Word | Element::Double => None,
+        };
+        if let Some(scalar) = scalar {
+            self.put(Instruction::with2(scalar, Register::ECX, place))?;
+            let code = Code::EVEX_Vpbroadcastd_zmm_k1z_r32;
+            return self.put(Instruction::with2(code, zmm(values[0]), Register::ECX));
+        }
+        let code = match element {
+            Element::Double => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
+            _ => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+        };
+        for &value in values {
+            self.put(Instruction::with2(code, zmm(value), place))?;
+        }
+        Ok(())
+    }
+
+    /// Stores consecutive elements from the address in `place` on.
+    fn store_consecutive(&mut self, element: Element, values: &[Vector], place: Register) -> Emitted {
+        for (part, &value) in (0..).zip(values) {
+            let place = MemoryOperand::with_base_displ(place, part * 64);
+            let code = match element {
+                Element::Byte | Element::SignedByte => Code::EVEX_Vpmovdb_xmmm128_k1z_zmm,
+                Element::Half | Element::SignedHalf => Code::EVEX_Vpmovdw_ymmm256_k1z_zmm,
+                Element::Word | Element::Double => Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm,
+            };
+            self.put(Instruction::with2(code, place, zmm(value)))?;
+        }
+        Ok(())
+    }
+}
+
+impl Space {
+    /// Registers with the addresses of a half.
+    fn lanes(self, addresses: &[Vector], half: usize) -> &[Vector] {
+        match self {
+            Space::Shared => &addresses[half..=half],
+            Space::Global | Space::SharedWide => &addresses[half * 2..][..2],
+        }
+    }
+
+    fn broadcast(self) -> Code {
+        match self {
+            Space::Shared => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+            Space::Global | Space::SharedWide => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Compilation of a program: the code of all blocks, for all lanes and for any active lanes.
+
+use std::collections::BTreeSet;
+
+use iced_x86::code_asm::{CodeAssembler, CodeLabel, dword_ptr, eax, qword_ptr, r14d, rax, rbx, rsp};
+use iced_x86::{BlockEncoderOptions, IcedError};
+
+use super::access;
+use super::emitter::{Emitted, Emitter, Lanes, exit, stack};
+use super::forms::{Form, Forms};
+use super::layout;
+use crate::engine::op::{Op, PredicateSource};
+use crate::engine::program::Program;
+
+/// Machine code of a program.
+pub(super) struct Compiled {
+    pub(super) bytes: Vec<u8>,
+    /// Bytes from the start to the entry of the code.
+    pub(super) entry: usize,
+    pub(super) heads: Vec<Head>,
+}
+
+/// An op at which compiled code can be entered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) pc: u32,
+    /// Bytes from the start to the code for all lanes.
+    pub(super) full: usize,
+    /// Bytes from the start to the code for any lanes.
+    pub(super) any: usize,
+}
+
+/// Compiles a program.
+pub(super) fn compile(program: &Program) -> Result<Compiled, IcedError> {
+    let forms = Forms::all();
+    let heads = heads(program, &forms);
+    let mut a = CodeAssembler::new(64)?;
+    let (mut entry, leave, mut pool) = (a.create_label(), a.create_label(), a.create_label());
+    let mut full = labels(&mut a, program, &heads);
+    let mut any = labels(&mut a, program, &heads);
+    a.set_label(&mut entry)?;
+    Emitter::new(&mut a, leave, true).entry(pool)?;
+    for (is_full, labels) in [(true, &mut full), (false, &mut any)] {
+        let mut emitter = Emitter::new(&mut a, leave, is_full);
+        Code { program, forms: &forms, labels }.emit(&mut emitter)?;
+        emitter.finish()?;
+    }
+    Emitter::new(&mut a, leave, true).ending()?;
+    a.set_label(&mut pool)?;
+    for chunk in access::pool().chunks(8) {
+        a.db(chunk)?;
+    }
+    let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
+    let assembled = a.assemble_options(0, options)?;
+    let place = |label: &CodeLabel| -> Result<usize, IcedError> { Ok(assembled.label_ip(label)? as usize) };
+    let mut entries = Vec::with_capacity(heads.len());
+    for (pc, labels) in (0..).zip(full.iter().zip(&any)) {
+        if let (Some(full), Some(any)) = labels {
+            entries.push(Head { pc, full: place(full)?, any: place(any)? });
+        }
+    }
+    let entry = place(&entry)?;
+    Ok(Compiled { bytes: assembled.inner.code_buffer, entry, heads: entries })
+}
+
+/// A label for each head, by op.
+fn labels(a: &mut CodeAssembler, program: &Program, heads: &BTreeSet<u32>) -> Vec<Option<CodeLabel>> {
+    let ops = 0..program.code.len() as u32;
+    ops.map(|pc| heads.contains(&pc).then(|| a.create_label())).collect()
+}
+
+/// Ops at which code is entered: entries, targets, and successors of ops that may change the lanes.
+fn heads(program: &Program, forms: &Forms) -> BTreeSet<u32> {
+    let mut heads: BTreeSet<u32> = program.functions.iter().map(|function| function.entry).collect();
+    heads.extend(program.branch_targets.iter().flatten());
+    for (pc, op) in (0..).zip(&program.code) {
+        match forms.of(op) {
+            Some(Form::Branch) => heads.extend([op.immediate as u32, pc + 1]),
+            Some(Form::Reconverge) => heads.extend([pc, pc + 1]),
+            None => {
+                heads.insert(pc + 1);
+            }
+            Some(_) => {}
+        }
+    }
+    heads.retain(|head| (*head as usize) < program.code.len());
+    heads
+}
+
+/// A variant of a program's code.
+struct Code<'p> {
+    program: &'p Program,
+    forms: &'p Forms,
+    /// A label for each head, by op; the assembler notes its place in it.
+    labels: &'p mut [Option<CodeLabel>],
+}
+
+impl Code<'_> {
+    fn emit(&mut self, e: &mut Emitter<'_>) -> Emitted {
+        for (pc, op) in (0..).zip(&self.program.code) {
+            if let Some(Some(label)) = self.labels.get_mut(pc as usize) {
+                e.begin(label)?;
+            }
+            e.pc = pc;
+            self.emit_op(e, op)?;
+            e.registers.release();
+        }
+        // Every function ends with an op that does not fall through.
+        e.flush()?;
+        e.count()?;
+        let end = e.side_exit(self.program.code.len() as u32 - 1, exit::DECLINED);
+        e.a.jmp(end)
+    }
+
+    fn emit_op(&self, e: &mut Emitter<'_>, op: &Op) -> Emitted {
+        match self.forms.of(op) {
+            Some(Form::Branch) => self.branch(e, op),
+            Some(Form::Reconverge) => reconverge(e),
+            Some(Form::Nothing) => e.enter_op(op),
+            Some(Form::Lanes(emit)) => {
+                e.enter_op(op)?;
+                emit(e, op)
+            }
+            Some(Form::Access(access)) => {
+                e.enter_op(op)?;
+                match e.lanes {
+                    Lanes::All => {
+                        e.is_used_again = self.is_used_again(e.pc, op);
+                        e.access(op, access)
+                    }
+                    _ => e.call_op(),
+                }
+            }
+            None => {
+                e.enter_op(op)?;
+                e.call_op()
+            }
+        }
+    }
+
+    /// True if a later access of the block, before any write to the row, starts from the same row.
+    fn is_used_again(&self, pc: u32, op: &Op) -> bool {
+        let block = self.program.code.iter().zip(self.labels.iter()).skip(pc as usize);
+        let mut last = Some(op);
+        for (later, _) in block.skip(1).take_while(|(_, label)| label.is_none()) {
+            if last.is_some_and(|last| last.d == op.a) {
+                return false;
+            }
+            if later.a == op.a && matches!(self.forms.of(later), Some(Form::Access(_))) {
+                return true;
+            }
+            last = Some(later);
+        }
+        false
+    }
+
+    /// A jump of all active lanes, or of none; other jumps are left to the interpreter.
+    fn branch(&self, e: &mut Emitter<'_>, op: &Op) -> Emitted {
+        let target = op.immediate as u32;
+        let Some(label) = self.labels.get(target as usize).copied().flatten() else {
+            e.enter_op(op)?;
+            return e.call_op();
+        };
+        e.flush()?;
+        e.count()?;
+        let out_of_fuel = e.side_exit(target, exit::OUT_OF_FUEL);
+        if op.guard == PredicateSource::TRUE {
+            e.a.add(iced_x86::code_asm::r15, 1)?;
+            return jump(e, label, out_of_fuel);
+        }
+        let diverges = e.side_exit(e.pc, exit::DECLINED);
+        let mut is_not_taken = e.a.create_label();
+        e.read_predicate(op.guard)?;
+        e.a.and(eax, r14d)?;
+        e.a.je(is_not_taken)?;
+        e.a.cmp(eax, r14d)?;
+        e.a.jne(diverges)?;
+        e.a.add(iced_x86::code_asm::r15, 1)?;
+        jump(e, label, out_of_fuel)?;
+        e.a.set_label(&mut is_not_taken)?;
+        e.a.inc(qword_ptr(rsp + stack::GUARDED))
+    }
+}
+
+/// Spends fuel and jumps.
+fn jump(e: &mut Emitter<'_>, label: CodeLabel, out_of_fuel: CodeLabel) -> Emitted {
+    e.a.sub(dword_ptr(rbx + layout::FUEL), 1)?;
+    e.a.je(out_of_fuel)?;
+    e.a.jmp(label)
+}
+
+/// A point at which lanes may wait: without a join they do not.
+fn reconverge(e: &mut Emitter<'_>) -> Emitted {
+    e.flush()?;
+    e.count()?;
+    let joins = e.side_exit(e.pc, exit::DECLINED);
+    e.a.mov(rax, qword_ptr(rbx + layout::DIVERGENCE))?;
+    e.a.cmp(dword_ptr(rax + layout::JOIN), -1)?;
+    e.a.jne(joins)
+}

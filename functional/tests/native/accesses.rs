@@ -1,0 +1,127 @@
+//! Loads and stores of the native tier: patterns of addresses, widths, spaces, and faults.
+
+use crate::tiers::{Case, Random, agree, has_native};
+
+/// Index of each thread's element, in `%r1`.
+const PATTERNS: [&str; 8] = [
+    "mov.u32 %r1, %r30;",
+    "mov.u32 %r1, 5;",
+    "and.b32 %r1, %r30, 15;",
+    "shr.u32 %r1, %r30, 4;",
+    "shr.u32 %r1, %r30, 3;",
+    "xor.b32 %r1, %r30, 1;",
+    "mul.lo.u32 %r1, %r30, 3; and.b32 %r1, %r1, 127;",
+    "and.b32 %r2, %r30, 16; setp.eq.u32 %p1, %r2, 0; selp.u32 %r1, %r30, 9, %p1;",
+];
+
+/// Types of elements with the register that holds one.
+const ELEMENTS: [(&str, u32, &str); 8] = [
+    ("u8", 1, "%r"),
+    ("s8", 1, "%r"),
+    ("u16", 2, "%r"),
+    ("s16", 2, "%r"),
+    ("u32", 4, "%r"),
+    ("f32", 4, "%f"),
+    ("u64", 8, "%rd"),
+    ("f64", 8, "%fd"),
+];
+
+fn input() -> Vec<u8> {
+    let mut random = Random(7);
+    (0..512).flat_map(|_| random.next().to_le_bytes()).collect()
+}
+
+/// Calls `check` with a body for each pattern and element; `%rd1` is the offset of a thread's element.
+fn for_all(check: impl Fn(&str, &str, u32, &str)) {
+    if !has_native() {
+        return;
+    }
+    for pattern in PATTERNS {
+        for (ty, bytes, register) in ELEMENTS {
+            let start = format!("{pattern} mul.lo.u32 %r3, %r1, {bytes}; cvt.u64.u32 %rd1, %r3;");
+            check(&start, ty, bytes, register);
+        }
+    }
+}
+
+fn run(body: &str) {
+    for block in [[64, 1, 1], [16, 4, 1], [40, 1, 1]] {
+        agree(&Case { body, grid: 2, block, input: input() });
+    }
+}
+
+#[test]
+fn global_loads_equal_the_interpreter() {
+    for_all(|start, ty, bytes, register| {
+        let wide = if bytes == 8 { "64" } else { "32" };
+        let ty_of_result =
+            if register == "%rd" || register == "%r" { format!("b{wide}") } else { ty.to_owned() };
+        run(&format!(
+            "{start} add.u64 %rd2, %rd_in, %rd1; ld.global.{ty} {register}5, [%rd2+64];
+             mul.wide.u32 %rd3, %thread, 8; add.u64 %rd3, %rd_out, %rd3;
+             st.global.{ty_of_result} [%rd3], {register}5;
+             ld.{ty} {register}6, [%rd2+8]; st.global.{ty_of_result} [%rd3+4096], {register}6;"
+        ));
+    });
+}
+
+#[test]
+fn global_stores_equal_the_interpreter() {
+    for_all(|start, ty, _, register| {
+        let store = ty.replace('s', "u");
+        run(&format!(
+            "{start} add.u64 %rd2, %rd_out, %rd1; mul.wide.u32 %rd3, %thread, 8;
+             add.u64 %rd3, %rd_in, %rd3; ld.global.u64 %rd5, [%rd3]; cvt.u32.u64 %r5, %rd5;
+             mov.b32 %f5, %r5; mov.b64 %fd5, %rd5;
+             st.global.{store} [%rd2], {register}5; st.{store} [%rd2+2048], {register}5;"
+        ));
+    });
+}
+
+#[test]
+fn shared_accesses_equal_the_interpreter() {
+    for_all(|start, ty, bytes, register| {
+        let store = ty.replace('s', "u");
+        let wide = if bytes == 8 { "b64" } else { "b32" };
+        let ty_of_result = if register.starts_with("%f") { ty } else { wide };
+        run(&format!(
+            "{start} mov.u32 %r9, tile; mul.lo.u32 %r7, %r30, 8; add.u32 %r7, %r7, %r9;
+             mul.wide.u32 %rd3, %thread, 8; add.u64 %rd4, %rd_in, %rd3; add.u64 %rd3, %rd_out, %rd3;
+             ld.global.u64 %rd5, [%rd4]; st.shared.u64 [%r7], %rd5; bar.sync 0;
+             add.u32 %r8, %r9, %r3; ld.shared.{ty} {register}6, [%r8];
+             st.global.{ty_of_result} [%rd3], {register}6; bar.sync 0;
+             st.shared.{store} [%r8+1024], {register}6; cvt.u64.u32 %rd7, %r8; bar.sync 0;
+             ld.shared.{ty} {register}7, [%rd7+1024]; st.global.{ty_of_result} [%rd3+4096], {register}7;"
+        ));
+    });
+}
+
+#[test]
+fn faults_name_the_same_lane_and_address() {
+    if !has_native() {
+        return;
+    }
+    let bodies = [
+        // Beyond the input: the last lanes of a warp, all lanes, one lane.
+        "mul.wide.u32 %rd1, %thread, 4; add.u64 %rd1, %rd1, %rd_out; ld.global.u32 %r1, [%rd1+65300];",
+        "mul.wide.u32 %rd1, %thread, 4; add.u64 %rd1, %rd1, %rd_in; ld.global.u32 %r1, [%rd1+1048576];",
+        "mov.u64 %rd1, 0; ld.global.u32 %r1, [%rd1];",
+        "ld.global.u32 %r1, [%rd_in+-4];",
+        // Misaligned.
+        "mul.wide.u32 %rd1, %thread, 4; add.u64 %rd1, %rd1, %rd_in; ld.global.u32 %r1, [%rd1+2];",
+        "st.global.u64 [%rd_out+4], %rd_in;",
+        "mul.wide.u32 %rd1, %thread, 4; add.u64 %rd1, %rd1, %rd_out; st.global.u32 [%rd1+65500], %r30;",
+        "mul.lo.u32 %r1, %r30, 4; st.shared.u32 [%r1+4090], %r30;",
+        "mul.lo.u32 %r1, %r30, 4; ld.shared.u32 %r2, [%r1+4088];",
+        "mov.u32 %r1, -64; ld.shared.u32 %r2, [%r1];",
+    ];
+    for body in bodies {
+        // A result before the fault shows that the lanes did the same until then.
+        let body = format!(
+            "mov.u32 %r9, tile; mul.wide.u32 %rd9, %thread, 4; add.u64 %rd9, %rd9, %rd_out;
+             st.global.u32 [%rd9], %r30; {body} st.global.u32 [%rd9+2048], %r1;"
+        );
+        let native = agree(&Case { body: &body, grid: 1, block: [96, 1, 1], input: input() });
+        assert!(native.outcome.is_err(), "{body}");
+    }
+}

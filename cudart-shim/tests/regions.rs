@@ -4,7 +4,7 @@
 
 mod common;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -65,6 +65,22 @@ fn process_range_applies_to_all_threads() {
 #[test]
 fn operator_is_selected_by_name() {
     assert_eq!(chosen("operator=conv2d"), [10]);
+}
+
+#[test]
+fn statistics_name_the_ranges_of_each_launch() {
+    let all: Value = serde_json::from_str(&written("regions", &[])).expect("JSON");
+    let ranges = |place: usize| all["launches"][place]["ranges"].clone();
+    assert_eq!(ranges(0), Value::Null);
+    assert_eq!(ranges(1), json!(["epoch", "step 1"]));
+    assert_eq!([ranges(5), ranges(9)], [json!(["free"]), json!(["aten::conv2d"])]);
+    let launches = |path: Value| {
+        let sums = all["ranges"].as_array().expect("sums");
+        sums.iter().find(|sum| sum["path"] == path).map(|sum| sum["launches"].clone())
+    };
+    // Another thread's launch inside the epoch is in no range.
+    assert_eq!(launches(json!(["epoch"])), Some(json!(3)));
+    assert_eq!(launches(json!(["epoch", "step 2"])), Some(json!(2)));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) fn set_profiled(session: &'static Session, profiled: bool) {
     session.annotations.profiled.store(profiled, Ordering::Release);
 }
 
-/// Tells whether NVTX ranges select launches.
+/// Tells whether NVTX ranges select launches, or an output shows them.
 pub(crate) fn needs_ranges(session: &'static Session) -> bool {
     *session.annotations.needs_ranges.get_or_init(|| any_needs_ranges(session))
 }
@@ -35,6 +35,7 @@ fn any_needs_ranges(session: &'static Session) -> bool {
     [model::needs_ranges, recording::needs_ranges, capture::needs_ranges, kernel_stream::needs_ranges]
         .iter()
         .any(|needs| needs(session))
+        || model::shows_ranges(session)
         || sanitizer_report::needs_ranges()
 }
 

@@ -82,12 +82,16 @@ pub(crate) fn is_followed(session: &'static Session) -> bool {
     session.nvtx.is_followed.load(Ordering::Relaxed)
 }
 
-/// Names of this thread's open ranges, and of open ranges that may end on any thread.
+/// Names of open ranges that may end on any thread, then of this thread's open ranges; in the order
+/// of their starts.
 pub(crate) fn open_ranges(session: &'static Session) -> Vec<String> {
-    let mut open = OPEN.with_borrow(Vec::clone);
+    let mut open = Vec::new();
     if let Some(ranges) = &*session.nvtx.ranges.lock() {
-        open.extend(ranges.values().map(|(name, _)| name.clone()));
+        let mut started: Vec<_> = ranges.iter().collect();
+        started.sort_unstable_by_key(|(number, _)| **number);
+        open.extend(started.into_iter().map(|(_, (name, _))| name.clone()));
     }
+    open.extend(OPEN.with_borrow(Vec::clone));
     open
 }
 

@@ -13,7 +13,7 @@ use crate::table::Kind;
 pub(crate) type Field<'a> = (String, &'a Value);
 
 /// Parts of a launch that are tables of their own.
-const TABLES: [&str; 3] = ["series", "source_counts", "dram_channels"];
+const TABLES: [&str; 4] = ["series", "source_counts", "dram_channels", "ranges"];
 
 /// Values that belong to the whole file, by name.
 pub(crate) type About = Vec<(String, String)>;

@@ -56,6 +56,8 @@ pub struct Launch {
     pub kernel: String,
     /// Short name of the kernel.
     pub short: String,
+    /// Names of the NVTX ranges that were open at the call, outermost first.
+    pub ranges: Vec<String>,
     /// Number of the stream.
     pub stream: u64,
     /// CTAs of the grid and threads of a CTA.
@@ -196,14 +198,14 @@ impl Counts {
     }
 
     /// Adds counters. Derived statistics are left to [`Counts::value`] of counters alone.
-    fn add(&mut self, other: &Counts) {
+    pub(crate) fn add(&mut self, other: &Counts) {
         for (name, value) in &other.counters {
             *self.counters.entry(name.clone()).or_default() += value;
         }
     }
 
     /// Counts without derived statistics, from which they are computed anew.
-    fn derive(&mut self) {
+    pub(crate) fn derive(&mut self) {
         for ratio in timing::statistics::DERIVED {
             let product = |sums: &[&[&str]]| sums.iter().map(|names| self.sum(names)).product::<f64>();
             let under = product(ratio.denominator);
@@ -320,10 +322,12 @@ impl Launch {
         let channels = fields.get("dram_channels").list()?;
         let series = fields.get("series");
         let source_counts = fields.get("source_counts");
+        let ranges = fields.get("ranges").list()?;
         Ok(Launch {
             number: fields.get("launch").number()? as u64,
             short: if short.is_empty() { kernel.clone() } else { short },
             kernel,
+            ranges: ranges.iter().map(|range| range.text().map(str::to_owned)).collect::<Result<_, _>>()?,
             stream: fields.get("stream").number_or_zero()? as u64,
             shape: LaunchShape::new(fields.get("grid").sizes()?, fields.get("block").sizes()?),
             registers: fields.get("registers").number_or_zero()?,

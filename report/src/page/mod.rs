@@ -4,8 +4,8 @@ use crate::format::escape;
 use crate::input::{Correlation, Run, Sweep};
 use crate::sections::explanations::Explanations;
 use crate::sections::{
-    Section, comparison, correlation, details, kernels, launches, overview, power, roofline, source, sweep,
-    timeline,
+    Section, comparison, correlation, details, kernels, launches, overview, power, ranges, roofline, source,
+    sweep, timeline,
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -19,6 +19,7 @@ pub(crate) fn of_run(run: &Run) -> String {
     if !all.is_empty() {
         sections.push(kernels::section(&all));
     }
+    sections.extend(ranges::section(run));
     sections.push(timeline::section(run, &all));
     if !all.is_empty() {
         sections.push(kernels::stalls(&all));

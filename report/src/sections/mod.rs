@@ -10,6 +10,7 @@ pub(crate) mod launches;
 pub(crate) mod memory;
 pub(crate) mod overview;
 pub(crate) mod power;
+pub(crate) mod ranges;
 pub(crate) mod roofline;
 pub(crate) mod series;
 pub(crate) mod source;

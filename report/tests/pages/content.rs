@@ -66,6 +66,19 @@ fn page_without_a_series_says_so() {
 }
 
 #[test]
+fn ranges_contain_the_launches_of_their_inner_ranges() {
+    let page = runs::page(runs::with_series());
+    let launches = |range: &str| {
+        let row = page.split(&format!("title=\"{range}\"")).nth(1).unwrap_or_else(|| panic!("{range}"));
+        let cell = row.split("<td class=\"n\">").nth(1).unwrap_or_default();
+        cell.split(['>', '<']).nth(2).unwrap_or_default().to_owned()
+    };
+    let all = [launches("step"), launches("step / forward"), launches("step / backward")];
+    assert_eq!(all, ["4", "2", "2"]);
+    assert!(!runs::page(runs::with_source_counts()).contains("<section id=\"ranges\">"));
+}
+
+#[test]
 fn power_section_names_the_card_and_shows_watts() {
     let page = runs::page(runs::with_series());
     assert!(page.contains("derived from those of a Quadro GV100"));

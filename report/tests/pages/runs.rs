@@ -64,7 +64,8 @@ pub fn statistics(changes: &[&str], series: Option<Interval>) -> String {
     for (number, script) in (1..).zip([stream(320), arithmetic(160), gather(400), stream(100)]) {
         let mut script = script;
         script.kernel.launch = number;
-        report.add(crate::script::launch(&mut gpu, &script));
+        let ranges = [["step", "forward"], ["step", "backward"]][usize::from(number > 2)];
+        report.add_in(crate::script::launch(&mut gpu, &script), ranges);
     }
     let spec = GpuSpec::changed("titan-v", changes.iter().copied()).unwrap();
     let mut text = Vec::new();

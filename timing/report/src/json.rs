@@ -45,6 +45,11 @@ impl Serialize for Document<'_> {
         if !listings.is_empty() {
             fields["listings"] = json!(listings);
         }
+        let ranges: Vec<Value> =
+            run.reports.iter().flat_map(|report| report.ranges.json(all.cycles)).collect();
+        if !ranges.is_empty() {
+            fields["ranges"] = json!(ranges);
+        }
         if let Some(power) = run.power {
             fields["power"] = energies(power);
         }
@@ -78,6 +83,9 @@ fn launches(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
         let mut launch = launch(&record);
         if let Some(of_record) = beside.series {
             launch = with(launch, json!({ "series": series::json(&of_record, &record.counters) }));
+        }
+        if let Some(ranges) = run.reports.iter().find_map(|report| report.ranges.of(record.launch)) {
+            launch = with(launch, json!({ "ranges": ranges }));
         }
         if let Some(counts) = beside.source_counts {
             launch = with(launch, json!({ "source_counts": source_counts::json(&counts) }));

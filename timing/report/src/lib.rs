@@ -6,6 +6,7 @@ mod csv;
 mod gpgpu_sim;
 mod json;
 mod profiler;
+mod ranges;
 mod records;
 pub mod saved;
 mod series;
@@ -24,6 +25,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use beside::{AllBeside, Beside};
+use ranges::Ranges;
 use records::Records;
 pub use source_counts::{ListedFile, ListedLine, Listing};
 use sums::Sums;
@@ -113,6 +115,9 @@ pub struct Report {
     /// Code of launches with counts by program counter.
     #[serde(skip)]
     listings: Vec<Listing>,
+    /// NVTX ranges of launches.
+    #[serde(skip)]
+    ranges: Ranges,
     #[serde(skip)]
     sums: Sums,
     /// Records are dropped once summed.
@@ -141,6 +146,7 @@ impl From<Saved> for Report {
             transfers,
             beside: AllBeside::default(),
             listings: Vec::new(),
+            ranges: Ranges::default(),
             sums,
             has_sums_alone: false,
         }
@@ -163,6 +169,7 @@ impl Report {
             transfers,
             beside,
             listings: Vec::new(),
+            ranges: Ranges::default(),
             sums: Sums::default(),
             has_sums_alone: false,
         }
@@ -196,6 +203,14 @@ impl Report {
         if !self.has_sums_alone && self.listings.iter().all(|listing| listing.number != number) {
             self.listings.push(listing());
         }
+    }
+
+    /// Adds a launch with the names of the NVTX ranges that were open at its call, outermost first.
+    pub fn add_in<'n>(&mut self, launch: LaunchRecord, ranges: impl IntoIterator<Item = &'n str>) {
+        if !self.has_sums_alone {
+            self.ranges.add(launch.launch, launch.cycles, ranges);
+        }
+        self.add(launch);
     }
 
     /// The launches.

@@ -41,6 +41,7 @@ use parking_lot::Mutex;
 use progress::Display;
 use run_options::values::SeriesInterval;
 use saved_run::ModelState;
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -77,12 +78,14 @@ pub(crate) enum ModelError {
 /// State of the timing models of all devices.
 pub(crate) struct Models {
     settings: LazyLock<Result<Option<Settings>, ModelError>>,
+    /// NVTX ranges of launches that are not timed yet, by their numbers.
+    ranges: Mutex<BTreeMap<u64, Vec<String>>>,
 }
 
 impl Models {
     /// The state before the first call.
     pub(crate) const fn new() -> Self {
-        Self { settings: LazyLock::new(read) }
+        Self { settings: LazyLock::new(read), ranges: Mutex::new(BTreeMap::new()) }
     }
 }
 
@@ -127,6 +130,9 @@ fn observed(gpu: Gpu) -> Gpu {
 pub(crate) fn way(session: &'static Session, kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     let Settings { only, warm_up, .. } = settings(session).ok().flatten()?;
     if session.selections.timed.note(only.contains(kernel, number, marks)) {
+        if !marks.ranges.is_empty() && shows_ranges(session) {
+            session.models.ranges.lock().insert(number, marks.ranges.clone());
+        }
         return Some(Way::Timed);
     }
     let warms = warm_up.ctas > 0 && only.may_contain_after(number, warm_up.launches);
@@ -136,6 +142,12 @@ pub(crate) fn way(session: &'static Session, kernel: &str, number: u64, marks: &
 /// Tells whether NVTX ranges select launches.
 pub(crate) fn needs_ranges(session: &'static Session) -> bool {
     settings(session).ok().flatten().is_some_and(|settings| settings.only.needs_ranges())
+}
+
+/// Tells whether an output shows the NVTX ranges of launches.
+pub(crate) fn shows_ranges(session: &'static Session) -> bool {
+    let is_timed = settings(session).ok().flatten().is_some();
+    is_timed && (written::statistics_file().is_some() || options().report.is_some())
 }
 
 /// Name of the modelled GPU, if any.

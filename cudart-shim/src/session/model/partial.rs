@@ -266,7 +266,8 @@ impl Model {
                 counts.listing = Some(work.program.number);
                 report.list(work.program.number, || listing::of(work.program));
             }
-            report.add(record);
+            let ranges = self.session.models.ranges.lock().remove(&record.launch).unwrap_or_default();
+            report.add_in(record, ranges.iter().map(String::as_str));
         }
         statistics
     }

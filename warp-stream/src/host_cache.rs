@@ -7,6 +7,9 @@
 //! none of 4,096 consecutive hints took effect. Plain loads brought each line within 6 to 20 ns, against
 //! 170 ns for a single load. Hints ([`fetch`]) therefore serve single values; bulk data is read
 //! ([`read_all`]).
+//!
+//! The feature `without-host-hints` compiles both to nothing: `cargo test -p timing --features
+//! warp-stream/without-host-hints --test gpu` has the same results.
 
 /// Bytes of a line in the host's caches.
 const LINE: usize = 64;
@@ -44,7 +47,7 @@ fn lines(address: *const u8, bytes: usize) -> impl Iterator<Item = *const u8> {
     (0..bytes.saturating_sub(1)).step_by(LINE).map(move |offset| address.wrapping_add(offset)).chain(last)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "without-host-hints")))]
 #[inline(always)]
 fn fetch_line(address: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -52,7 +55,7 @@ fn fetch_line(address: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "without-host-hints")))]
 #[inline(always)]
 fn read_line(address: *const u8) {
     // SAFETY: the byte lies in a borrowed value. The loaded content may be uninitialised and is discarded.
@@ -66,10 +69,10 @@ fn read_line(address: *const u8) {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), feature = "without-host-hints"))]
 fn fetch_line(_: *const u8) {}
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), feature = "without-host-hints"))]
 fn read_line(_: *const u8) {}
 
 #[cfg(test)]

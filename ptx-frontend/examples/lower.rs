@@ -1,17 +1,19 @@
 //! Lowers the kernels of PTX files and prints PTX instructions, machine instructions and registers
-//! of each. With `--list`, also prints the machine code.
+//! of each, and the number of machine instructions of each class. With `--list`, also prints the
+//! machine code.
 //!
 //! ```text
 //! cargo run -p ptx-frontend --example lower -- [--list] FILE.ptx …
 //! ```
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
 use ptx_frontend::Module;
 use ptx_frontend::analyse::ControlFlow;
 use ptx_frontend::ir::Function;
-use ptx_frontend::lower::{SharedAddresses, contract, listing, lower, rewrite};
+use ptx_frontend::lower::{LoweredFunction, SharedAddresses, contract, listing, lower, rewrite_contracted};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (options, files): (Vec<String>, Vec<String>) =
@@ -22,15 +24,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let names: Vec<String> = module.kernels().map(str::to_owned).collect();
         for name in names {
             let mut function: Arc<Function> = module.function(&name)?;
-            rewrite(&mut function);
             let flow = ControlFlow::of(&function);
-            let replacements = contract(&mut function, &flow);
+            let mut replacements = contract(&mut function, &flow);
+            rewrite_contracted(&mut function, &mut replacements);
+            let flow = ControlFlow::of(&function);
             let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
             println!(
-                "{name}\t{}\t{}\t{}",
+                "{name}\t{}\t{}\t{}\t{}",
                 function.instructions.len(),
                 lowered.instructions.len(),
-                lowered.registers
+                lowered.registers,
+                classes(&lowered)
             );
             if lists {
                 print!("{}", listing(&function, &flow, &lowered));
@@ -38,4 +42,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// Number of machine instructions of each class, with the space of an access:
+/// `Fp32=1 Load.Global=2`.
+fn classes(lowered: &LoweredFunction) -> String {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for instruction in &lowered.instructions {
+        let space = instruction.memory.map_or(String::new(), |memory| format!(".{:?}", memory.space));
+        *counts.entry(format!("{:?}{space}", instruction.class)).or_default() += 1;
+    }
+    let counts: Vec<String> = counts.iter().map(|(class, count)| format!("{class}={count}")).collect();
+    counts.join(" ")
 }

@@ -109,7 +109,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                     lowered,
                 }));
             }
-            _ => refused += 1,
+            (Err(error), _) | (_, Err(error)) => {
+                eprintln!("{}: {error}", file.display());
+                refused += 1;
+            }
         }
     }
     print(&kernels, refused, arguments);
@@ -245,5 +248,9 @@ fn by_lowering(lower: &Path, file: &Path) -> Result<Vec<(String, Code)>> {
         }
         Some((name.to_owned(), Code { registers: registers.parse().ok()?, counts }))
     };
-    Ok(printed.lines().filter_map(kernel).collect())
+    let unknown = |line: &str| {
+        let reason = format!("the example `lower` printed an unknown line: {line}");
+        Error::File { path: file.to_owned(), source: std::io::Error::other(reason) }
+    };
+    printed.lines().map(|line| kernel(line).ok_or_else(|| unknown(line))).collect()
 }

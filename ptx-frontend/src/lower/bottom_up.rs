@@ -4,6 +4,10 @@
 //! that depend on it are placed. Placing a node ends the live ranges of its results and opens the
 //! live ranges of its operands. Each step places the node that opens the fewest registers, so all
 //! users of a loaded value stand beside its load.
+//!
+//! A store opens the live range of a sum. A sum whose store comes late in this order starts after the
+//! others, and the values that they share stay live in between. A second order therefore places
+//! stores first, and the block takes the order that needs fewer registers.
 
 use std::cmp::Reverse;
 
@@ -19,6 +23,17 @@ const LOOKAHEAD: u32 = 3;
 const BASE_USERS: u32 = 4;
 /// Ready nodes that one step compares: the latest ones of the block.
 const COMPARED: usize = 128;
+/// Registers up to which the first order suffices: all warps of an SM stay resident.
+const ENOUGH: usize = 29;
+
+/// Turn of the nodes that access memory and have no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stores {
+    /// As any other node.
+    InTurn,
+    /// Before other ready nodes, so that all stored values are live at the end.
+    First,
+}
 
 /// For each node, its place in an order of few registers. `last` ends the block.
 pub(super) fn ranks(
@@ -29,8 +44,16 @@ pub(super) fn ranks(
 ) -> Vec<u32> {
     let mut ranks = vec![0; nodes.len()];
     let facts = Facts::of(nodes, dependences);
-    let order = BottomUp::new(nodes, &facts, dependences, live_out).run(last);
-    for (rank, at) in order.iter().rev().enumerate() {
+    let order = |stores| BottomUp::new(nodes, &facts, dependences, live_out).run(last, stores);
+    let mut best = order(Stores::InTurn);
+    let peak = facts.peak(&best, live_out);
+    if peak > ENOUGH {
+        let other = order(Stores::First);
+        if facts.peak(&other, live_out) < peak {
+            best = other;
+        }
+    }
+    for (rank, at) in best.iter().rev().enumerate() {
         ranks[*at as usize] = rank as u32;
     }
     ranks
@@ -103,6 +126,23 @@ impl Facts {
         }
     }
 
+    /// Most registers that are live at once in an order, the last node first.
+    fn peak(&self, order: &[u32], live_out: &Live) -> usize {
+        let mut is_live: Vec<bool> = self.numbers.iter().map(|word| live_out.has(*word)).collect();
+        let mut live = is_live.iter().filter(|is_live| **is_live).count();
+        let mut most = live;
+        for at in order {
+            for word in &self.writes[*at as usize] {
+                live -= usize::from(std::mem::replace(&mut is_live[*word as usize], false));
+            }
+            for word in &self.reads[*at as usize] {
+                live += usize::from(!std::mem::replace(&mut is_live[*word as usize], true));
+            }
+            most = most.max(live);
+        }
+        most
+    }
+
     /// By register: true if the register is live in the whole block, whatever the order. The value
     /// comes from another block, or is the address of many accesses.
     fn is_lasting(&self, nodes: &[Node]) -> Vec<bool> {
@@ -147,22 +187,31 @@ impl<'n> BottomUp<'n> {
         }
     }
 
-    fn run(mut self, last: Option<u32>) -> Vec<u32> {
+    fn run(mut self, last: Option<u32>, stores: Stores) -> Vec<u32> {
         self.ready = (0..self.nodes.len() as u32).filter(|at| self.waiting[*at as usize] == 0).collect();
         if let Some(last) = last.filter(|last| self.waiting[*last as usize] == 0) {
             self.place(last);
         }
-        while let Some(chosen) = self.choose() {
+        while let Some(chosen) = self.choose(stores) {
             self.place(chosen);
         }
         self.order
     }
 
-    fn choose(&self) -> Option<u32> {
+    fn choose(&self, stores: Stores) -> Option<u32> {
+        if stores == Stores::First
+            && let Some(store) = self.ready.iter().rev().find(|at| self.is_store(**at))
+        {
+            return Some(*store);
+        }
         // A node without a machine instruction takes effect with the next machine instruction.
         let absorbed = self.ready.iter().rev().find(|at| self.nodes[**at as usize].kind != NodeKind::Machine);
         let latest = self.ready.iter().rev().take(COMPARED);
         absorbed.or_else(|| latest.min_by_key(|at| self.key(**at))).copied()
+    }
+
+    fn is_store(&self, at: u32) -> bool {
+        self.nodes[at as usize].memory.is_some() && self.facts.writes[at as usize].is_empty()
     }
 
     /// The node with the least key is placed first: few registers; then values whose other users

@@ -137,14 +137,16 @@ fn widened(narrow: Ordered, wider: &[Ordered], flow: &ControlFlow, calls: bool) 
     narrow
 }
 
-/// Most values live at once in the order of the PTX code, loaded values and constants aside. A load
-/// can move to its users; other values stay in registers.
+/// In the fullest block, the most values live at once in the order of the PTX code, loaded values
+/// and constants aside. A load can move to its users; other values stay in registers.
 fn kept(code: &Code, flow: &ControlFlow) -> usize {
     let mut is_given = vec![false; code.group_of.len()];
     for node in code.blocks.iter().flatten().filter(|node| gives(node)) {
         node.destination.iter().for_each(|word| is_given[word as usize] = true);
     }
-    peaks(code, flow, |word| !is_given[word as usize]).into_iter().max().unwrap_or(0)
+    let of_all = peaks(code, flow, |_| true);
+    let fullest = (0..of_all.len()).max_by_key(|block| of_all[*block]);
+    fullest.map_or(0, |block| peaks(code, flow, |word| !is_given[word as usize])[block])
 }
 
 /// For each block, the most registers among those of interest that are live at once.

@@ -77,14 +77,27 @@ pub(crate) fn run(case: &Case<'_>, tier: Tier, watchdog: Option<Duration>) -> Ru
 
 /// The text with addresses of the device as distances from `base`: each device lies elsewhere.
 fn relative(text: &str, base: u64) -> String {
-    let words = text.split(' ').map(|word| {
-        let address = word.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        match address {
-            Some(address) if address >> 32 != 0 => format!("base{:+}", address.wrapping_sub(base) as i64),
-            _ => word.to_owned(),
+    let mut parts = text.split("0x");
+    let mut changed = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(part.len());
+        match u64::from_str_radix(&part[..end], 16) {
+            Ok(address) if address >> 32 != 0 => {
+                changed += &format!("base{:+}{}", address.wrapping_sub(base) as i64, &part[end..]);
+            }
+            _ => changed += &format!("0x{part}"),
         }
-    });
-    words.collect::<Vec<_>>().join(" ")
+    }
+    changed
+}
+
+#[test]
+fn addresses_become_distances_wherever_they_stand() {
+    let text = "address 0x200000000010, 0x1f000000fffc: 4 bytes at 0x10";
+    assert_eq!(
+        relative(text, 0x2000_0000_0000),
+        format!("address base+16, base{}: 4 bytes at 0x10", 0x1f00_0000_fffc_i64 - 0x2000_0000_0000)
+    );
 }
 
 /// Runs a case in both tiers and compares; returns the native run.

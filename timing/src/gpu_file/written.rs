@@ -50,7 +50,8 @@ pub(crate) struct Written {
 /// A file that is being read.
 struct Reader<'a> {
     file: &'a str,
-    text: &'a str,
+    /// Bytes at which lines end, so that each of the many keys finds its line at once.
+    line_ends: Vec<usize>,
     /// Position of each value.
     places: &'a DeTable<'a>,
     layer: usize,
@@ -65,7 +66,13 @@ pub(crate) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
     let malformed = |error| malformed(file, text, &error);
     let table: Table = toml::from_str(text).map_err(malformed)?;
     let places = DeTable::parse(text).map_err(malformed)?;
-    let mut reader = Reader { file, text, places: places.get_ref(), layer, written: Written::default() };
+    let mut reader = Reader {
+        file,
+        line_ends: line_ends(text),
+        places: places.get_ref(),
+        layer,
+        written: Written::default(),
+    };
     for (name, value) in table {
         reader.top_level(&name, value)?;
     }
@@ -130,7 +137,7 @@ impl Reader<'_> {
             let first: &Spanned<DeValue<'_>> = self.places.get(*first)?;
             rest.iter().try_fold(first, |at, name| at.get_ref().get(*name))
         });
-        place(self.file, self.text, at.map(|value| value.span().start))
+        place(self.file, &self.line_ends, at.map(|value| value.span().start))
     }
 
     fn wrong(&self, path: &[&str], value: &Value, reason: &str) -> SpecificationError {
@@ -168,15 +175,19 @@ fn entry(value: &Value, place: Place, layer: usize) -> Result<Entry, String> {
     Ok(Entry { value: part("value")?.clone(), unit: text("unit")?, source: text("source")?, place, layer })
 }
 
+/// Bytes at which lines end.
+fn line_ends(text: &str) -> Vec<usize> {
+    text.match_indices('\n').map(|(byte, _)| byte).collect()
+}
+
 /// Position of a byte in a file.
-fn place(file: &str, text: &str, byte: Option<usize>) -> Place {
-    let before = byte.and_then(|byte| text.as_bytes().get(..byte));
-    let lines = before.map(|before| before.iter().filter(|letter| **letter == b'\n').count());
-    Place { file: file.to_owned(), line: lines.map(|lines| lines + 1) }
+fn place(file: &str, line_ends: &[usize], byte: Option<usize>) -> Place {
+    let line = byte.map(|byte| 1 + line_ends.partition_point(|end| *end < byte));
+    Place { file: file.to_owned(), line }
 }
 
 fn malformed(file: &str, text: &str, error: &toml::de::Error) -> SpecificationError {
-    let place = place(file, text, error.span().map(|span| span.start));
+    let place = place(file, &line_ends(text), error.span().map(|span| span.start));
     let line = place.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
     SpecificationError::Malformed {
         place,

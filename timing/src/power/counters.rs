@@ -69,13 +69,21 @@ energies! {
     special_function in Core = [thread_instructions.special_function * special_function];
     /// Energy of tensor cores.
     tensor in Core = [thread_instructions.tensor * tensor, thread_instructions.tensor_integer * tensor];
-    /// Energy of texture units.
+    /// Energy of texture units beside their sectors.
     texture in Core = [thread_instructions.texture * texture, thread_instructions.surface * texture];
     /// Energy of L1 data caches.
     l1_data in L1 = [
-        l1.load_sector_hits * l1_read_hit, l1.load_sectors_merged * l1_read_hit,
-        l1.load_sector_misses * l1_read_miss, l1.load_sectors_bypassed * l1_read_miss,
-        l1.store_sectors * l1_write,
+        l1.global_load_sector_hits * l1_read_hit,
+        l1.global_load_sectors_merged * l1_read_hit,
+        l1.global_load_sector_misses * l1_read_miss,
+        l1.local_load_sector_hits * l1_read_hit,
+        l1.local_load_sectors_merged * l1_read_hit,
+        l1.local_load_sector_misses * l1_read_miss,
+        l1.load_sectors_bypassed * l1_read_miss,
+        l1.global_store_sectors * l1_write,
+        l1.local_store_sectors * l1_write,
+        l1.texture_load_sectors * texture_sector,
+        l1.texture_store_sectors * texture_sector,
     ];
     /// Energy of shared memory.
     shared_memory in L1 = [shared.passes * shared_pass];

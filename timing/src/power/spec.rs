@@ -82,6 +82,8 @@ crate::specification! {
         l1_read_miss: u32 ["fJ"],
         /// Energy of a sector written through L1.
         l1_write: u32 ["fJ"],
+        /// Energy of a sector read or written in L1 by the texture unit.
+        texture_sector: u32 ["fJ"],
         /// Energy of a request to the constant cache.
         constant_request: u32 ["fJ"],
         /// Energy of a flit on the crossbar.

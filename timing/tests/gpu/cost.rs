@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use timing::gpu::Gpu;
+use timing::series::Interval;
 
 use crate::bench::{sgemm_of, sum_of_vectors_by};
 use crate::script::{Script, count, launch, titan_v};
@@ -29,6 +30,35 @@ fn sgemm_alone() {
 #[ignore = "callgrind runs it"]
 fn streaming_alone() {
     run(titan_v(&[]), &sum_of_vectors_by(2560));
+}
+
+/// A GPU that counts over time, as reports do.
+fn with_series() -> Gpu {
+    titan_v(&[]).with_series(Some(Interval::Auto))
+}
+
+#[test]
+#[ignore = "callgrind runs it"]
+fn sgemm_with_series() {
+    run(with_series(), &sgemm_of(256, 32));
+}
+
+#[test]
+#[ignore = "callgrind runs it"]
+fn streaming_with_series() {
+    run(with_series(), &sum_of_vectors_by(2560));
+}
+
+#[test]
+#[ignore = "callgrind runs it"]
+fn sgemm_with_source_counts() {
+    run(titan_v(&[]).with_pc_counts(true), &sgemm_of(256, 32));
+}
+
+#[test]
+#[ignore = "callgrind runs it"]
+fn streaming_with_source_counts() {
+    run(titan_v(&[]).with_pc_counts(true), &sum_of_vectors_by(2560));
 }
 
 /// The number before a word in the output.

@@ -87,7 +87,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program { name: "dct8x8", only: "launch=1..14", ..PLAIN },
     Program { name: "binomialOptions", only: "launch=1", until_stable: true, ..PLAIN },
-    Program { name: "fastWalshTransform", only: "launch=1..5", ..PLAIN },
+    Program { name: "fastWalshTransform", only: "launch=6..7", ..PLAIN },
     Program { name: "histogram", only: "launch=1..2", ..PLAIN },
     Program { name: "mergeSort", only: "launch=1..5", ..PLAIN },
     Program { name: "quasirandomGenerator", only: "launch=20..24", ..PLAIN },

@@ -4,11 +4,11 @@
 //! The programs are Rodinia's and polybench-gpu's, compiled by the user. Arguments and input files
 //! reproduce the measured launches: the same kernels, grids and blocks.
 
+use super::inputs::Input;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::process;
 use crate::workspace::Workspace;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,16 +48,6 @@ struct Measured {
     name: &'static str,
     arguments: &'static [&'static str],
     inputs: &'static [Input],
-}
-
-/// An input file of a program.
-enum Input {
-    /// Words.
-    Text(&'static str, &'static str),
-    /// A count, then the numbers from 0, one a line.
-    Keys(&'static str, u32),
-    /// Numbers between two bounds, one a line.
-    Numbers(&'static str, u32, f64, f64),
 }
 
 const PROGRAMS: [Measured; 9] = [
@@ -134,37 +124,4 @@ fn statistics(
     command.current_dir(folder).args(OPTIONS).args(["--mode", mode]).arg("--statistics").arg(&file);
     process::quiet(command.arg(executable).args(program.arguments))?;
     Ok(file)
-}
-
-impl Input {
-    fn write(&self, folder: &Path) -> Result<()> {
-        let (name, text) = match self {
-            Input::Text(name, text) => (name, (*text).to_owned()),
-            Input::Keys(name, count) => (name, keys(*count)),
-            Input::Numbers(name, count, low, high) => (name, numbers(*count, *low, *high)),
-        };
-        let file = folder.join(name);
-        fs::write(&file, text).map_err(Error::file(&file))
-    }
-}
-
-fn keys(count: u32) -> String {
-    let mut text = format!("{count}\n");
-    for key in 0..count {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{key}");
-    }
-    text
-}
-
-/// Reproducible numbers (Knuth's linear congruential generator MMIX).
-fn numbers(count: u32, low: f64, high: f64) -> String {
-    let mut text = String::new();
-    let mut state = 1_u64;
-    for _ in 0..count {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let share = (state >> 33) as f64 / f64::from(1_u32 << 31);
-        let _ = writeln!(text, "{:.6}", low + (high - low) * share);
-    }
-    text
 }

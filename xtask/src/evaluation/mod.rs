@@ -4,6 +4,7 @@
 pub(crate) mod accuracy;
 pub(crate) mod bench;
 pub(crate) mod correlate;
+mod inputs;
 mod machine_words;
 pub(crate) mod micro;
 pub(crate) mod power;

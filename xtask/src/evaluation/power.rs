@@ -5,7 +5,6 @@
 //! program without an executable counts as an error of 100 %.
 
 mod fit;
-mod inputs;
 mod programs;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The programs whose kernels were measured, with arguments and inputs of the measured launches.
 
-use super::inputs::Input;
+use super::super::inputs::Input;
 
 /// A program.
 pub(super) struct Program {

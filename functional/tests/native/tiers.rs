@@ -52,6 +52,11 @@ fn text(body: &str) -> String {
 
 /// Runs a case in a tier.
 pub(crate) fn run(case: &Case<'_>, tier: Tier, watchdog: Option<Duration>) -> Run {
+    run_again(case, tier, watchdog, 0)
+}
+
+/// Runs a case in a tier, after some launches of the same program.
+fn run_again(case: &Case<'_>, tier: Tier, watchdog: Option<Duration>, before: u32) -> Run {
     let settings = Settings { threads: 1, tier, watchdog, ..Settings::default() };
     let spec = DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() };
     let device = Arc::new(Device::new(spec, settings).unwrap());
@@ -69,6 +74,9 @@ pub(crate) fn run(case: &Case<'_>, tier: Tier, watchdog: Option<Duration>) -> Ru
         ..LaunchConfig::default()
     };
     let program = module.kernel("test").unwrap_or_else(|error| panic!("{error}\n{}", case.body));
+    for _ in 0..before {
+        launch(&device, &program, config.clone()).unwrap();
+    }
     let outcome = launch(&device, &program, config).map_err(|error| relative(&error.to_string(), input));
     let mut bytes = vec![0; RESULT_BYTES];
     device.memory.read(output, &mut bytes).unwrap();
@@ -128,6 +136,16 @@ pub(crate) fn agree(case: &Case<'_>) -> Run {
         );
     }
     native
+}
+
+#[test]
+fn a_kernel_is_compiled_once_it_is_hot() {
+    // 32 warps, each with 20,000 turns of three instructions: more than a million.
+    let body = "mov.u32 %r1, 0; LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 20000; @%p1 bra LOOP;";
+    let case = Case { body, grid: 32, block: [32, 1, 1], input: vec![0; 16] };
+    let native = |before| run_again(&case, Tier::Auto, None, before).outcome.unwrap().native_instructions;
+    assert_eq!(native(0), 0);
+    assert_eq!(native(1) > 0, has_native());
 }
 
 /// Random numbers (xorshift).

@@ -62,7 +62,7 @@ options! {
         takers: STARTERS,
     }
 
-    /// Execute kernels by the interpreter, as machine code of this host, or by what is faster.
+    /// Execute kernels by the interpreter, as machine code of this host, or so once they are hot.
     ///
     /// The default is `interpreter`. `native` needs a host with AVX-512; other hosts end the launch with
     /// an error. `auto` compiles a kernel after a million warp instructions, and interprets where the

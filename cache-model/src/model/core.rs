@@ -3,9 +3,8 @@
 //! Time counts line requests, one per unit. A request at time t sees the effects of earlier times,
 //! and those of time t on its own line.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::num::NonZero;
+use std::ops::Range;
 
 use timing::sm::memory::l1::{Fetch, StoreHit};
 use warp_stream::{host_cache, local_memory};
@@ -19,15 +18,14 @@ use super::queue::WarpQueue;
 use super::run::{MAX_STACKS, Member, Setting};
 use super::spec::Divergence;
 use super::stack::ABSENT;
+use super::wheel::Wheel;
 use crate::accesses::{Header, Kind, LINE_BYTES};
 
 /// State that the cores share.
 #[derive(Debug)]
 pub(super) struct Shared<'l> {
-    /// CTA that starts next.
-    pub next: u64,
-    /// CTAs of the launch.
-    pub ctas: u64,
+    /// CTAs that have not started.
+    pub ctas: Range<u64>,
     /// L2 behind all cores.
     pub l2: Option<&'l mut L2>,
 }
@@ -35,8 +33,6 @@ pub(super) struct Shared<'l> {
 /// Access in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Effect {
-    at: u64,
-    number: u64,
     line: u32,
     sectors: u8,
     /// The access occupies the line's MSHR.
@@ -79,15 +75,18 @@ pub(super) struct Core<'a> {
     words: &'a [u64],
     pub time: u64,
     queue: WarpQueue,
-    effects: BinaryHeap<Reverse<Effect>>,
+    effects: Wheel<Effect>,
     /// Effects of the present time, not yet in the stacks.
     arrived: Vec<Effect>,
-    effect_count: u64,
+    /// Time of these effects.
+    arrived_at: u64,
     mshrs: u32,
     lines: Lines,
     latency: HalfNormal,
     warps: Vec<Warp>,
     ctas: Vec<Cta>,
+    /// Slots without a CTA.
+    vacant: Vec<u32>,
     /// Instructions issued beyond whole units of time.
     issued: u32,
     cancelled_in_row: usize,
@@ -106,15 +105,16 @@ impl<'a> Core<'a> {
             setting,
             words: setting.accesses.words(),
             time: 0,
-            queue: WarpQueue::default(),
-            effects: BinaryHeap::new(),
+            queue: WarpQueue::new(),
+            effects: Wheel::new(),
             arrived: Vec::new(),
-            effect_count: 0,
+            arrived_at: 0,
             mshrs: 0,
             lines: Lines::new(&setting.stacks),
             latency: latency.reseeded(seed(spec.latency.seed, setting.accesses.launch.number, number)),
             warps: vec![Warp::default(); warps as usize],
             ctas: vec![Cta::default(); spec.order.ctas as usize],
+            vacant: (0..spec.order.ctas).rev().collect(),
             issued: 0,
             cancelled_in_row: 0,
             counts: vec![Counts::default(); setting.members.len()],
@@ -127,7 +127,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Runs until a time. Returns false once no warp is left.
+    /// Runs until a time. Returns false once no warp is left, and no CTA that could start.
     pub fn advance(&mut self, until: u64, shared: &mut Shared<'_>) -> bool {
         while self.time < until {
             self.apply_effects();
@@ -135,20 +135,21 @@ impl<'a> Core<'a> {
                 Some(warp) => self.step(warp, shared),
                 None => match self.queue.next_wake() {
                     Some(at) => self.time = self.time.max(at),
-                    None => return false,
+                    None if shared.ctas.is_empty() => return false,
+                    // CTAs start at the end of an epoch.
+                    None => self.time = self.time.max(until),
                 },
             }
         }
         true
     }
 
-    /// Starts a CTA in a slot, if one is left.
-    pub fn start_cta(&mut self, slot: u32, shared: &mut Shared<'_>) {
-        if shared.next == shared.ctas {
-            return;
+    /// Starts the next CTA if the core has room. Returns false otherwise.
+    pub fn start_cta(&mut self, shared: &mut Shared<'_>) -> bool {
+        if self.vacant.is_empty() {
+            return false;
         }
-        let cta = shared.next;
-        shared.next += 1;
+        let (Some(cta), Some(slot)) = (shared.ctas.next(), self.vacant.pop()) else { return false };
         let accesses = self.setting.accesses;
         let count = accesses.launch.shape.warps_per_cta();
         let places = count * self.setting.spec.order.ctas;
@@ -161,25 +162,26 @@ impl<'a> Core<'a> {
             self.warps[place as usize] = Warp { next, end, local, ..Warp::default() };
             self.schedule(place, self.time);
         }
+        true
     }
 
     /// Puts the effects of earlier times into the stacks, and notes arrivals of the present time.
     #[inline]
     fn apply_effects(&mut self) {
-        if !self.arrived.is_empty() && self.arrived[0].at < self.time {
+        if !self.arrived.is_empty() && self.arrived_at < self.time {
             self.settle();
         }
-        while let Some(Reverse(effect)) = self.effects.peek().copied().filter(|top| top.0.at <= self.time) {
-            self.effects.pop();
+        while let Some((at, effect)) = self.effects.take(self.time) {
             let line = &mut self.lines.lines[effect.line as usize];
             if effect.is_fetch {
                 line.pending &= !effect.sectors;
                 self.mshrs -= u32::from(line.pending == 0);
             }
-            if effect.at < self.time {
-                self.lines.touch(effect.line, effect.sectors);
+            if at < self.time {
+                self.lines.touch(effect.line, effect.sectors, None);
             } else {
                 line.fresh |= effect.sectors;
+                self.arrived_at = at;
                 self.arrived.push(effect);
             }
         }
@@ -189,7 +191,7 @@ impl<'a> Core<'a> {
     fn settle(&mut self) {
         for effect in self.arrived.drain(..) {
             self.lines.lines[effect.line as usize].fresh = 0;
-            self.lines.touch(effect.line, effect.sectors);
+            self.lines.touch(effect.line, effect.sectors, None);
         }
     }
 
@@ -198,7 +200,7 @@ impl<'a> Core<'a> {
         let mut warp = self.warps[place as usize];
         if warp.lines == 0 {
             if warp.next == warp.end {
-                self.finish(place, shared);
+                self.finish(place);
                 return;
             }
             warp.header = self.words[warp.next];
@@ -206,6 +208,7 @@ impl<'a> Core<'a> {
             warp.next += 1;
             (warp.lines, warp.effect, warp.level) = (header.lines, self.time, 0);
             self.issue(header.gap + 1);
+            self.apply_effects();
             if header.kind == Kind::Barrier {
                 self.warps[place as usize] = warp;
                 self.hold(place);
@@ -285,8 +288,7 @@ impl<'a> Core<'a> {
         self.cancelled_in_row += 1;
         if self.cancelled_in_row >= self.queue.ready() {
             // Nothing changes before an access takes effect or another warp joins.
-            let effect = self.effects.peek().map(|Reverse(effect)| effect.at);
-            let next = [effect, self.queue.next_wake()].into_iter().flatten().min();
+            let next = [self.effects.next(), self.queue.next_wake()].into_iter().flatten().min();
             self.time = self.time.max(next.unwrap_or(0));
             self.cancelled_in_row = 0;
         }
@@ -318,11 +320,11 @@ impl<'a> Core<'a> {
     }
 
     /// Ends a warp, and with the last one its CTA.
-    fn finish(&mut self, place: u32, shared: &mut Shared<'_>) {
+    fn finish(&mut self, place: u32) {
         let slot = self.slot(place);
         self.ctas[slot].live -= 1;
         match self.ctas[slot].live {
-            0 => self.start_cta(slot as u32, shared),
+            0 => self.vacant.push(slot as u32),
             _ => self.release(slot),
         }
     }
@@ -386,7 +388,7 @@ impl<'a> Core<'a> {
             levels.sectors[Level::L1 as usize] += u64::from(hit.count_ones());
             levels.sectors[level as usize] += u64::from(missing.count_ones());
         }
-        self.enter(line, (mask, hit, fetch), effect, level);
+        self.enter(line, (mask, hit, fetch), &distances, (effect, level));
         Some((effect, level))
     }
 
@@ -407,7 +409,13 @@ impl<'a> Core<'a> {
 
     /// Lets a load take effect: hits renew the line, and misses are in flight.
     #[inline]
-    fn enter(&mut self, line: u32, (mask, hit, fetch): (u8, u8, u8), effect: u64, level: Level) {
+    fn enter(
+        &mut self,
+        line: u32,
+        (mask, hit, fetch): (u8, u8, u8),
+        distances: &[u32; MAX_STACKS],
+        (effect, level): (u64, Level),
+    ) {
         let whole = if self.setting.spec.fetch == Fetch::Line { 0xf } else { 0 };
         let known = &mut self.lines.lines[line as usize];
         known.seen |= mask | whole;
@@ -416,29 +424,25 @@ impl<'a> Core<'a> {
             known.pending |= fetch;
             known.arrival = known.arrival.max(effect);
             known.level = level as u8;
-            self.fly(Effect { at: effect, number: 0, line, sectors: fetch | whole, is_fetch: true });
+            self.effects.add(effect, Effect { line, sectors: fetch | whole, is_fetch: true });
         }
         let spec = self.setting.spec.latency;
         if hit != 0 {
             if spec.hit == 0 && spec.is_conditional {
-                if !self.arrived.is_empty() {
+                let known = self.arrived.is_empty().then_some(distances);
+                if known.is_none() {
                     self.settle();
                 }
-                self.lines.touch(line, hit | whole);
+                self.lines.touch(line, hit | whole, known);
             } else {
                 let at = self.time + if spec.is_conditional { spec.hit.into() } else { effect - self.time };
-                self.fly(Effect { at, number: 0, line, sectors: hit | whole, is_fetch: false });
+                self.effects.add(at, Effect { line, sectors: hit | whole, is_fetch: false });
             }
         }
         if mask & !hit != 0 && fetch == 0 && !spec.is_clipped {
             let sectors = mask & !hit | whole;
-            self.fly(Effect { at: effect, number: 0, line, sectors, is_fetch: false });
+            self.effects.add(effect, Effect { line, sectors, is_fetch: false });
         }
-    }
-
-    fn fly(&mut self, effect: Effect) {
-        self.effect_count += 1;
-        self.effects.push(Reverse(Effect { number: self.effect_count, ..effect }));
     }
 
     #[inline]
@@ -522,7 +526,7 @@ impl<'a> Core<'a> {
             if !self.arrived.is_empty() {
                 self.settle();
             }
-            self.lines.touch(line, 0);
+            self.lines.touch(line, 0, None);
         }
     }
 

@@ -42,43 +42,41 @@ pub enum Level {
     Memory,
 }
 
-/// A line of the L2.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    line: u64,
-    valid: u8,
-}
+/// A place without a line.
+const EMPTY: u64 = u64::MAX;
 
 /// Contents of an L2: lines of each set, the most recent first.
 #[derive(Debug, Clone)]
 pub struct L2 {
     spec: L2Spec,
-    sets: Vec<Vec<Entry>>,
+    /// Number of each line, and a mask of its valid sectors in the lowest bits; set after set.
+    lines: Vec<u64>,
 }
 
 impl L2 {
     /// An empty L2.
     pub fn new(spec: L2Spec) -> L2 {
-        L2 { spec, sets: vec![Vec::new(); spec.sets.max(1) as usize] }
+        let spec = L2Spec { sets: spec.sets.max(1), ways: spec.ways.max(1), ..spec };
+        L2 { spec, lines: vec![EMPTY; spec.sets as usize * spec.ways as usize] }
     }
 
     /// Reads or writes sectors of a 128 B line. Writes allocate without a fetch.
+    #[inline]
     pub fn access(&mut self, line: u64, sectors: u8, is_write: bool) -> Level {
         // Folding the number spreads strides over slices and sets, as the slices' hashes do.
         let folded = line ^ line >> 13 ^ line >> 27;
-        let number = folded as usize % self.sets.len();
-        let set = &mut self.sets[number];
-        let mut entry = match set.iter().position(|entry| entry.line == line) {
-            Some(place) => set.remove(place),
-            None => Entry { line, valid: 0 },
-        };
-        let missing = sectors & !entry.valid;
-        entry.valid |= sectors;
+        let ways = self.spec.ways as usize;
+        let first = (folded % u64::from(self.spec.sets)) as usize * ways;
+        let set = &mut self.lines[first..first + ways];
+        let found = set.iter().position(|known| *known >> 4 == line);
+        let valid = found.map_or(0, |place| (set[place] & 0xf) as u8);
+        let missing = sectors & !valid;
+        let mut valid = valid | sectors;
         if self.spec.fetches_pairs && !is_write && missing != 0 {
-            entry.valid |= (missing & 0b0101) << 1 | (missing & 0b1010) >> 1;
+            valid |= (missing & 0b0101) << 1 | (missing & 0b1010) >> 1;
         }
-        set.truncate(self.spec.ways as usize - 1);
-        set.insert(0, entry);
+        set.copy_within(..found.unwrap_or(ways - 1), 1);
+        set[0] = line << 4 | u64::from(valid);
         if missing == 0 || is_write { Level::L2 } else { Level::Memory }
     }
 }

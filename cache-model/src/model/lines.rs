@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::run::MAX_STACKS;
 use super::spec::Geometry;
 use super::stack::{ABSENT, ReuseStack};
 
@@ -144,9 +145,10 @@ impl Lines {
         away.map(|away| if away == DROPPED { DROPPED } else { NEVER })
     }
 
-    /// Moves a line to the top of its stacks; `sectors` are valid from now on.
+    /// Moves a line to the top of its stacks; `sectors` are valid from now on. `distances` are those of
+    /// the line, if known.
     #[inline]
-    pub fn touch(&mut self, line: u32, sectors: u8) {
+    pub fn touch(&mut self, line: u32, sectors: u8, distances: Option<&[u32; MAX_STACKS]>) {
         let count = self.stacks.len();
         let first = line as usize * count;
         for number in 0..count {
@@ -154,7 +156,8 @@ impl Lines {
             let stack = &mut self.stacks[number].sets[place.set as usize];
             let away = &mut self.places[first + number].away;
             if place.position != ABSENT && sectors != 0xf {
-                let distance = stack.distance(place.position);
+                let distance =
+                    distances.map_or_else(|| stack.distance(place.position), |known| known[number]);
                 for away in away.iter_mut().filter(|away| **away < DROPPED) {
                     *away = (*away).max(distance);
                 }

@@ -10,6 +10,7 @@ mod queue;
 mod run;
 mod spec;
 mod stack;
+mod wheel;
 
 pub use counts::{BUCKETS, Counts, LevelCounts, Miss, OrderCounts, bucket};
 pub use l2::{L2, L2Spec, Level};

@@ -1,18 +1,22 @@
 //! Queue of a core's warps: first in, first out, behind the warps that sleep until a time.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
+
+use super::wheel::Wheel;
 
 /// Warps that are ready or sleep.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct WarpQueue {
     ready: VecDeque<u32>,
-    /// Time, number of the call, warp.
-    sleeping: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    calls: u64,
+    sleeping: Wheel<u32>,
 }
 
 impl WarpQueue {
+    /// No warps.
+    pub fn new() -> WarpQueue {
+        WarpQueue { ready: VecDeque::new(), sleeping: Wheel::new() }
+    }
+
     /// Adds a warp to the back of the queue at a time, which may have passed.
     #[inline]
     pub fn push(&mut self, warp: u32, at: u64, now: u64) {
@@ -20,8 +24,7 @@ impl WarpQueue {
             self.wake(now);
             self.ready.push_back(warp);
         } else {
-            self.calls += 1;
-            self.sleeping.push(Reverse((at, self.calls, warp)));
+            self.sleeping.add(at, warp);
         }
     }
 
@@ -34,16 +37,14 @@ impl WarpQueue {
 
     #[inline]
     fn wake(&mut self, now: u64) {
-        while let Some(Reverse((at, _, warp))) = self.sleeping.peek().copied().filter(|it| it.0.0 <= now) {
-            debug_assert!(at <= now);
+        while let Some((_, warp)) = self.sleeping.take(now) {
             self.ready.push_back(warp);
-            self.sleeping.pop();
         }
     }
 
     /// Time at which the next sleeping warp wakes.
     pub fn next_wake(&self) -> Option<u64> {
-        self.sleeping.peek().map(|Reverse((at, ..))| *at)
+        self.sleeping.next()
     }
 
     /// Warps that are ready.
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn sleeping_warps_join_the_back_in_order_of_time() {
-        let mut queue = WarpQueue::default();
+        let mut queue = WarpQueue::new();
         queue.push(1, 5, 0);
         queue.push(2, 3, 0);
         queue.push(3, 0, 0);

@@ -16,7 +16,8 @@ use crate::accesses::LaunchAccesses;
 pub(super) const MAX_STACKS: usize = 8;
 
 /// Time units that a core runs ahead of the others: as many as keep its lines in the host's caches.
-const EPOCH: u64 = 2048;
+/// CTAs start between two epochs.
+const EPOCH: u64 = 1024;
 
 /// A configuration in a run.
 #[derive(Debug, Clone, Copy)]
@@ -137,25 +138,33 @@ fn add(setting: &mut Setting<'_>, geometry: Geometry, line: u32) {
     setting.members.push(Member { stacks, ways: geometry.ways(line), lines: geometry.lines(line) });
 }
 
+/// Starts CTAs while cores have room. Cores take turns, from the one behind the last that got a CTA.
+fn start_ctas(cores: &mut [Core<'_>], turn: &mut usize, shared: &mut Shared<'_>) {
+    let mut refused = 0;
+    while refused < cores.len() && !shared.ctas.is_empty() {
+        refused = if cores[*turn].start_cta(shared) { 0 } else { refused + 1 };
+        *turn = (*turn + 1) % cores.len();
+    }
+}
+
 fn one(
     setting: &Setting<'_>,
     l2: Option<&mut L2>,
     is_logged: bool,
 ) -> (Vec<Counts>, OrderCounts, Vec<Request>) {
     let order = setting.spec.order;
-    let mut shared = Shared { next: 0, ctas: setting.accesses.ctas(), l2 };
+    let mut shared = Shared { ctas: 0..setting.accesses.ctas(), l2 };
     let latency = HalfNormal::new(setting.spec.latency.deviation, 0);
-    let cores = u64::from(order.cores).min(shared.ctas) as u32;
+    let cores = u64::from(order.cores).min(setting.accesses.ctas()) as u32;
     let mut cores: Vec<Core<'_>> = (0..cores).map(|number| Core::new(number, setting, &latency)).collect();
     if let Some(core) = cores.first_mut().filter(|_| is_logged) {
         core.log = Some(Vec::new());
     }
-    for slot in 0..order.ctas {
-        cores.iter_mut().for_each(|core| core.start_cta(slot, &mut shared));
-    }
     let mut until = 0;
     let mut running: Vec<usize> = (0..cores.len()).collect();
+    let mut turn = 0;
     while !running.is_empty() {
+        start_ctas(&mut cores, &mut turn, &mut shared);
         until += EPOCH;
         running.retain(|number| cores[*number].advance(until, &mut shared));
         let next = running.iter().map(|number| cores[*number].time).min();

@@ -19,11 +19,12 @@ const SHOWN: usize = 5;
 /// Compare statistics with what a profiler counted on a card
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Statistics that a run has written as JSON, or a folder with those of several programs:
-    /// NAME.json of the table's program NAME
+    /// Statistics that a run or `voltsim cache-model` has written as JSON, or a folder with those of
+    /// several programs: NAME.json of the table's program NAME
     statistics: PathBuf,
     /// CSV of Nsight Compute (`--csv`) or of nvprof (`--csv --print-gpu-trace`), AccelWattch's
-    /// hw_perf.csv, or a table with a row for each launch
+    /// hw_perf.csv, or a table with a row for each launch. In a folder, NAME.json of other runs stands
+    /// for the card
     profiler: PathBuf,
     /// The program whose launches are compared, where the table has several
     #[arg(long, value_name = "NAME")]
@@ -43,7 +44,10 @@ pub(crate) struct Args {
 
 /// Writes the comparison.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let card = read_profiler(&name(&args.profiler), &text(&args.profiler)?).map_err(Failure::new)?;
+    let card = match args.profiler.is_dir() {
+        true => of_other_runs(&args.profiler)?,
+        false => read_profiler(&name(&args.profiler), &text(&args.profiler)?).map_err(Failure::new)?,
+    };
     let programs = match args.statistics.is_dir() {
         true => of_folder(args, &card)?,
         false => {
@@ -89,14 +93,30 @@ fn statistics(file: &Path) -> Result<Vec<Launch>, Failure> {
     read_statistics(&name(file), &text(file)?).map_err(Failure::new)
 }
 
-/// The programs whose statistics lie in the folder, or the one that is asked for.
-fn of_folder(args: &Args, card: &[Launch]) -> Result<Vec<Program>, Failure> {
-    let folder = &args.statistics;
+/// Files of a folder, by name.
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let files = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
     let mut files: Vec<PathBuf> = files.map_err(|error| Failure::in_file(folder, error))?;
     files.sort();
+    Ok(files)
+}
+
+/// Launches of the statistics in a folder, each with its program.
+fn of_other_runs(folder: &Path) -> Result<Vec<Launch>, Failure> {
+    let mut launches = Vec::new();
+    for file in files_of(folder)? {
+        let Some(program) = program_of(&file) else { continue };
+        let of_program = statistics(&file)?.into_iter();
+        launches.extend(of_program.map(|launch| Launch { program: program.clone(), ..launch }));
+    }
+    Ok(launches)
+}
+
+/// The programs whose statistics lie in the folder, or the one that is asked for.
+fn of_folder(args: &Args, card: &[Launch]) -> Result<Vec<Program>, Failure> {
+    let folder = &args.statistics;
     let mut programs = Vec::new();
-    for file in files {
+    for file in files_of(folder)? {
         let Some(program) = program_of(&file) else { continue };
         if args.program.as_ref().is_none_or(|only| *only == program) {
             let card = launches_of(args, card, &program)?;

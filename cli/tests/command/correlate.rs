@@ -285,3 +285,17 @@ fn missing_prediction_or_program_is_named() {
     let other = "card.csv: no launch is of a program `c`; there are: a, b";
     assert_eq!(said(&["a", "c"], &[]), refused(other));
 }
+
+#[test]
+fn statistics_of_other_runs_stand_for_the_card() {
+    let place = Workplace::new();
+    for folder in ["fast", "detailed"] {
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    place.write("fast/a.json", &STATISTICS.replace("110", "121"));
+    place.write("detailed/a.json", STATISTICS);
+    let outcome = place.voltsim(&["correlate", "fast", "detailed", "--json"]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    let launch = &outcome.json()["programs"][0]["launches"][0]["metrics"]["gpc__cycles_elapsed.max"];
+    assert_eq!(launch["error"], 10.0);
+}

@@ -4,6 +4,7 @@
 //! both sides have.
 
 mod accelwattch;
+mod cache_model;
 mod comparison;
 mod csv;
 mod kernel_name;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::unit::{Kilo, converted};
-use super::{CorrelateError, Launch};
+use super::{CorrelateError, Launch, cache_model};
 use timing::specification::gpu;
 use timing::statistics::{Counters, DERIVED};
 use timing::totals::Totals;
@@ -29,16 +29,19 @@ const SUMS: &[(&str, &[&str])] = &[(
 /// Metrics that are means over SMs of other metrics.
 const MEANS: &[(&str, &str)] = &[("sm__cycles_active.avg", "sm__cycles_active.sum")];
 
-/// The launches of statistics in JSON.
+/// The launches of statistics in JSON, or of a report of the cache model.
 ///
 /// # Errors
 /// The text is no such JSON.
 pub fn read_statistics(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateError> {
     let error = |reason: String| CorrelateError::Statistics { file: file.to_owned(), reason };
     let value: Value = serde_json::from_str(text).map_err(|reason| error(reason.to_string()))?;
+    let capability = value["gpu"].as_str().and_then(gpu::capability);
+    if let Some(launches) = cache_model::read(&value) {
+        return Ok(launches.into_iter().map(|launch| Launch { capability, ..launch }).collect());
+    }
     let launches = value["launches"].as_array().ok_or_else(|| error("`launches` is missing".to_owned()))?;
     let names = metrics();
-    let capability = value["gpu"].as_str().and_then(gpu::capability);
     let read = |(index, launch)| {
         let launch = read_launch(launch, &names);
         let launch = launch.map(|launch| Launch { capability, ..launch });

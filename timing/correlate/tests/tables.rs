@@ -205,3 +205,12 @@ fn accel_sim_error_on_gv100_is_reproduced() {
     assert!((cycles.per_launch - 11.6).abs() < 0.05, "{}", cycles.per_launch);
     assert!((cycles.per_program - 17.8).abs() < 0.05, "{}", cycles.per_program);
 }
+
+#[test]
+fn cache_model_counts_pending_hits_as_hits() {
+    let report = r#"{ "miss_kinds": ["compulsory", "latency"], "launches": [ { "kernel": "k", "grid": [2, 1, 1],
+        "block": [32, 1, 1], "results": [ { "counts": { "accesses": 100, "hits": 40, "misses": [35, 25] } } ] } ] }"#;
+    let launches = read_statistics("report.json", report).unwrap();
+    assert_eq!(launches[0].values["l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"], 65.0);
+    assert_eq!(launches[0].values["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 100.0);
+}

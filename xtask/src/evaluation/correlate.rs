@@ -2,22 +2,31 @@
 //! measurements.
 //!
 //! The programs are Rodinia's and polybench-gpu's, compiled by the user. Arguments and input files
-//! reproduce the measured launches: the same kernels, grids and blocks.
+//! reproduce the measured launches: the same kernels, grids and blocks. With `--examples` the
+//! repository's examples run instead, and detailed mode stands for the card.
 
-use super::inputs::Input;
+use super::inputs::{Input, TREE_COMMANDS};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::process;
+use crate::programs;
 use crate::workspace::Workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use voltsim_tests::catalogue::{self, Mode};
 
 /// The measurements.
 const TABLE: &str = "evaluation/measurements/gv100-ncu.csv";
 
 /// Options of a run: the measured card with cold caches, as under a profiler.
-const OPTIONS: [&str; 5] = ["run", "--gpu", "gv100", "--set", "launch.cold=true"];
+const OPTIONS: [&str; 4] = ["--gpu", "gv100", "--set", "launch.cold=true"];
+
+/// Mode that stands for the card beside the examples.
+const DETAILED: &str = "detailed";
+
+/// Mode without cycles: the command of the same name.
+const CACHE_MODEL: &str = "cache-model";
 
 /// Column of Accel-Sim's prediction.
 const ACCEL_SIM: &str = "accelsim_cycles";
@@ -27,10 +36,13 @@ const ACCEL_SIM: &str = "accelsim_cycles";
 pub(crate) struct Arguments {
     /// Folder with the executables, named as in the table: b+tree, backprop, hotspot, lud, nw,
     /// pathfinder, 2DConvolution, atax, gemm. They link the shared runtime and hold PTX.
-    #[arg(long, value_name = "DIR")]
-    programs: PathBuf,
-    /// Mode of the timing model: detailed, hybrid-alu or hybrid-memory.
-    #[arg(long, value_name = "MODE", default_value = "detailed")]
+    #[arg(long, value_name = "DIR", required_unless_present = "examples")]
+    programs: Option<PathBuf>,
+    /// Compare the repository's examples with their own detailed runs instead.
+    #[arg(long, conflicts_with = "programs")]
+    examples: bool,
+    /// Mode of the timing model: detailed, hybrid-alu or hybrid-memory; or cache-model.
+    #[arg(long, value_name = "MODE", default_value = DETAILED)]
     mode: String,
     /// Only these programs; all without.
     #[arg(long, value_name = "NAME")]
@@ -54,7 +66,7 @@ const PROGRAMS: [Measured; 9] = [
     Measured {
         name: "b+tree",
         arguments: &["file", "keys.txt", "command", "commands.txt"],
-        inputs: &[Input::Keys("keys.txt", 1_000_000), Input::Text("commands.txt", "j 6000 3000\nk 10000\n")],
+        inputs: &[Input::Keys("keys.txt", 1_000_000), TREE_COMMANDS],
     },
     Measured { name: "backprop", arguments: &["65536"], inputs: &[] },
     Measured {
@@ -74,54 +86,109 @@ const PROGRAMS: [Measured; 9] = [
     Measured { name: "gemm", arguments: &[], inputs: &[] },
 ];
 
+/// A program to run.
+struct Program {
+    name: String,
+    executable: PathBuf,
+    arguments: Vec<String>,
+    inputs: &'static [Input],
+}
+
+impl Program {
+    /// The chosen programs.
+    fn chosen(workspace: &Workspace, arguments: &Arguments) -> Result<Vec<Program>> {
+        let mut all = match &arguments.programs {
+            Some(folder) => PROGRAMS.iter().map(|measured| Program::measured(measured, folder)).collect(),
+            None => Program::examples(workspace)?,
+        };
+        let only = &arguments.only;
+        all.retain(|program| only.is_empty() || only.contains(&program.name));
+        Ok(all)
+    }
+
+    fn measured(measured: &Measured, folder: &Path) -> Program {
+        Program {
+            name: measured.name.to_owned(),
+            executable: folder.join(measured.name),
+            arguments: measured.arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            inputs: measured.inputs,
+        }
+    }
+
+    /// The repository's examples, compiled.
+    fn examples(workspace: &Workspace) -> Result<Vec<Program>> {
+        let mut listed = catalogue::programs(&workspace.root)?;
+        let examples = workspace.root.join("examples");
+        listed.retain(|program| program.folder.as_ref().is_some_and(|folder| folder.starts_with(&examples)));
+        let folder = programs::folder(workspace);
+        programs::compile(workspace, listed.clone(), &folder)?;
+        let example = |program: catalogue::Program| Program {
+            executable: program.executable(&folder, Mode::Shared),
+            name: program.name,
+            arguments: program.args,
+            inputs: &[],
+        };
+        Ok(listed.into_iter().map(example).collect())
+    }
+}
+
 /// Runs the programs and prints the model's errors.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();
-    let chosen = |program: &&Measured| {
-        arguments.only.is_empty() || arguments.only.iter().any(|name| name == program.name)
-    };
     let folder = workspace.target.join("correlate");
-    let compared = folder.join("compared");
-    files::remove_folder(&compared)?;
-    fs::create_dir_all(&compared).map_err(Error::file(&compared))?;
-    for program in PROGRAMS.iter().filter(chosen) {
-        let statistics = statistics(&workspace, arguments, program, &folder.join(program.name))?;
-        files::link(&statistics, &compared.join(program.name).with_added_extension("json"))?;
-    }
+    let programs = Program::chosen(&workspace, arguments)?;
+    let ran = |mode: &str| -> Result<PathBuf> {
+        let compared = folder.join(format!("compared-{mode}"));
+        files::remove_folder(&compared)?;
+        fs::create_dir_all(&compared).map_err(Error::file(&compared))?;
+        for program in &programs {
+            let own = folder.join(&program.name);
+            let statistics = statistics(&workspace, mode, arguments.reuse, program, &own)?;
+            files::link(&statistics, &compared.join(&program.name).with_added_extension("json"))?;
+        }
+        Ok(compared)
+    };
+    let card = if arguments.examples { ran(DETAILED)? } else { workspace.root.join(TABLE) };
+    let compared = ran(&arguments.mode)?;
     let correlate = || {
         let mut command = Command::new(workspace.command());
-        command.arg("correlate").arg(&compared).arg(workspace.root.join(TABLE));
+        command.arg("correlate").arg(&compared).arg(&card);
         command
     };
-    print!("{}", process::quiet(correlate().args(["--beside", ACCEL_SIM]))?);
+    let has_cycles = !arguments.examples && arguments.mode != CACHE_MODEL;
+    let beside: &[&str] = if has_cycles { &["--beside", ACCEL_SIM] } else { &[] };
+    print!("{}", process::quiet(correlate().args(beside))?);
     if let Some(file) = &arguments.json {
         fs::write(file, process::quiet(correlate().arg("--json"))?).map_err(Error::file(file))?;
     }
     Ok(())
 }
 
-/// Statistics of a program's run in its own folder.
+/// Statistics of a program's run in its own folder, or its report of the cache model.
 fn statistics(
     workspace: &Workspace,
-    arguments: &Arguments,
-    program: &Measured,
+    mode: &str,
+    reuse: bool,
+    program: &Program,
     folder: &Path,
 ) -> Result<PathBuf> {
     fs::create_dir_all(folder).map_err(Error::file(folder))?;
-    let mode = &arguments.mode;
-    let file = match mode.as_str() {
-        "detailed" => folder.join("statistics.json"),
+    let file = match mode {
+        DETAILED => folder.join("statistics.json"),
         mode => folder.join(format!("statistics-{mode}.json")),
     };
-    if arguments.reuse && file.exists() {
+    if reuse && file.exists() {
         return Ok(file);
     }
     program.inputs.iter().try_for_each(|input| input.write(folder))?;
     println!("running {} in mode {mode}", program.name);
-    let executable = arguments.programs.join(program.name);
-    let executable = fs::canonicalize(&executable).map_err(Error::file(&executable))?;
+    let executable = fs::canonicalize(&program.executable).map_err(Error::file(&program.executable))?;
     let mut command = Command::new(workspace.command());
-    command.current_dir(folder).args(OPTIONS).args(["--mode", mode]).arg("--statistics").arg(&file);
-    process::quiet(command.arg(executable).args(program.arguments))?;
+    command.current_dir(folder);
+    match mode {
+        CACHE_MODEL => command.arg(CACHE_MODEL).args(OPTIONS).arg("-o").arg(&file),
+        mode => command.arg("run").args(OPTIONS).args(["--mode", mode]).arg("--statistics").arg(&file),
+    };
+    process::quiet(command.arg("--").arg(executable).args(&program.arguments))?;
     Ok(file)
 }

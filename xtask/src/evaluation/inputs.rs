@@ -27,6 +27,10 @@ pub(super) enum Input {
     Points(&'static str, u32, u32),
 }
 
+/// Commands of Rodinia's `b+tree`. The program reads behind the end of the file up to a byte of zero.
+/// Without that byte, garbage there can be a command that reads standard input for ever.
+pub(super) const TREE_COMMANDS: Input = Input::Text("commands.txt", "j 6000 3000\nk 10000\n\0");
+
 impl Input {
     /// Writes the file into a folder.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The programs whose kernels were measured, with arguments and inputs of the measured launches.
 
-use super::super::inputs::Input;
+use super::super::inputs::{Input, TREE_COMMANDS};
 
 /// A program.
 pub(super) struct Program {
@@ -29,7 +29,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "b+tree",
         arguments: &["file", "keys.txt", "command", "commands.txt"],
-        inputs: &[Input::Keys("keys.txt", 1_000_000), Input::Text("commands.txt", "j 6000 3000\nk 10000\n")],
+        inputs: &[Input::Keys("keys.txt", 1_000_000), TREE_COMMANDS],
         ..PLAIN
     },
     Program { name: "pathfinder", arguments: &["100000", "100", "20"], only: "launch=1..2", ..PLAIN },

@@ -477,6 +477,25 @@ fn exploration_confirms_the_best_configurations_in_detail() {
 }
 
 #[test]
+fn control_variate_times_all_launches_in_the_fast_mode() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let outcome = place.voltsim(&["sweep", "plan.toml", "--control", "hybrid-memory", "--within", "50%"]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    let estimate: serde_json::Value =
+        serde_json::from_str(&place.read("plan.results/estimate.json")).unwrap();
+    let detailed: usize = estimate["configurations"][0]["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| group["timed"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(results(place).len(), 7 + detailed);
+    let outcome = place.voltsim(&["sweep", "plan.toml", "--control", "hybrid-memory", "--all"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("--all"), "{}", outcome.stderr);
+}
+
+#[test]
 fn wrong_exploration_is_refused() {
     let (captured, _) = planned();
     for (options, said) in [

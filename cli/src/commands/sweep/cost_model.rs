@@ -86,6 +86,11 @@ impl LaunchCost {
         LaunchCost { code: 450.0 + (9.0 + 0.5 * sms) * new_code * waiting, ..work }
     }
 
+    /// Cost of a launch whose cycles another mode gives.
+    pub(super) fn of_cycles(cycles: f64) -> LaunchCost {
+        LaunchCost { launch: cycles, ..LaunchCost::default() }
+    }
+
     /// Cycles of the serial part.
     pub(super) fn latency(&self) -> f64 {
         let path = if self.path < self.hottest { 0.0 } else { self.path };

@@ -114,8 +114,14 @@ fn bound_of_all(groups: &mut [Part], refresh: u64) -> f64 {
 }
 
 impl Total {
-    fn new(plan: &Plan, jobs: &Jobs, number: usize, chosen: &BTreeSet<usize>) -> Result<Total, Failure> {
-        let clusters = jobs.clusters(plan, number, chosen)?;
+    fn new(
+        plan: &Plan,
+        jobs: &Jobs,
+        number: usize,
+        chosen: &BTreeSet<usize>,
+        control: Option<&Jobs>,
+    ) -> Result<Total, Failure> {
+        let clusters = jobs.clusters(plan, number, chosen, control)?;
         let results = jobs.results(number, chosen)?;
         let part = |(number, group): (usize, &Group)| {
             let timed = results.iter().filter(|(_, job, _)| job.group == number);
@@ -153,10 +159,16 @@ impl Total {
 }
 
 impl Estimate {
-    /// The estimate from the results of the chosen jobs.
-    pub(super) fn new(plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Result<Estimate, Failure> {
+    /// The estimate from the results of the chosen jobs, with the same jobs in a fast mode as control
+    /// variate.
+    pub(super) fn new(
+        plan: &Plan,
+        jobs: &Jobs,
+        chosen: &BTreeSet<usize>,
+        control: Option<&Jobs>,
+    ) -> Result<Estimate, Failure> {
         let numbers = 0..plan.configurations.len();
-        let configurations = numbers.map(|number| Total::new(plan, jobs, number, chosen));
+        let configurations = numbers.map(|number| Total::new(plan, jobs, number, chosen, control));
         Ok(Estimate { configurations: configurations.collect::<Result<_, _>>()? })
     }
 

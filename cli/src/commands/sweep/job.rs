@@ -18,6 +18,7 @@ use tempfile::Builder;
 use timing::specification::GpuSpec;
 
 use super::beside;
+use super::control::Control;
 use super::kernel_cluster::KernelCluster;
 use crate::commands::replay::Replay;
 use crate::failure::Failure;
@@ -117,15 +118,18 @@ impl Jobs {
         own.map(|(number, job)| Ok((number, job, result((number, job))?))).collect()
     }
 
-    /// Kernels of a plan's launches, with the results of the chosen jobs of a configuration.
+    /// Kernels of a plan's launches, with the results of the chosen jobs of a configuration. `control`
+    /// has the same jobs in a fast mode, all done.
     pub(super) fn clusters(
         &self,
         plan: &Plan,
         configuration: usize,
         chosen: &BTreeSet<usize>,
+        control: Option<&Jobs>,
     ) -> Result<Vec<KernelCluster>, Failure> {
         let sms = self.specs.get(configuration).map_or(1, |spec| spec.chip.sms);
-        Ok(KernelCluster::all(plan, sms, &self.results(configuration, chosen)?))
+        let control = control.map(|jobs| Control::of(jobs, configuration)).transpose()?;
+        Ok(KernelCluster::all(plan, sms, &self.results(configuration, chosen)?, control.as_ref()))
     }
 }
 

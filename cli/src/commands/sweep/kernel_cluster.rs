@@ -4,9 +4,13 @@
 //! launch, which give a rough time ([`LaunchCost`]). Timed launches give the error of the rough time; an
 //! untimed launch takes the error of the timed launches that are most alike ([`Regression`]). Leaving
 //! one timed launch out, and estimating it from the others, gives the weight of rough differences.
+//!
+//! With a control variate ([`Control`]), the cycles of a fast mode take the place of the rough time.
+//! Estimate and bound then follow from the differences between both modes.
 
 use launch_capture::{Group, Plan};
 
+use super::control::Control;
 use super::cost_model::LaunchCost;
 use super::job::Known;
 use super::regression::Regression;
@@ -34,30 +38,57 @@ pub(super) struct Portion {
     pub(super) launches: f64,
     /// Warp instructions of all of them.
     instructions: f64,
+    /// Size of all of them: cycles of the control variate, or warp instructions without one.
+    size: f64,
     work: LaunchCost,
     /// Greatest difference of a launch's work from that of the group's first launch, as a fraction.
     spread: f64,
-    /// Cycles and warp instructions of each timed launch.
-    times: Vec<(f64, f64)>,
+    times: Vec<Measured>,
     /// Numbers of the jobs that are not done.
     left: Vec<usize>,
 }
 
+/// A timed launch.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    cycles: f64,
+    instructions: f64,
+    /// Cycles of the control variate, or warp instructions without one.
+    size: f64,
+}
+
 impl Portion {
     /// A portion of a group, with the portion's jobs.
-    fn new(group: (usize, &Group), work: LaunchCost, launches: u64, jobs: &[&Known<'_>]) -> Portion {
+    fn new(
+        group: (usize, &Group),
+        work: LaunchCost,
+        launches: u64,
+        jobs: &[&Known<'_>],
+        control: Option<&Control>,
+    ) -> Portion {
         let (number, group) = group;
         let stood_for = jobs.iter().map(|(_, job, _)| job.launch.weight * job.launch.instructions as f64);
-        let times = jobs.iter().filter_map(|(_, job, timed)| {
-            Some((timed.as_ref()?.cycles as f64, job.launch.instructions.max(1) as f64))
+        let sizes = control.and_then(|control| control.sizes(jobs.iter().map(|(job, ..)| *job)));
+        let times = jobs.iter().enumerate().filter_map(|(place, (_, job, timed))| {
+            let instructions = job.launch.instructions.max(1) as f64;
+            let size = sizes.as_ref().map_or(instructions, |sizes| sizes.cycles[place]);
+            Some(Measured { cycles: timed.as_ref()?.cycles as f64, instructions, size })
         });
+        let instructions: f64 = stood_for.sum();
         let left = jobs.iter().filter(|(.., timed)| timed.is_none()).map(|(job, ..)| *job);
         Portion {
             group: number,
             launches: launches as f64,
-            instructions: stood_for.sum(),
-            work,
-            spread: if launches > 1 { group.spread } else { 0.0 },
+            instructions,
+            size: sizes.as_ref().map_or(instructions, |sizes| sizes.mean() * launches as f64),
+            work: sizes.as_ref().map_or(work, |sizes| LaunchCost::of_cycles(sizes.mean())),
+            spread: match &sizes {
+                _ if launches <= 1 => 0.0,
+                // All launches have the control variate.
+                Some(sizes) if sizes.cycles.len() as u64 == launches => sizes.spread(),
+                Some(sizes) => sizes.spread().max(group.spread),
+                None => group.spread,
+            },
             times: times.collect(),
             left: left.collect(),
         }
@@ -70,7 +101,7 @@ impl Portion {
 
     /// Warp instructions of all launches, and of the timed ones.
     pub(super) fn work(&self) -> (f64, f64) {
-        (self.instructions, self.times.iter().map(|(_, instructions)| instructions).sum())
+        (self.instructions, self.times.iter().map(|timed| timed.instructions).sum())
     }
 
     /// Host time of one timed launch, in warp instructions.
@@ -88,21 +119,21 @@ impl Portion {
         self.left.first().copied()
     }
 
-    /// Mean cycles per instruction of the timed launches.
+    /// Mean cycles by size of the timed launches.
     fn rate(&self) -> Option<f64> {
-        let rates = self.times.iter().map(|(cycles, instructions)| cycles / instructions).sum::<f64>();
+        let rates = self.times.iter().map(|timed| timed.cycles / timed.size).sum::<f64>();
         (!self.times.is_empty()).then(|| rates / self.timed())
     }
 
     /// Mean cycles of the timed launches.
     fn mean(&self) -> Option<f64> {
-        let cycles = self.times.iter().map(|(cycles, _)| cycles).sum::<f64>();
+        let cycles = self.times.iter().map(|timed| timed.cycles).sum::<f64>();
         (!self.times.is_empty()).then(|| cycles / self.timed())
     }
 
-    /// Spread of the timed launches' cycles per instruction, as a fraction of the mean.
+    /// Spread of the timed launches' cycles by size, as a fraction of the mean.
     fn spread_of_times(&self) -> f64 {
-        let rates = self.times.iter().map(|(cycles, instructions)| cycles / instructions);
+        let rates = self.times.iter().map(|timed| timed.cycles / timed.size);
         let (least, most) =
             rates.fold((f64::MAX, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
         self.rate().map_or(0.0, |mean| (most - least) / mean.max(f64::MIN_POSITIVE))
@@ -130,7 +161,12 @@ pub(super) struct Estimated {
 
 impl KernelCluster {
     /// Clusters of a plan, for the jobs of a configuration, with the times of timed jobs.
-    pub(super) fn all(plan: &Plan, sms: u32, jobs: &[Known<'_>]) -> Vec<KernelCluster> {
+    pub(super) fn all(
+        plan: &Plan,
+        sms: u32,
+        jobs: &[Known<'_>],
+        control: Option<&Control>,
+    ) -> Vec<KernelCluster> {
         let mut clusters: Vec<((&str, [u32; 3]), KernelCluster)> = Vec::new();
         for (number, group) in plan.groups.iter().enumerate() {
             let own: Vec<_> = jobs.iter().filter(|(_, job, _)| job.group == number).collect();
@@ -148,7 +184,7 @@ impl KernelCluster {
             {
                 if !jobs.is_empty() {
                     let work = LaunchCost::new(group, counts, &plan.counted, sms);
-                    cluster.portions.push(Portion::new((number, group), work, launches, jobs));
+                    cluster.portions.push(Portion::new((number, group), work, launches, jobs, control));
                 }
             }
         }
@@ -184,7 +220,7 @@ impl KernelCluster {
         let of = |(number, portion): (usize, &Portion)| {
             let left = (portion.launches - portion.timed()).max(0.0);
             let cycles = match portion.rate() {
-                Some(rate) => rate * portion.instructions,
+                Some(rate) => rate * portion.size,
                 None => self.cycles_like(number, None) * portion.launches,
             };
             if left == 0.0 {
@@ -268,16 +304,21 @@ pub(super) mod tests {
             group: 0,
             launches: launches as f64,
             instructions: work * launches as f64,
+            size: work * launches as f64,
             work: LaunchCost { launch: work, ..LaunchCost::default() },
             spread: 0.0,
-            times: times.iter().map(|cycles| (*cycles, work)).collect(),
+            times: times
+                .iter()
+                .map(|cycles| Measured { cycles: *cycles, instructions: work, size: work })
+                .collect(),
             left: (times.len()..launches).map(|launch| work as usize * 100 + launch).collect(),
         }
     }
 
     /// The portion with another number of warp instructions per launch.
     pub(in super::super) fn of_instructions(instructions: f64, portion: Portion) -> Portion {
-        Portion { instructions: instructions * portion.launches, ..portion }
+        let all = instructions * portion.launches;
+        Portion { instructions: all, size: all, ..portion }
     }
 
     pub(in super::super) fn cluster(portions: Vec<Portion>) -> KernelCluster {

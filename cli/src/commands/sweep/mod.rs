@@ -2,6 +2,7 @@
 //! program.
 
 mod choice;
+mod control;
 mod cost_model;
 mod estimate;
 mod job;
@@ -55,6 +56,9 @@ const TRIES: usize = 2;
 ///
 /// With --explore the sweep estimates all configurations in a fast mode. The best of them are then
 /// estimated in the mode of --confirm.
+///
+/// With --control the sweep first times every launch of the plan in a fast mode. Estimate and bound
+/// then follow from the differences between both modes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// File of `voltsim plan`
@@ -101,6 +105,10 @@ pub(crate) struct Args {
     /// Configurations with the fewest cycles that are estimated again
     #[arg(long, value_name = "COUNT", requires = "explore", default_value = "5")]
     best: NonZero<usize>,
+
+    /// Time every launch of the plan in this mode too, as control variate of the estimate
+    #[arg(long, value_name = "MODE", value_parser = timed_mode, conflicts_with_all = ["explore", "all"])]
+    control: Option<Mode>,
 
     /// Hand the jobs to Slurm as an array (sbatch), and wait for them; -j limits jobs at a time
     #[arg(long)]
@@ -197,27 +205,49 @@ fn prepare(folder: &Path) -> Result<(), Failure> {
 
 /// Does the jobs of a phase that have no result. Gives the estimate; none if jobs have failed.
 fn estimate(args: &Args, plan: &Plan, phase: &Phase, folder: &Path) -> Result<Option<Estimate>, Failure> {
+    prepare(folder)?;
+    let mut control = None;
+    if let Some(mode) = args.control {
+        let fast = Phase { mode: Some(mode), ..phase.clone() };
+        let jobs = Jobs::of(&fast.of(plan)?, &args.plan, folder)?;
+        if !are_done(args, &fast, folder, &jobs, &(0..jobs.all.len()).collect())? {
+            return Ok(None);
+        }
+        control = Some(jobs);
+    }
     let plan = phase.of(plan)?;
     let jobs = Jobs::of(&plan, &args.plan, folder)?;
-    prepare(folder)?;
     let mut chosen = BTreeSet::new();
     loop {
-        let next = choose(args, &plan, &jobs, &chosen)?;
+        let next = choose(args, &plan, &jobs, &chosen, control.as_ref())?;
         if next.is_empty() {
             break;
         }
         chosen.extend(next);
-        let missing = run_missing(args, phase, folder, &jobs, &chosen)?;
-        if !missing.is_empty() {
-            for job in &missing {
-                eprintln!("voltsim: {job} has no result; {} says why", job.log().display());
-            }
-            let (missing, all) = (missing.len(), chosen.len());
-            eprintln!("voltsim: {missing} of {all} jobs are missing: start the sweep again");
+        if !are_done(args, phase, folder, &jobs, &chosen)? {
             return Ok(None);
         }
     }
-    Estimate::new(&plan, &jobs, &chosen).map(Some)
+    Estimate::new(&plan, &jobs, &chosen, control.as_ref()).map(Some)
+}
+
+/// Does the chosen jobs that have no result, and tells about failures. True if all have one.
+fn are_done(
+    args: &Args,
+    phase: &Phase,
+    folder: &Path,
+    jobs: &Jobs,
+    chosen: &BTreeSet<usize>,
+) -> Result<bool, Failure> {
+    let missing = run_missing(args, phase, folder, jobs, chosen)?;
+    for job in &missing {
+        eprintln!("voltsim: {job} has no result; {} says why", job.log().display());
+    }
+    if !missing.is_empty() {
+        let (missing, all) = (missing.len(), chosen.len());
+        eprintln!("voltsim: {missing} of {all} jobs are missing: start the sweep again");
+    }
+    Ok(missing.is_empty())
 }
 
 /// Writes a table of the best configurations, with the cycles of both modes.
@@ -271,12 +301,18 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// The jobs that are to be done beside those that were chosen before, by number. They follow from
 /// the plan and from the results of those alone.
-fn choose(args: &Args, plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Result<Vec<usize>, Failure> {
+fn choose(
+    args: &Args,
+    plan: &Plan,
+    jobs: &Jobs,
+    chosen: &BTreeSet<usize>,
+    control: Option<&Jobs>,
+) -> Result<Vec<usize>, Failure> {
     if args.all {
         return Ok((0..jobs.all.len()).filter(|number| !chosen.contains(number)).collect());
     }
     let aim = Aim { within: args.within, budget: args.budget };
-    let of = |number| Ok(choice::next(&jobs.clusters(plan, number, chosen)?, aim));
+    let of = |number| Ok(choice::next(&jobs.clusters(plan, number, chosen, control)?, aim));
     let next = (0..plan.configurations.len()).map(of).collect::<Result<Vec<_>, Failure>>()?;
     Ok(next.into_iter().flatten().collect())
 }

@@ -35,6 +35,12 @@ pub enum RestoreError {
         /// The work.
         what: String,
     },
+    /// The launch in flight takes rates of loads from outside, which no state holds.
+    #[error(
+        "the state has a launch in flight with rates of a recording (fidelity.rates=reuse-distance); \
+             resume a checkpoint between launches"
+    )]
+    Rates,
     /// The launch in flight is another than the one that should continue it.
     #[error("the state has launch {launch} of kernel {}; {} cannot continue it", signature(.saved), signature(.here))]
     OtherLaunch {

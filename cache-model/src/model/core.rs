@@ -385,8 +385,8 @@ impl<'a> Core<'a> {
             self.order.distances[bucket(distances[base.stacks])] += count;
         }
         if let Some(levels) = self.order.levels.get_mut(position as usize) {
-            levels.sectors[Level::L1 as usize] += u64::from(hit.count_ones());
-            levels.sectors[level as usize] += u64::from(missing.count_ones());
+            levels.sectors[Level::L1 as usize] += u64::from((mask & !fetch).count_ones());
+            levels.sectors[level as usize] += u64::from(fetch.count_ones());
         }
         self.enter(line, (mask, hit, fetch), &distances, (effect, level));
         Some((effect, level))

@@ -83,7 +83,7 @@ pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
 pub struct LevelCounts {
     /// Warp loads by the slowest level of their sectors: L1, L2, memory.
     pub loads: [u64; 3],
-    /// Sectors by level: L1, L2, memory.
+    /// Sectors by level: L1 for hits and sectors in flight, L2 and memory for fetched ones.
     pub sectors: [u64; 3],
 }
 

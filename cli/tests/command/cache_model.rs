@@ -41,3 +41,26 @@ fn kernel_stream_gives_the_report_of_the_program() {
     };
     assert_eq!(table(&["launches.vks"]), table(&["--", "./launches", "2"]));
 }
+
+#[test]
+fn recorded_accesses_give_rates_to_hybrid_memory() {
+    let place = Captured::program().place;
+    let recorded = ["cache-model", "--gpu", "v100", "--record", "accesses", "--", "./launches", "2"];
+    assert_eq!(place.voltsim(&recorded).status, 0);
+    let run = |options: &[&str], runs: &str| {
+        let mode = ["run", "--gpu", "v100", "--mode", "hybrid-memory"];
+        let rates = ["--set", "fidelity.rates=reuse-distance", "--statistics", "run.json"];
+        place.voltsim(&[&mode, &rates[..], options, &["--", "./launches", runs]].concat())
+    };
+    let outcome = run(&["--rates", "accesses"], "2");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    let run_json: serde_json::Value = serde_json::from_str(&place.read("run.json")).unwrap();
+    assert!(run_json["launches"][0]["cycles"].as_u64().unwrap() > 0);
+    // A launch that was not recorded has no rates, and a file must be a recording.
+    for (options, runs) in [(&[][..], "2"), (&["--rates", "accesses"], "3"), (&["--rates", "run.json"], "2")]
+    {
+        let outcome = run(options, runs);
+        assert_ne!(outcome.status, 0, "{options:?} {runs}");
+        assert!(outcome.stderr.contains("cache-model --record"), "{}", outcome.stderr);
+    }
+}

@@ -292,7 +292,7 @@ fn statistics_of_other_runs_stand_for_the_card() {
     for folder in ["fast", "detailed"] {
         std::fs::create_dir(place.path(folder)).unwrap();
     }
-    place.write("fast/a.json", &STATISTICS.replace("110", "121"));
+    place.write("fast/a.json", STATISTICS.replace("110", "121"));
     place.write("detailed/a.json", STATISTICS);
     let outcome = place.voltsim(&["correlate", "fast", "detailed", "--json"]);
     assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));

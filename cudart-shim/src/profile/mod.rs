@@ -16,6 +16,7 @@ use crate::host::environment::options;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use timing::fidelity;
 use timing::specification::{DeviceSpec, Document, GpuSpec, SpecificationError, gpu};
 
 include!(concat!(env!("OUT_DIR"), "/attributes.rs"));
@@ -109,7 +110,10 @@ impl Choice {
             return Choice { name, changes: Vec::new() };
         }
         let name = options().gpu.clone().unwrap_or_else(|| gpu::DEFAULT.to_owned());
-        let changes = options().set.iter().flat_map(|changes| changes.of_gpu());
+        // Fidelities of the mode come first: without them a changed one may make no sense.
+        let mode = options().mode.and_then(|mode| fidelity::Mode::named(mode.name()));
+        let of_mode = mode.map_or(&[][..], |mode| mode.changes).iter().copied();
+        let changes = of_mode.chain(options().set.iter().flat_map(|changes| changes.of_gpu()));
         Choice { name, changes: changes.map(str::to_owned).collect() }
     }
 }

@@ -32,6 +32,11 @@ pub struct LevelRates {
 
 /// Hit rates of loads, by launch and instruction.
 pub trait LoadRates: Debug + Send + Sync {
+    /// Tells whether the source knows a launch.
+    fn has(&self, _kernel: &Kernel) -> bool {
+        true
+    }
+
     /// Rates of the load at a position of a launch's code; `None` if no lane executes it.
     fn rates(&self, kernel: &Kernel, position: u32) -> Option<LevelRates>;
 }

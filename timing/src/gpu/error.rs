@@ -38,12 +38,16 @@ pub enum LaunchError {
         /// CTAs that the GPU can hold.
         room: u64,
     },
-    /// The GPU takes rates of loads from outside, and none were given.
+    /// The GPU takes rates of loads from outside, and has none for the launch.
     #[error(
-        "kernel {} has no rates of loads (fidelity.rates=reuse-distance); set fidelity.rates=functional-cache",
+        "launch {launch}, kernel {}, has no rates of loads (fidelity.rates=reuse-distance); \
+         give --rates with a recording of the same run by `voltsim cache-model --record`, \
+         or set fidelity.rates=functional-cache",
         signature(.kernel)
     )]
     NoRates {
+        /// Number of the launch in the run, from 1.
+        launch: u64,
         /// Name of the kernel.
         kernel: String,
     },

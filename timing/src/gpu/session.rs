@@ -6,7 +6,7 @@ mod transfers;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warp_stream::KernelSource;
+use warp_stream::{Kernel, KernelSource};
 
 use super::copy::{Copy, RunningCopy};
 use super::epoch_workers::{EpochWorkers, lock};
@@ -149,9 +149,12 @@ impl<'g, 'a> Session<'g, 'a> {
         check_room(gpu, &program)?;
         match (gpu.spec.fidelity.rates, &gpu.rates) {
             (Rates::FunctionalCache, _) => Ok(program),
-            (Rates::ReuseDistance, Some(rates)) => Ok(program.with_rates(&**rates)),
-            (Rates::ReuseDistance, None) => {
-                Err(LaunchError::NoRates { kernel: source.kernel().name.clone() })
+            (Rates::ReuseDistance, Some(rates)) if rates.has(source.kernel()) => {
+                Ok(program.with_rates(&**rates))
+            }
+            (Rates::ReuseDistance, _) => {
+                let Kernel { name, launch, .. } = source.kernel();
+                Err(LaunchError::NoRates { launch: *launch, kernel: name.clone() })
             }
         }
     }

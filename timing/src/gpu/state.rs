@@ -12,6 +12,7 @@ use super::running::{Running, check_ctas};
 use super::session::{self, Session};
 use super::{Gpu, GpuCounters, LaunchError, Observer, Totals};
 use crate::dram::counts;
+use crate::fidelity::Rates;
 use crate::memory_side::{MemorySide, MemorySideState};
 use crate::message::{MemoryReply, Requester, Timed};
 use crate::record::LaunchRecord;
@@ -153,6 +154,9 @@ impl Gpu {
     ) -> Result<Interrupted<'a>, RestoreError> {
         state.check_spec(spec)?;
         state.check(spec).map_err(of_unit("the GPU"))?;
+        if spec.fidelity.rates == Rates::ReuseDistance && state.kernels().next().is_some() {
+            return Err(RestoreError::Rates);
+        }
         let GpuState { spec: _, run_to, now, counters, earlier, sms, inboxes, memory, running } = state;
         let launches = running.as_ref().map(|running| running.launches(spec, run_to, sources));
         let launches = launches.transpose()?.unwrap_or_default();

@@ -322,6 +322,19 @@ options! {
         on_mistake: OnMistake::Refuse,
     }
 
+    /// Take rates of loads from a recording of `voltsim cache-model --record`.
+    ///
+    /// The reuse-distance model predicts them for `--set fidelity.rates=reuse-distance` in mode
+    /// hybrid-memory. The recording must be of the same launches.
+    rates: PathBuf = "VOLTSIM_RATES" {
+        section: Section::Timing,
+        option: Some("rates"),
+        value: "FILE",
+        takers: &[Taker::Run],
+        implies_timing: true,
+        on_mistake: OnMistake::Refuse,
+    }
+
     /// Stop simulating a launch once its behaviour is steady, and extrapolate the rest.
     ///
     /// The model divides the time after the first wave of CTAs into N windows, together as long as

@@ -76,7 +76,7 @@ impl Model {
                 Ok(suspended) => Ok(Outcome::Stopped(Box::new(suspended), state)),
                 Err(refusal) => {
                     display.set_stop(None, 0);
-                    let record = go_on(gpu, *state, self.threads, source, display)?;
+                    let record = self.go_on(gpu, *state, source, display)?;
                     Ok(Outcome::Over(note(record), Missed::Refused(refusal)))
                 }
             }
@@ -100,7 +100,7 @@ impl Model {
         display: &mut Display,
     ) -> Result<LaunchRecord, LaunchError> {
         if let Some(state) = self.interrupted.lock().take() {
-            return go_on(gpu, state, self.threads, source, display);
+            return self.go_on(gpu, state, source, display);
         }
         let executed = std::mem::take(&mut *self.executed.lock());
         gpu.recall_code(source, &executed)?;
@@ -121,18 +121,18 @@ impl Model {
         *self.interrupted.lock() = Some(state);
         Ok(())
     }
-}
 
-/// Resumes an interrupted launch and runs it to its end. The GPU must be the one that executed it.
-fn go_on(
-    gpu: &mut Gpu,
-    state: GpuState,
-    threads: usize,
-    source: &LiveKernel<'_>,
-    display: &mut Display,
-) -> Result<LaunchRecord, LaunchError> {
-    let mut interrupted = Gpu::restore_running(gpu.spec(), state, &[source])?.with_threads(threads);
-    let record = interrupted.finish(display);
-    *gpu = super::observed(interrupted.into_gpu());
-    record
+    /// Resumes an interrupted launch and runs it to its end. The GPU must be the one that executed it.
+    fn go_on(
+        &self,
+        gpu: &mut Gpu,
+        state: GpuState,
+        source: &LiveKernel<'_>,
+        display: &mut Display,
+    ) -> Result<LaunchRecord, LaunchError> {
+        let mut interrupted = Gpu::restore_running(gpu.spec(), state, &[source])?.with_threads(self.threads);
+        let record = interrupted.finish(display);
+        *gpu = super::observed(self.settings.with_rates(interrupted.into_gpu()));
+        record
+    }
 }

@@ -6,6 +6,7 @@
 //! - `VOLTSIM_ONLY` selects the timed launches (`kernel=GLOB,launch=A..B` and others).
 //! - `VOLTSIM_WARM_UP` sets the number of preceding launches that warm the caches.
 //! - `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`).
+//! - `VOLTSIM_RATES` names a recording of accesses, from which the rates of loads follow.
 //! - `VOLTSIM_STATISTICS` names the statistics file written at exit; without it, a summary goes to
 //!   standard error.
 //! - `VOLTSIM_SERIES` sets the interval of time series in the statistics file.
@@ -29,6 +30,8 @@ use crate::session::launch::Way;
 use crate::session::simulator::Simulator;
 use crate::session::state::Session;
 use crate::session::trace;
+use cache_model::accesses::FileError;
+use cache_model::rates::RecordedRates;
 use concurrent::{Met, Waiting};
 use functional::memory::Memory;
 use functional::timed::TimedError;
@@ -43,6 +46,7 @@ use run_options::values::SeriesInterval;
 use saved_run::ModelState;
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -64,6 +68,22 @@ struct Settings {
     warm_up: WarmUp,
     /// Condition for ending launches early, if any.
     until_stable: Option<Stability>,
+    /// Rates of loads, where the fidelity takes them from outside.
+    rates: Option<Arc<RecordedRates>>,
+}
+
+impl Settings {
+    fn new_gpu(&self) -> Gpu {
+        self.with_rates(Gpu::new(&self.spec))
+    }
+
+    /// The GPU with the rates of loads, if they are given.
+    fn with_rates(&self, gpu: Gpu) -> Gpu {
+        match &self.rates {
+            Some(rates) => gpu.with_load_rates(Arc::<RecordedRates>::clone(rates)),
+            None => gpu,
+        }
+    }
 }
 
 /// Errors in the model's settings.
@@ -73,6 +93,8 @@ pub(crate) enum ModelError {
     Gpu(String),
     #[error("VOLTSIM_STATISTICS: {0}")]
     Statistics(#[from] UnknownEnding),
+    #[error("VOLTSIM_RATES: {0}")]
+    Rates(String),
 }
 
 /// State of the timing models of all devices.
@@ -108,7 +130,14 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let warm_up = options.warm_up.as_ref().map(|warm_up| warm_up.value).unwrap_or_default();
     let until_stable =
         options.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation });
-    Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable }))
+    let rates = options.rates.as_deref().map(|file| rates(&spec, file)).transpose()?;
+    Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable, rates }))
+}
+
+/// Rates of loads by a recording of accesses.
+fn rates(spec: &GpuSpec, file: &Path) -> Result<Arc<RecordedRates>, ModelError> {
+    let refused = |error: FileError| ModelError::Rates(format!("{error}; {}", error.remedy()));
+    RecordedRates::read(spec, file).map(Arc::new).map_err(refused)
 }
 
 /// The interval of time series, if an output shows them.
@@ -220,7 +249,7 @@ impl Model {
             session,
             settings,
             threads,
-            gpu: Mutex::new(observed(Gpu::new(&settings.spec).with_threads(threads))),
+            gpu: Mutex::new(observed(settings.new_gpu().with_threads(threads))),
             interrupted: Mutex::new(None),
             clock: Arc::default(),
             report: Mutex::new(written::new_report(session, &settings.gpu)),
@@ -288,7 +317,7 @@ impl Model {
         }
         let gpu = if cold { Gpu::restore_cold(spec, gpu) } else { Gpu::restore(spec, gpu) }?;
         self.set_now(gpu.now().nanoseconds);
-        *self.gpu.lock() = observed(gpu.with_threads(self.threads));
+        *self.gpu.lock() = observed(self.settings.with_rates(gpu.with_threads(self.threads)));
         *self.report.lock() = report;
         Ok(())
     }

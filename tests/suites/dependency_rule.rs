@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Allowed dependencies of the crates in each top-level folder, by folder; `None` means all.
-const RULE: [(&str, Option<&[&str]>); 12] = [
+/// Allowed dependencies of the crates in each folder, by folder; `None` means all. A folder inside
+/// another has its own rule.
+const RULE: [(&str, Option<&[&str]>); 13] = [
     ("checkpoint", Some(&[])),
+    ("checkpoint/saved", Some(&["checkpoint", "functional", "warp-stream"])),
     ("warp-stream", Some(&[])),
     ("ptx-frontend", Some(&["warp-stream", "checkpoint"])),
     ("functional", Some(&["ptx-frontend", "warp-stream", "checkpoint"])),
@@ -32,10 +34,13 @@ fn metadata() -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
 }
 
-/// Returns the first folder below `root` in `path`.
-fn top_folder<'a>(root: &Path, path: &'a Path) -> &'a str {
+/// Returns the innermost folder of [`RULE`] that has `path`, or else the first folder below `root`.
+fn folder<'a>(root: &Path, path: &'a Path) -> &'a str {
     let below = path.strip_prefix(root).expect("the crate lies in the workspace");
-    below.components().next().and_then(|folder| folder.as_os_str().to_str()).expect("the crate has a folder")
+    let folders = below.ancestors().skip(usize::from(below.ends_with("Cargo.toml")));
+    let names = || folders.clone().filter_map(Path::to_str).filter(|name| !name.is_empty());
+    let ruled = names().find(|name| RULE.iter().any(|(folder, _)| folder == name));
+    ruled.or(names().last()).expect("the crate has a folder")
 }
 
 /// Returns every dependency between workspace crates: crate, its folder, folder of the dependency,
@@ -47,10 +52,10 @@ fn arrows() -> Vec<(String, String, String, String)> {
     let mut arrows = Vec::new();
     for package in metadata["packages"].as_array().expect("packages") {
         let manifest = text(&package["manifest_path"]);
-        let from = top_folder(root.as_ref(), manifest.as_ref());
+        let from = folder(root.as_ref(), manifest.as_ref());
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             if let Some(path) = dependency["path"].as_str() {
-                let to = top_folder(root.as_ref(), path.as_ref()).to_owned();
+                let to = folder(root.as_ref(), path.as_ref()).to_owned();
                 arrows.push((text(&package["name"]), from.to_owned(), to, text(&dependency["name"])));
             }
         }

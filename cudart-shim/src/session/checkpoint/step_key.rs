@@ -27,8 +27,7 @@ fn of_launch(session: &'static Session, launch: &KernelLaunch, number: u64) -> A
     Asked::Kernel {
         launch: number,
         name: launch.kernel.name.to_string_lossy().into_owned(),
-        grid: sizes.shape.grid,
-        block: sizes.shape.block,
+        shape: sizes.shape,
         shared: sizes.shared as u64,
         arguments: arguments::of(session, launch),
         code: launch.kernel.code(),

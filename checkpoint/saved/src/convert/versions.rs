@@ -16,6 +16,7 @@ use functional::memory::MemoryState;
 use functional::suspend::SuspendedLaunch;
 use serde::{Deserialize, Serialize};
 use voltsim_checkpoint::codec::{self, CodecError};
+use warp_stream::LaunchShape;
 
 use crate::file::{BegunLaunch, DeviceState, LIMIT, Registration};
 use crate::section::Section;
@@ -195,7 +196,8 @@ impl From<Asked7> for Asked {
     fn from(asked: Asked7) -> Asked {
         match asked {
             Asked7::Kernel { launch, name, grid, block, shared, arguments, code } => {
-                Asked::Kernel { launch, name, grid, block, shared, arguments, code }
+                let shape = LaunchShape::new(grid, block);
+                Asked::Kernel { launch, name, shape, shared, arguments, code }
             }
             Asked7::Copy { to, from, extent, sent } => {
                 Asked::Copy { to: to.into(), from: from.into(), extent, sent }

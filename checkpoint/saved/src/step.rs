@@ -9,6 +9,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::LaunchShape;
 
 /// 128 bits of BLAKE3.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -137,10 +138,8 @@ pub enum Asked {
         launch: u64,
         /// Mangled name of the kernel.
         name: String,
-        /// CTAs along x, y, z.
-        grid: [u32; 3],
-        /// Threads of a CTA along x, y, z.
-        block: [u32; 3],
+        /// CTAs of the grid and threads of a CTA.
+        shape: LaunchShape,
         /// Dynamic shared memory in bytes.
         shared: u64,
         /// Arguments of the call.
@@ -192,7 +191,14 @@ impl Asked {
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Asked::Kernel { launch, name, grid, block, shared, arguments, code } => write!(
+            Asked::Kernel {
+                launch,
+                name,
+                shape: LaunchShape { grid, block },
+                shared,
+                arguments,
+                code,
+            } => write!(
                 f,
                 "launch {launch}, kernel {name}, grid {grid:?}, CTA {block:?}, {shared} bytes of dynamic shared memory, \
                  {arguments}, code {code}"

@@ -191,18 +191,13 @@ impl Asked {
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Asked::Kernel {
-                launch,
-                name,
-                shape: LaunchShape { grid, block },
-                shared,
-                arguments,
-                code,
-            } => write!(
-                f,
-                "launch {launch}, kernel {name}, grid {grid:?}, CTA {block:?}, {shared} bytes of dynamic shared memory, \
+            Asked::Kernel { launch, name, shape: LaunchShape { grid, block }, shared, arguments, code } => {
+                write!(
+                    f,
+                    "launch {launch}, kernel {name}, grid {grid:?}, CTA {block:?}, {shared} bytes of dynamic shared memory, \
                  {arguments}, code {code}"
-            ),
+                )
+            }
             Asked::Copy { to, from, extent, sent } => {
                 write!(f, "copy of {extent:?} bytes, rows, slices from {from} to {to}")?;
                 sent.map_or(Ok(()), |sent| write!(f, ", contents {sent}"))

@@ -1,6 +1,6 @@
 //! Rust source of the core's function tables: one slot per exported function of each library.
 
-use crate::{Function, Library, Signature, State, TableError, driver, exports, management, runtime};
+use crate::{Function, Library, Signature, State, TableError, driver, exports, linker, management, runtime};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ pub fn stub_assembly() -> Result<String, TableError> {
 
 /// The functions without a body, and the error that each returns.
 fn stubs() -> Result<BTreeMap<&'static str, &'static str>, TableError> {
-    let functions = runtime()?.into_iter().chain(driver()?).chain(management()?);
+    let functions = runtime()?.into_iter().chain(driver()?).chain(management()?).chain(linker()?);
     let error = |function: &Function| match function.state {
         State::Done(_) => None,
         State::Stub => Some((function.name, "NotSupported")),
@@ -66,6 +66,7 @@ fn module(function: &Function) -> &'static str {
     match function.libraries[..] {
         [Library::Cuda] => "crate::api::driver",
         [Library::Nvml] => "crate::api::nvml",
+        [Library::NvJitLink12 | Library::NvJitLink13, ..] => "crate::api::nvjitlink",
         _ => "crate::api::runtime",
     }
 }
@@ -114,7 +115,7 @@ fn lookups(text: &mut String) -> Result<(), TableError> {
 
 fn signatures(text: &mut String) -> Result<(), TableError> {
     text.push_str("#[cfg(test)]\npub(crate) fn bodies() -> Vec<(&'static str, &'static str, api_table::Signature)> {\nvec![\n");
-    for function in runtime()?.iter().chain(&driver()?).chain(&management()?) {
+    for function in runtime()?.iter().chain(&driver()?).chain(&management()?).chain(&linker()?) {
         let (State::Done(body), Some(signature)) = (function.state, Signature::parse(function.signature))
         else {
             continue;

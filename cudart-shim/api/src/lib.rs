@@ -1,9 +1,10 @@
 //! The table of every function the shim exports, read from the text files beside this crate.
 //!
-//! `libcudart.tsv`, `libcuda.tsv` and `libnvidia-ml.tsv` hold one line per function: name,
-//! exporting libraries, state and signature. The first two also hold the context that the call
-//! needs. The build scripts of the front libraries make their trampolines from it ([`front`]), the
-//! core its function tables ([`core_tables`]), and `voltsim status api` prints it.
+//! `libcudart.tsv`, `libcuda.tsv`, `libnvidia-ml.tsv` and `libnvJitLink.tsv` hold one line per
+//! function: name, exporting libraries, state and signature. The first two also hold the context
+//! that the call needs. The build scripts of the front libraries make their trampolines from the
+//! table ([`front`]), the core its function tables ([`core_tables`]), and `voltsim status api`
+//! prints it.
 
 pub mod attributes;
 pub mod context;
@@ -18,6 +19,7 @@ pub use signature::{Class, Signature};
 const RUNTIME_TABLE: &str = include_str!("../libcudart.tsv");
 const DRIVER_TABLE: &str = include_str!("../libcuda.tsv");
 const MANAGEMENT_TABLE: &str = include_str!("../libnvidia-ml.tsv");
+const LINKER_TABLE: &str = include_str!("../libnvJitLink.tsv");
 
 /// A library a CUDA program links against or opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,12 +34,23 @@ pub enum Library {
     Cuda,
     /// `libnvidia-ml.so.1`, NVML.
     Nvml,
+    /// `libnvJitLink.so.12`, of CUDA 12.9.
+    NvJitLink12,
+    /// `libnvJitLink.so.13`, of CUDA 13.5.
+    NvJitLink13,
 }
 
 impl Library {
     /// All libraries; the position is the number that a front gives to the core.
-    pub const ALL: [Library; 5] =
-        [Library::Cudart11, Library::Cudart12, Library::Cudart13, Library::Cuda, Library::Nvml];
+    pub const ALL: [Library; 7] = [
+        Library::Cudart11,
+        Library::Cudart12,
+        Library::Cudart13,
+        Library::Cuda,
+        Library::Nvml,
+        Library::NvJitLink12,
+        Library::NvJitLink13,
+    ];
 
     /// `DT_SONAME` of the library.
     pub fn soname(self) -> &'static str {
@@ -47,6 +60,8 @@ impl Library {
             Library::Cudart13 => "libcudart.so.13",
             Library::Cuda => "libcuda.so.1",
             Library::Nvml => "libnvidia-ml.so.1",
+            Library::NvJitLink12 => "libnvJitLink.so.12",
+            Library::NvJitLink13 => "libnvJitLink.so.13",
         }
     }
 
@@ -66,6 +81,8 @@ impl Library {
             Library::Cudart13 => "voltsim_cudart_13",
             Library::Cuda => "voltsim_cuda",
             Library::Nvml => "voltsim_nvml",
+            Library::NvJitLink12 => "voltsim_nvjitlink_12",
+            Library::NvJitLink13 => "voltsim_nvjitlink_13",
         }
     }
 
@@ -144,7 +161,7 @@ pub struct Function {
     pub signature: &'static str,
     /// Required context.
     pub need: Need,
-    /// Evidence for `need`, a word that the table's head explains; empty for NVML.
+    /// Evidence for `need`, a word that the table's head explains; empty for NVML and nvJitLink.
     pub source: &'static str,
 }
 
@@ -189,11 +206,27 @@ pub fn management() -> Result<Vec<Function>, TableError> {
     })
 }
 
+/// Every function of the two versions of nvJitLink.
+pub fn linker() -> Result<Vec<Function>, TableError> {
+    parse("libnvJitLink.tsv", LINKER_TABLE, None, |versions| {
+        let libraries = versions
+            .split(',')
+            .map(|version| match version {
+                "12" => Ok(Library::NvJitLink12),
+                "13" => Ok(Library::NvJitLink13),
+                _ => Err(format!("unknown nvJitLink version `{version}`")),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok((libraries, Vec::new()))
+    })
+}
+
 /// Exports of a library, in the order of its function table.
 pub fn exports(library: Library) -> Result<Vec<Function>, TableError> {
     let mut functions = match library {
         Library::Cuda => driver()?,
         Library::Nvml => management()?,
+        Library::NvJitLink12 | Library::NvJitLink13 => linker()?,
         _ => runtime()?,
     };
     functions.retain(|function| function.libraries.contains(&library));
@@ -275,6 +308,8 @@ mod tests {
         assert_eq!(count(Library::Cudart13), 458);
         assert!(count(Library::Cuda) > 700);
         assert!(count(Library::Nvml) > 400);
+        assert_eq!(count(Library::NvJitLink12), 144);
+        assert_eq!(count(Library::NvJitLink13), 166);
     }
 
     #[test]

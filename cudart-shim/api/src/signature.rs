@@ -99,6 +99,7 @@ const WORDS: &[&str] = &[
     "cudaLogsCallback_t",
     "cudaLogsCallbackHandle",
     "CUdevResourceDesc",
+    "nvJitLinkHandle",
     "nvmlDevice_t",
     "nvmlUnit_t",
     "nvmlEventSet_t",

@@ -10,7 +10,7 @@ const READERS: &[(&str, &str)] = &[
     ("cudart-shim/options/src/reading.rs", "it reads the options"),
     ("cudart-shim/options/src/system.rs", "it reads variables of CUDA and the host"),
     ("cudart-shim/preload/dlopen/src/lib.rs", "it is loaded into every program and has no dependencies"),
-    ("cudart-shim/toolchain/nvrtc/src/search.rs", "it looks for NVIDIA's library as the loader does"),
+    ("cudart-shim/toolchain/vendor-library/src/lib.rs", "it looks for NVIDIA's library as the loader does"),
     ("cudart-shim/toolchain/ptxas/src/toolkit.rs", "it looks for NVIDIA's assembler on the search path"),
     ("cudart-shim/fronts/folder/src/lib.rs", "it starts cargo where libraries are missing"),
 ];

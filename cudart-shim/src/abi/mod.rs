@@ -118,6 +118,12 @@ impl<T: Copy> In<T> {
 }
 
 impl Text {
+    /// A text of a test.
+    #[cfg(test)]
+    pub(crate) const fn new(pointer: *const c_char) -> Self {
+        Self(pointer)
+    }
+
     /// Reads the text; a null pointer is an invalid value.
     pub(crate) fn get(&self) -> Result<&CStr> {
         if self.0.is_null() {

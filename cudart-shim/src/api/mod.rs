@@ -6,6 +6,7 @@ pub(crate) mod entry;
 pub(crate) mod error_log;
 pub(crate) mod export_table;
 pub(crate) mod graph;
+pub(crate) mod nvjitlink;
 pub(crate) mod nvml;
 mod nvtx;
 mod replay_access;

@@ -95,13 +95,15 @@ pub(crate) struct Front {
 
 /// The table of a front by its number.
 pub(crate) fn front(number: u32) -> Option<Front> {
-    let [cudart_11, cudart_12, cudart_13, cuda, nvml] = generated::FINGERPRINTS;
+    let [cudart_11, cudart_12, cudart_13, cuda, nvml, nvjitlink_12, nvjitlink_13] = generated::FINGERPRINTS;
     let (fingerprint, slots): (u64, &[Slot]) = match number {
         0 => (cudart_11, &generated::Cudart11),
         1 => (cudart_12, &generated::Cudart12),
         2 => (cudart_13, &generated::Cudart13),
         3 => (cuda, &generated::Cuda),
         4 => (nvml, &generated::Nvml),
+        5 => (nvjitlink_12, &generated::NvJitLink12),
+        6 => (nvjitlink_13, &generated::NvJitLink13),
         _ => return None,
     };
     Some(Front { fingerprint, slots })

@@ -13,6 +13,7 @@ pub(crate) mod function;
 pub(crate) mod graph_memory;
 pub(crate) mod interprocess;
 pub(crate) mod jit;
+pub(crate) mod jit_link;
 pub(crate) mod known_resources;
 pub(crate) mod last_error;
 pub(crate) mod lazy_modules;

@@ -5,6 +5,7 @@ use crate::abi::FunctionHandle;
 use crate::abi::error::Result;
 use crate::abi::handle::MAX_DEVICES;
 use crate::objects::context_storage::ContextStorage;
+use crate::objects::jit_link::JitLinks;
 use crate::objects::legacy_launch::Setting;
 use crate::objects::linker::Links;
 use crate::objects::shared::Shared;
@@ -36,6 +37,7 @@ pub(crate) struct Process {
     /// unchanged.
     pub(crate) contexts_ended: AtomicU64,
     pub(crate) links: Mutex<Links>,
+    pub(crate) jit_links: Mutex<JitLinks>,
     pub(crate) legacy_launches: Mutex<FxHashMap<FunctionHandle, Setting>>,
     pub(crate) context_storage: Mutex<ContextStorage>,
     /// Changed core dump settings.
@@ -55,6 +57,7 @@ impl Process {
             contexts: Mutex::default(),
             contexts_ended: AtomicU64::default(),
             links: Mutex::default(),
+            jit_links: Mutex::default(),
             legacy_launches: Mutex::default(),
             context_storage: Mutex::default(),
             core_dump: Mutex::default(),

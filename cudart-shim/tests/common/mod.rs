@@ -37,7 +37,8 @@ pub fn library(name: &str) -> Result<PathBuf, String> {
     compile_with(&folder.join(name).with_extension("c"), &["-shared", "-fPIC"])
 }
 
-fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
+/// As [`compile`], with more arguments of the compiler.
+pub fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
     let name = source.file_stem().unwrap_or_default();
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let is_old = name.to_string_lossy().ends_with("_11");
@@ -48,10 +49,10 @@ fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
         .into_temp_path();
     let output = Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-pthread"])
-        .args(flags)
         .arg("-o")
         .arg(&unfinished)
         .arg(source)
+        .args(flags)
         .arg(libraries().join(runtime))
         .arg(libraries().join("libcuda.so.1"))
         .output()

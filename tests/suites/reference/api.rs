@@ -32,8 +32,8 @@ fn page(title: &str, library: &str, table: &str, functions: &[Function]) -> Page
     let versions = |function: &Function| {
         let version = |library: &Library| match library {
             Library::Cudart11 => "11",
-            Library::Cudart12 => "12",
-            Library::Cudart13 => "13",
+            Library::Cudart12 | Library::NvJitLink12 => "12",
+            Library::Cudart13 | Library::NvJitLink13 => "13",
             Library::Cuda | Library::Nvml => "",
         };
         function

@@ -44,6 +44,8 @@ pub(crate) struct Arguments {
 enum Suite {
     Tinygrad,
     NumbaCuda,
+    #[value(name = "numba-cuda-13")]
+    NumbaCuda13,
     Triton,
     Curand,
     GccOffload,
@@ -73,6 +75,7 @@ impl Suite {
         let suite = match self {
             Self::Tinygrad => return Tinygrad::set_up(workspace, command)?.run(part),
             Self::NumbaCuda => &pytest::NUMBA_CUDA,
+            Self::NumbaCuda13 => &pytest::NUMBA_CUDA_13,
             Self::Triton => &pytest::TRITON,
             Self::Curand => &pytest::CURAND,
             Self::GccOffload => return offload::run(workspace, command, part, accept),

@@ -81,6 +81,17 @@ pub(super) const NUMBA_CUDA: Pytest = Pytest {
     libraries: None,
 };
 
+/// Device tests of numba-cuda with CUDA 13 as pip installs it: nvJitLink links every kernel.
+pub(super) const NUMBA_CUDA_13: Pytest = Pytest {
+    name: "numba-cuda-13",
+    environment: "numba-cuda-13",
+    small: &[
+        ("numba.cuda.tests.cudadrv.test_linker", "cudadrv/test_linker.py"),
+        ("numba.cuda.tests.cudadrv.test_nvjitlink", "cudadrv/test_nvjitlink.py"),
+    ],
+    ..NUMBA_CUDA
+};
+
 /// Voltsim's Triton kernels, without PyTorch, with Voltsim's `ptxas`.
 pub(super) const TRITON: Pytest = Pytest { name: "triton", environment: "triton", device: "titan-v", ..OURS };
 

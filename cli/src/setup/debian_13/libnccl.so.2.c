@@ -1,4 +1,4 @@
-/* In place of NCCL 2, which connects several GPUs: what PyTorch links with, all of it an error. */
+/* In place of NCCL 2, for programs that start without `voltsim run`: what PyTorch links with, all of it an error. */
 
 #define ABSENT(name) int name(void) { return 3 /* ncclInternalError */; }
 #define TEXT(name, text) const char *name(void) { return text; }

@@ -1,13 +1,23 @@
 """Settings that a user of PyTorch on Voltsim would have to make.
 
-cuDNN is not there, so PyTorch is told to use its own kernels. The device's capability is above all that PyTorch has machine
+cuDNN is not there, so PyTorch is told to use its own kernels. NCCL is Voltsim's, if Voltsim started the program. The device's capability is above all that PyTorch has machine
 code for, on purpose, so the warning of that is left out. NVRTC is the root's.
 """
 
+import ctypes
 import importlib.util
 import os
 import sys
 import warnings
+
+
+def load_nccl():
+    """Loads Voltsim's NCCL, before PyTorch finds the root's, which only has the names."""
+    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
+        library = os.path.join(folder, "libnccl.so.2")
+        if os.path.exists(os.path.join(folder, "libvoltsim_core.so")) and os.path.exists(library):
+            ctypes.CDLL(library)
+            return
 
 
 class AfterTorch:
@@ -21,6 +31,7 @@ class AfterTorch:
         execute = spec.loader.exec_module
 
         def execute_and_set(module):
+            load_nccl()
             execute(module)
             module.backends.cudnn.enabled = False
             warnings.filterwarnings("ignore", message=r"\s*.* with CUDA capability sm_120 is not compatible")

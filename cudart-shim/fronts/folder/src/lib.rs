@@ -58,6 +58,9 @@ pub const THREADS: &str = "libvoltsim_threads.so";
 /// Sonames of the NVRTC front.
 const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"];
 
+/// Soname of the library of collective operations.
+const NCCL: &str = "libnccl.so.2";
+
 /// Replacement of the vendor's assembler, in the folder.
 pub const PTXAS: &str = "ptxas";
 
@@ -68,6 +71,7 @@ pub fn names() -> impl Iterator<Item = (&'static str, String)> {
     let nvrtc = NVRTC.into_iter().map(|name| (name, "libvoltsim_nvrtc.so".to_owned()));
     fronts.chain(nvrtc).chain([
         ("libcuda.so", built(Library::Cuda)),
+        (NCCL, "libvoltsim_nccl.so".to_owned()),
         (CORE, CORE.to_owned()),
         (STATIC, STATIC.to_owned()),
         (DLOPEN, DLOPEN.to_owned()),
@@ -85,9 +89,12 @@ fn packages() -> impl Iterator<Item = &'static str> {
         "front-cudart-13",
         "front-cuda",
         "front-nvml",
+        "front-nvjitlink-12",
+        "front-nvjitlink-13",
         "front-static",
         "front-dlopen",
         "front-threads",
+        "standin-nccl",
         "standin-nvrtc",
         "standin-ptxas",
     ]

@@ -251,6 +251,11 @@ options! {
         value: "FILE",
     }
 
+    /// File of NVIDIA's nvJitLink, with which the front links LTO IR.
+    nvjitlink: PathBuf = "VOLTSIM_NVJITLINK" {
+        value: "FILE",
+    }
+
     /// Execute launches only (functional), or time them too (detailed, hybrid-alu, hybrid-memory).
     ///
     /// The default is functional, or detailed where another option of the timing model is given.

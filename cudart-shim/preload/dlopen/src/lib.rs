@@ -57,8 +57,9 @@ type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
 /// The loader's own `dlopen`.
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-/// Path under which the program last named an NVRTC.
-static NVRTC: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+/// Paths under which the program last named a library, by its place in [`names::PASSED_ON`].
+static ASKED_FOR: [AtomicPtr<c_char>; names::PASSED_ON.len()] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; names::PASSED_ON.len()];
 
 /// Replaces the loader's `dlopen`.
 ///
@@ -124,8 +125,10 @@ fn replacement(asked: &CStr) -> Option<&'static CStr> {
     if path.parent() == Some(folder) || !folder.join(&ours).exists() {
         return None;
     }
-    if ours.starts_with(names::NVRTC) && path.is_file() {
-        NVRTC.store(asked.to_owned().into_raw(), Ordering::Release);
+    if path.is_file()
+        && let Some(place) = passed_on(&ours)
+    {
+        place.store(asked.to_owned().into_raw(), Ordering::Release);
     }
     kept(folder.join(ours))
 }
@@ -136,10 +139,21 @@ fn kept(path: PathBuf) -> Option<&'static CStr> {
     Some(Box::leak(text.into_boxed_c_str()))
 }
 
-/// For the NVRTC front: the file that the program named when it received the front, or null.
+/// Place of the path under which the program named a library whose replacement uses the vendor's.
+fn passed_on(name: &str) -> Option<&'static AtomicPtr<c_char>> {
+    let number = names::PASSED_ON.iter().position(|prefix| name.starts_with(prefix))?;
+    ASKED_FOR.get(number)
+}
+
+/// For a front: the vendor's file that the program named when it received the front, or null.
+///
+/// # Safety
+/// `name` is a C string: the beginning of the library's name.
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub extern "C" fn voltsim_nvrtc_asked_for() -> *const c_char {
-    NVRTC.load(Ordering::Acquire)
+pub unsafe extern "C" fn voltsim_asked_for(name: *const c_char) -> *const c_char {
+    // SAFETY: by this function's contract a C string.
+    let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default();
+    passed_on(name).map_or(ptr::null(), |place| place.load(Ordering::Acquire).cast_const())
 }
 
 /// The folder of this library.

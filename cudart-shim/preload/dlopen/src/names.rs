@@ -1,13 +1,16 @@
 //! Names of the vendor's files that Voltsim's libraries replace.
 
-/// Prefix of NVRTC's names.
-pub(crate) const NVRTC: &str = "libnvrtc.so";
+/// Prefixes of names whose replacements use the vendor's file.
+pub(crate) const PASSED_ON: [&str; 2] = [NVRTC, NVJITLINK];
+
+const NVRTC: &str = "libnvrtc.so";
+const NVJITLINK: &str = "libnvJitLink.so";
 
 /// Voltsim's library for a file `name`. A file without a version is a link; `target` returns the
 /// name of its target.
 pub(crate) fn ours(name: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
     match name {
-        "libcudart.so" | NVRTC => versioned(&target()?),
+        "libcudart.so" | NVRTC | NVJITLINK => versioned(&target()?),
         _ => versioned(name),
     }
 }
@@ -17,12 +20,15 @@ fn versioned(name: &str) -> Option<String> {
     if name == "libcuda.so" || name.starts_with("libcuda.so.") {
         return Some("libcuda.so.1".to_owned());
     }
+    if name.starts_with("libnccl.so.2") {
+        return Some("libnccl.so.2".to_owned());
+    }
     if name.starts_with("libnvidia-ml.so") {
         return Some("libnvidia-ml.so.1".to_owned());
     }
-    let (stem, eleven) = [("libcudart.so.", "11.0"), ("libnvrtc.so.", "11.2")]
-        .into_iter()
-        .find(|(stem, _)| name.starts_with(stem))?;
+    // CUDA 11 has no nvJitLink.
+    let stems = [("libcudart.so.", "11.0"), ("libnvrtc.so.", "11.2"), ("libnvJitLink.so.", "11")];
+    let (stem, eleven) = stems.into_iter().find(|(stem, _)| name.starts_with(stem))?;
     let major = name.strip_prefix(stem)?.split('.').next()?;
     let version = if major == "11" { eleven } else { major };
     Some(format!("{stem}{version}"))
@@ -43,10 +49,13 @@ mod tests {
             ("libnvrtc.so.13.3.33", "libnvrtc.so.13"),
             ("libnvrtc.so.11.8.89", "libnvrtc.so.11.2"),
             ("libcudart.so.11.8.89", "libcudart.so.11.0"),
+            ("libnvJitLink.so.12.9.86", "libnvJitLink.so.12"),
+            ("libnvJitLink.so.13", "libnvJitLink.so.13"),
             ("libcudart.so.12.9.79", "libcudart.so.12"),
             ("libcuda.so", "libcuda.so.1"),
             ("libcuda.so.580.65.06", "libcuda.so.1"),
             ("libnvidia-ml.so.1", "libnvidia-ml.so.1"),
+            ("libnccl.so.2.26.5", "libnccl.so.2"),
         ] {
             assert_eq!(unlinked(name).as_deref(), Some(expected), "{name}");
         }

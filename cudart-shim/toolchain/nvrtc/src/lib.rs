@@ -1,9 +1,8 @@
 //! Front for `libnvrtc.so.{11.2,12,13}`: passes calls on to the real NVRTC. A program that requests
 //! a cubin gets its PTX in an image that Voltsim's driver loads.
 //!
-//! The library looks for the real one when loaded. The order is the file in `VOLTSIM_NVRTC`, the
-//! path that the program named, and the folders of `search`. Without a real library, every call
-//! reports the problem.
+//! The library looks for the real one when loaded (`vendor-library`). Without a real library, every
+//! call reports the problem.
 
 #![allow(unsafe_code)]
 // A test exports no symbols.
@@ -11,12 +10,14 @@
 
 mod judged;
 mod options;
-mod search;
 
 use ptx_frontend::container::Linked;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use vendor_library::Wanted;
 
 /// `nvrtcResult`.
 const SUCCESS: c_int = 0;
@@ -135,21 +136,26 @@ export!(nvrtcGetCUBIN, "jmp {target}", image);
 #[unsafe(link_section = ".init_array")]
 static OPEN: extern "C" fn() = open;
 
+/// Names of the real library after the front's own, newest first. A client that tries several
+/// versions finds every front, though only one real library may exist.
+const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"];
+
 /// Looks up the functions of the real library, if there is one.
 extern "C" fn open() {
-    let Some(path) = search::real_library() else { return };
-    let Ok(path) = CString::new(path.into_os_string().into_encoded_bytes()) else { return };
-    // `dlopen` would return this library again (`preload/dlopen`).
-    // SAFETY: a C string; the library's constructors are the vendor's.
-    let library =
-        unsafe { libc::dlmopen(libc::LM_ID_BASE, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if library.is_null() {
-        return;
-    }
+    let own = vendor_library::own_file();
+    let own_name = own.as_deref().and_then(Path::file_name);
+    let own_name = own_name.filter(|name| name.as_bytes().starts_with(b"libnvrtc.so."));
+    let usual = OsStr::new("libnvrtc.so.12");
+    let names: Vec<&OsStr> = [own_name.unwrap_or(usual)].into_iter().chain(NAMES.map(OsStr::new)).collect();
+    let wanted = Wanted {
+        variable: "VOLTSIM_NVRTC",
+        stem: c"libnvrtc.so",
+        names: &names,
+        packages: &["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib", "nvidia/cu12/lib"],
+    };
+    let Some(library) = wanted.open(own.as_deref()) else { return };
     for (name, place) in real::ALL {
-        // SAFETY: a live handle and a C string.
-        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
-        if !address.is_null() {
+        if let Some(address) = library.symbol(name) {
             place.store(address, Ordering::Relaxed);
         }
     }

@@ -28,8 +28,13 @@ pub(crate) fn virtual_architecture(options: &[&CStr], newest: Option<u32>) -> Ve
     changed
 }
 
-/// True if an option names a real architecture, so that NVRTC assembles the PTX.
+/// True if an option names a real architecture, so that NVRTC assembles the PTX. With link-time
+/// optimisation the result is LTO IR, and there is no PTX.
 pub(crate) fn asks_for_machine_code(options: &[&CStr]) -> bool {
+    let link_time = [b"-dlto".as_slice(), b"--dlink-time-opt"];
+    if options.iter().any(|option| link_time.contains(&option.to_bytes())) {
+        return false;
+    }
     let mut named_before = false;
     options.iter().any(|option| {
         let text = option.to_bytes();
@@ -83,9 +88,14 @@ mod tests {
         for given in [&[c"-arch=sm_90a"][..], &[c"-DX", c"--gpu-architecture=sm_70"], &[c"-arch", c"sm_70"]] {
             assert!(asks_for_machine_code(given), "{given:?}");
         }
-        for given in
-            [&[c"-arch=compute_90"][..], &[], &[c"-DX=sm_70"], &[c"-arch", c"compute_70"], &[c"sm_70"]]
-        {
+        for given in [
+            &[c"-arch=compute_90"][..],
+            &[],
+            &[c"-DX=sm_70"],
+            &[c"-arch", c"compute_70"],
+            &[c"sm_70"],
+            &[c"-arch=sm_75", c"-dlto"],
+        ] {
             assert!(!asks_for_machine_code(given), "{given:?}");
         }
     }

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -173,6 +174,7 @@ fn make(site: &Site<'_>) -> Result<Contents, Failure> {
     }
     relink_all(site, &static_libraries)?;
     bind_python(site.folder)?;
+    bind_scripts(&site.folder.join("usr/bin"))?;
     let packages = site.folder.join(PACKAGES);
     write_whole(&packages.join("voltsim_torch.py"), include_str!("debian_13/voltsim_torch.py"))?;
     write_whole(&packages.join("voltsim.pth"), "import voltsim_torch\n")?;
@@ -223,6 +225,42 @@ fn bind_python(root: &Path) -> Result<(), Failure> {
     run(start, "starting Python")?;
     let put = fs::remove_file(&with_folders).and_then(|()| fs::rename(&whole, programs.join("python3.13")));
     put.map_err(|error| Failure::in_file(&programs, error))
+}
+
+/// Makes the root's Python start the root's scripts of Python, such as torchrun. A script that is a
+/// link belongs to another folder and stays.
+fn bind_scripts(programs: &Path) -> Result<(), Failure> {
+    let python = programs.join("python3.13");
+    let failed = |error| Failure::in_file(programs, error);
+    for entry in fs::read_dir(programs).map_err(failed)? {
+        let script = entry.map_err(failed)?.path();
+        if script.is_symlink() || !script.is_file() {
+            continue;
+        }
+        let failed = |error| Failure::in_file(&script, error);
+        let bytes = fs::read(&script).map_err(failed)?;
+        let Some(bound) = bound_script(&bytes, &python) else { continue };
+        // Writing keeps the permissions.
+        fs::write(&script, bound).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// A script with `python` as its interpreter; `None` for a file that is no script of Python 3.
+fn bound_script(script: &[u8], python: &Path) -> Option<Vec<u8>> {
+    let end = script.iter().position(|byte| *byte == b'\n')?;
+    let (first, rest) = script.split_at(end);
+    let interpreter = first.strip_prefix(b"#!")?.trim_ascii();
+    let mut words = interpreter.split(|byte| *byte == b' ');
+    let named = match words.next()? {
+        b"/usr/bin/env" => words.next()?.to_vec(),
+        path => path.strip_prefix(b"/usr/bin/")?.to_vec(),
+    };
+    if !named.starts_with(b"python3") {
+        return None;
+    }
+    let options: Vec<u8> = words.flat_map(|word| [b" ".as_slice(), word].concat()).collect();
+    Some([b"#!", python.as_os_str().as_bytes(), &options, rest].concat())
 }
 
 /// The root's patchelf, which writes a changed copy of a program.
@@ -347,4 +385,23 @@ fn decompress(blocks: &Path, member: Member, path: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(fed.ok().and_then(Result::err).unwrap_or_else(|| io::Error::other("xz wrote less than was expected")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_of_python_get_the_interpreter_of_the_root() {
+        let bound = |script: &str| {
+            let bound = bound_script(script.as_bytes(), Path::new("/root/bin/python3.13"));
+            bound.map(|script| String::from_utf8_lossy(&script).into_owned())
+        };
+        let expected = Some("#!/root/bin/python3.13 -s\nimport sys\n".to_owned());
+        assert_eq!(bound("#!/usr/bin/python3.13 -s\nimport sys\n"), expected);
+        assert_eq!(bound("#! /usr/bin/env python3 -s\nimport sys\n"), expected);
+        assert_eq!(bound("#!/bin/sh\nexit\n"), None);
+        assert_eq!(bound("#!/usr/bin/perl\n"), None);
+        assert_eq!(bound("\x7fELF"), None);
+    }
 }

@@ -8,7 +8,7 @@
 use launch_capture::Group;
 
 /// Number of parts of a launch's rough time.
-const PARTS: usize = 11;
+const PARTS: usize = 12;
 
 /// Core cycles of a page walk. The walks of a launch's new pages mostly overlap.
 const WALK: f64 = 650.0;
@@ -17,7 +17,7 @@ const WALK: f64 = 650.0;
 const LONG: f64 = 20_000.0;
 
 /// Weight of each part in the distance of two launches.
-const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0, 1.0];
+const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0, 1.0, 1.0];
 
 /// Rough core cycles of a launch, by cause.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +44,8 @@ pub(super) struct LaunchCost {
     pub(super) code: f64,
     /// First access to pages.
     pub(super) walk: f64,
+    /// Cycles of a control variate, in place of all parts but `code`.
+    pub(super) control: f64,
 }
 
 impl LaunchCost {
@@ -73,6 +75,7 @@ impl LaunchCost {
             hottest: 1.2 * count("hottest_writes"),
             code: 0.0,
             walk: WALK * count("pages_new").min(1.0),
+            control: 0.0,
         };
         // A warp waits only for code that it executes itself. Code of divergent paths arrives
         // meanwhile.
@@ -86,9 +89,9 @@ impl LaunchCost {
         LaunchCost { code: 450.0 + (9.0 + 0.5 * sms) * new_code * waiting, ..work }
     }
 
-    /// Cost of a launch whose cycles another mode gives.
-    pub(super) fn of_cycles(cycles: f64) -> LaunchCost {
-        LaunchCost { launch: cycles, ..LaunchCost::default() }
+    /// The cost with the cycles of another mode, which has no cost of code.
+    pub(super) fn with_control(self, cycles: f64) -> LaunchCost {
+        LaunchCost { control: cycles, code: self.code, ..LaunchCost::default() }
     }
 
     /// Cycles of the serial part.
@@ -100,7 +103,7 @@ impl LaunchCost {
     /// Cycles of the part that SMs and memory share.
     pub(super) fn throughput(&self) -> f64 {
         let hottest = if self.path < self.hottest { self.hottest } else { 0.0 };
-        self.issue + self.loads + self.stores + self.atomics + self.dram.max(self.l2) + hottest
+        self.issue + self.loads + self.stores + self.atomics + self.dram.max(self.l2) + hottest + self.control
     }
 
     /// Sum of both parts.
@@ -115,8 +118,9 @@ impl LaunchCost {
     }
 
     fn parts(&self) -> [f64; PARTS] {
-        let LaunchCost { launch, path, issue, loads, stores, atomics, dram, l2, hottest, code, walk } = *self;
-        [launch, path, issue, loads, stores, atomics, dram, l2, hottest, code, walk]
+        let LaunchCost { launch, path, issue, loads, stores, atomics, .. } = *self;
+        let LaunchCost { dram, l2, hottest, code, walk, control, .. } = *self;
+        [launch, path, issue, loads, stores, atomics, dram, l2, hottest, code, walk, control]
     }
 }
 

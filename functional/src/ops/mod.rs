@@ -179,5 +179,6 @@ pub(crate) fn native_forms(forms: &mut Forms) {
     float::native_forms(forms);
     convert::native_forms(forms);
     row_access::native_forms(forms);
+    atomic::native_forms(forms);
     control::native_forms(forms);
 }

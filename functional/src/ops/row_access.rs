@@ -363,12 +363,18 @@ pub(crate) fn native_forms(forms: &mut Forms) {
         ($space:ty, $named:ident: $($memory:ty, $register:ty => $element:ident;)*) => {$(
             let access = Access { space: Place::$named, element: Element::$element, stores: false };
             forms.add(load::<$space, As<$memory, $register>>(), Form::Access(access));
+            if matches!(access.element, Element::Word | Element::Double) {
+                forms.add(load_vector::<$space, As<$memory, $register>>(), Form::Vector(access));
+            }
         )*};
     }
     macro_rules! stores {
         ($space:ty, $named:ident: $($memory:ty, $register:ty => $element:ident;)*) => {$(
             let access = Access { space: Place::$named, element: Element::$element, stores: true };
             forms.add(store::<$space, As<$memory, $register>>(), Form::Access(access));
+            if matches!(access.element, Element::Word | Element::Double) {
+                forms.add(store_vector::<$space, As<$memory, $register>>(), Form::Vector(access));
+            }
         )*};
     }
     macro_rules! accesses {

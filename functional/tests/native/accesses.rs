@@ -97,6 +97,94 @@ fn shared_accesses_equal_the_interpreter() {
 }
 
 #[test]
+fn guarded_accesses_equal_the_interpreter() {
+    for_all(|start, ty, bytes, register| {
+        let store = ty.replace('s', "u");
+        let wide = if bytes == 8 { "b64" } else { "b32" };
+        let ty_of_result = if register.starts_with("%f") { ty } else { wide };
+        run(&format!(
+            "{start} and.b32 %r2, %r30, 5; setp.ne.u32 %p2, %r2, 4; setp.gt.u32 %p3, %r30, 900;
+             mov.b32 %r5, 7; mov.b64 %rd5, 7; mov.f32 %f5, 0f3f800000; mov.f64 %fd5, 0d3ff0000000000000;
+             add.u64 %rd2, %rd_in, %rd1; @%p2 ld.global.{ty} {register}5, [%rd2+64];
+             mul.wide.u32 %rd3, %thread, 8; add.u64 %rd3, %rd_out, %rd3;
+             st.global.{ty_of_result} [%rd3], {register}5;
+             add.u64 %rd4, %rd_out, %rd1; @!%p2 st.global.{store} [%rd4+8192], {register}5;
+             @%p3 st.global.{store} [%rd_in+-8], {register}5;
+             mov.u32 %r9, tile; mul.lo.u32 %r7, %r30, 8; add.u32 %r7, %r7, %r9;
+             @!%p2 st.shared.b64 [%r7], %rd1; add.u32 %r8, %r9, %r3; bar.sync 0;
+             @%p2 ld.shared.{ty} {register}5, [%r8]; @%p2 st.shared.{store} [%r8+1024], {register}5;
+             st.global.{ty_of_result} [%rd3+4096], {register}5; bar.sync 0;
+             setp.lt.u32 %p4, %r30, 11; @%p4 bra LESS; cvt.u64.u32 %rd7, %r8;
+             ld.shared.{ty} {register}5, [%rd7+1024]; ld.{ty} {register}6, [%rd2];
+             st.global.{ty_of_result} [%rd3+16384], {register}5;
+             st.global.{ty_of_result} [%rd3+20480], {register}6; LESS:"
+        ));
+    });
+}
+
+/// Vectors: count, type, bytes, and the register of an element.
+const VECTORS: [(u32, &str, u32, &str); 5] = [
+    (2, "u32", 4, "%r"),
+    (4, "f32", 4, "%f"),
+    (2, "b64", 8, "%rd"),
+    (2, "f64", 8, "%fd"),
+    (4, "u16", 2, "%rs"),
+];
+
+#[test]
+fn vector_accesses_equal_the_interpreter() {
+    if !has_native() {
+        return;
+    }
+    for pattern in PATTERNS {
+        for (count, ty, bytes, register) in VECTORS {
+            let list: Vec<String> = (0..count).map(|n| format!("{register}{}", n + 4)).collect();
+            let (list, width) = (format!("{{{}}}", list.join(", ")), count * bytes);
+            let v = format!("v{count}.{ty}");
+            run(&format!(
+                "{pattern} mul.lo.u32 %r3, %r1, {width}; and.b32 %r3, %r3, 1023; cvt.u64.u32 %rd1, %r3;
+                 add.u64 %rd2, %rd_in, %rd1; ld.global.{v} {list}, [%rd2+64];
+                 mul.wide.u32 %rd3, %thread, {width}; add.u64 %rd3, %rd_out, %rd3; st.global.{v} [%rd3], {list};
+                 mov.u32 %r9, tile; add.u32 %r10, %r9, %r3; st.shared.{v} [%r10], {list}; bar.sync 0;
+                 and.b32 %r2, %r30, 3; setp.ne.u32 %p2, %r2, 1;
+                 @%p2 ld.shared.{v} {list}, [%r10+16]; @%p2 st.global.{v} [%rd3+8192], {list};
+                 ld.{v} {list}, [%rd2]; add.u64 %rd4, %rd_out, %rd1; @%p2 st.{v} [%rd4+16384], {list};"
+            ));
+        }
+    }
+}
+
+#[test]
+fn atomic_updates_equal_the_interpreter() {
+    if !has_native() {
+        return;
+    }
+    let kinds =
+        ["add.u32", "and.b32", "or.b32", "xor.b32", "min.u32", "max.u32", "min.s32", "max.s32", "exch.b32"];
+    let wide = ["add.u64", "and.b64", "or.b64", "xor.b64", "min.u64", "max.u64", "min.s64", "max.s64"];
+    let kinds = kinds.map(|kind| (kind, 4, "%r")).into_iter().chain(wide.map(|kind| (kind, 8, "%rd")));
+    for (kind, bytes, register) in kinds {
+        for pattern in PATTERNS {
+            let ty = if bytes == 8 { "u64" } else { "u32" };
+            run(&format!(
+                "{pattern} mul.lo.u32 %r3, %r1, {bytes}; cvt.u64.u32 %rd1, %r3; and.b32 %r2, %r30, 3;
+                 setp.ne.u32 %p2, %r2, 1; mul.wide.u32 %rd3, %thread, 8; add.u64 %rd3, %rd_out, %rd3;
+                 mul.wide.u32 %rd4, %r30, 8; add.u64 %rd4, %rd_in, %rd4; ld.global.{ty} {register}5, [%rd4];
+                 add.u64 %rd2, %rd_out, %rd1; atom.global.{kind} {register}6, [%rd2+8192], {register}5;
+                 st.global.{ty} [%rd3], {register}6; atom.global.{kind} {register}7, [%rd2+8192], {register}5;
+                 mov.u32 %r9, tile; mul.lo.u32 %r12, %r30, {bytes}; add.u32 %r12, %r12, %r9;
+                 st.shared.{ty} [%r12], {register}5; add.u32 %r10, %r9, %r3; bar.sync 0;
+                 @%p2 atom.shared.{kind} {register}6, [%r10], {register}5;
+                 st.global.{ty} [%rd3+4096], {register}6;
+                 @%p2 atom.{kind} {register}8, [%rd2+8192], {register}6;
+                 atom.shared.{kind} {register}6, [%r10], {register}5; bar.sync 0;
+                 ld.shared.{ty} {register}6, [%r12]; st.global.{ty} [%rd3+16384], {register}6;"
+            ));
+        }
+    }
+}
+
+#[test]
 fn faults_name_the_same_lane_and_address() {
     if !has_native() {
         return;
@@ -114,6 +202,15 @@ fn faults_name_the_same_lane_and_address() {
         "mul.lo.u32 %r1, %r30, 4; st.shared.u32 [%r1+4090], %r30;",
         "mul.lo.u32 %r1, %r30, 4; ld.shared.u32 %r2, [%r1+4088];",
         "mov.u32 %r1, -64; ld.shared.u32 %r2, [%r1];",
+        // One lane of scattered ones, under a guard and without.
+        "setp.eq.u32 %p1, %r30, 17; selp.u64 %rd1, 4096, %rd_in, %p1; ld.global.u32 %r1, [%rd1];",
+        "setp.ne.u32 %p1, %r30, 17; setp.eq.u32 %p2, %r30, 9; selp.u64 %rd1, %rd_in, %rd_out, %p2;
+         @%p2 add.u64 %rd1, %rd1, 65534; @%p1 st.global.u32 [%rd1], %r30;",
+        "setp.eq.u32 %p1, %r30, 3; selp.u32 %r1, 4090, 8, %p1; @%p1 ld.shared.u32 %r2, [%r1];",
+        "setp.eq.u32 %p1, %r30, 3; selp.u32 %r1, 4096, 8, %p1; atom.shared.add.u32 %r2, [%r1], 1;",
+        "mul.wide.u32 %rd1, %thread, 16; add.u64 %rd1, %rd1, %rd_out; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+65008];",
+        "mul.wide.u32 %rd1, %thread, 16; add.u64 %rd1, %rd1, %rd_out; st.global.v2.u32 [%rd1+4], {%r30, %r30};",
+        "ld.global.v2.u64 {%rd1, %rd2}, [%rd_in+8];",
     ];
     for body in bodies {
         // A result before the fault shows that the lanes did the same until then.

@@ -53,12 +53,43 @@ pub(crate) enum Element {
 }
 
 impl Element {
-    fn bytes(self) -> u32 {
+    /// Size in memory.
+    pub(super) fn bytes(self) -> u32 {
         match self {
             Element::Byte | Element::SignedByte => 1,
             Element::Half | Element::SignedHalf => 2,
             Element::Word => 4,
             Element::Double => 8,
+        }
+    }
+
+    /// True for an element that is narrower than a register's word.
+    pub(super) fn is_part_of_word(self) -> bool {
+        self.bytes() < 4
+    }
+
+    /// True for an element that a load extends with its sign.
+    pub(super) fn is_signed(self) -> bool {
+        matches!(self, Element::SignedByte | Element::SignedHalf)
+    }
+
+    /// Load of consecutive elements into one register.
+    pub(super) fn load_code(self) -> Code {
+        match self {
+            Element::Byte => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
+            Element::SignedByte => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
+            Element::Half => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+            Element::SignedHalf => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
+            Element::Word | Element::Double => Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
+        }
+    }
+
+    /// Store of consecutive elements from one register.
+    pub(super) fn store_code(self) -> Code {
+        match self {
+            Element::Byte | Element::SignedByte => Code::EVEX_Vpmovdb_xmmm128_k1z_zmm,
+            Element::Half | Element::SignedHalf => Code::EVEX_Vpmovdw_ymmm256_k1z_zmm,
+            Element::Word | Element::Double => Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm,
         }
     }
 
@@ -72,21 +103,21 @@ impl Element {
 pub(super) fn pool() -> Vec<u8> {
     let mut bytes = Vec::new();
     for width in [1_u64, 2, 4, 8] {
-        (0..u64::from(HALF)).for_each(|lane| bytes.extend((lane * width).to_le_bytes()));
-        (0..HALF).for_each(|lane| bytes.extend((lane * width as u32).to_le_bytes()));
+        (0..u64::from(2 * HALF)).for_each(|lane| bytes.extend((lane * width).to_le_bytes()));
+        (0..2 * HALF).for_each(|lane| bytes.extend((lane * width as u32).to_le_bytes()));
     }
     bytes
 }
 
 /// Bytes of the constants for one width of elements.
-const OF_WIDTH: u32 = HALF * 8 + HALF * 4;
+const OF_WIDTH: u32 = 2 * HALF * 8 + 2 * HALF * 4;
 
 fn steps_of_doubles(width: u32, part: u32) -> Pooled {
     Pooled(width.trailing_zeros() * OF_WIDTH + part * 64)
 }
 
-fn steps_of_words(width: u32) -> Pooled {
-    Pooled(width.trailing_zeros() * OF_WIDTH + HALF * 8)
+fn steps_of_words(width: u32, part: u32) -> Pooled {
+    Pooled(width.trailing_zeros() * OF_WIDTH + 2 * HALF * 8 + part * 64)
 }
 
 impl Emitter<'_> {
@@ -108,6 +139,7 @@ impl Emitter<'_> {
         }
         let results = (0..).zip(&values).map(|(part, value)| (Unit::of(op.d, part), *value)).collect();
         let slow = self.slow_path(results);
+        let (apart, mut back) = self.apart(op, access, (&addresses, vec![values.clone()]), slow);
         let mut all_done = self.a.create_label();
         if let Some(fact) = fact {
             self.load_whole(op, access, fact, &values, (slow, all_done))?;
@@ -126,16 +158,18 @@ impl Emitter<'_> {
             self.a.jmp(done)?;
             self.a.set_label(&mut is_uniform)?;
             match fact {
-                Some(fact) => self.branch_unless(fact, UNIFORM << half, slow)?,
-                None => self.branch_unless_equal(space, lanes, base, slow)?,
+                Some(fact) => self.branch_unless(fact, UNIFORM << half, apart)?,
+                None => self.branch_unless_equal(space, lanes, base, apart)?,
             }
             self.check(op, access, element.bytes(), slow)?;
             self.load_one(element, values)?;
             self.a.set_label(&mut done)?;
             self.a.nop()?;
         }
-        self.a.set_label(&mut all_done)?;
-        self.a.nop()?;
+        for label in [&mut all_done, &mut back] {
+            self.a.set_label(label)?;
+            self.a.nop()?;
+        }
         self.slow_path_ends()?;
         for (part, value) in (0..).zip(values) {
             self.facts.changed(Unit::of(op.d, part));
@@ -220,8 +254,26 @@ impl Emitter<'_> {
         Ok(Some(fact))
     }
 
+    /// The fact that all lanes have one address (bit 0), with that address.
+    pub(super) fn uniform_fact(&mut self, op: &Op, space: Space, addresses: &[Vector]) -> Emitted<Fact> {
+        let subject = Subject { row: op.a, units: addresses.len() as u32, width: 0 };
+        if let Some(fact) = self.facts.find(subject) {
+            return Ok(fact);
+        }
+        let fact = self.facts.add(subject);
+        let base = self.temporary()?;
+        self.broadcast(space.broadcast(), base, addresses[0])?;
+        self.a.xor(edx, edx)?;
+        self.compare_equal(space, addresses, base)?;
+        self.note_if_all(space, 1)?;
+        self.scalar(space, addresses[0])?;
+        self.a.mov(qword_ptr(rsp + fact.address(0)), rax)?;
+        self.a.mov(dword_ptr(rsp + fact.bits()), edx)?;
+        Ok(fact)
+    }
+
     /// Goes to `other` unless a bit of the fact is set.
-    fn branch_unless(&mut self, fact: Fact, bit: u32, other: CodeLabel) -> Emitted {
+    pub(super) fn branch_unless(&mut self, fact: Fact, bit: u32, other: CodeLabel) -> Emitted {
         self.a.test(dword_ptr(rsp + fact.bits()), bit)?;
         self.a.je(other)
     }
@@ -247,12 +299,13 @@ impl Emitter<'_> {
         let (base, moved) = (self.temporary()?, self.temporary()?);
         let steps = self.steps(space, element)?;
         let slow = self.slow_path(Vec::new());
+        let (apart, mut back) = self.apart(op, access, (&addresses, vec![values.clone()]), slow);
         for half in 0..2 {
             let lanes = space.lanes(&addresses, half);
             self.first_address(op, space, lanes, fact.map(|fact| fact.address(half)))?;
             match fact {
-                Some(fact) => self.branch_unless(fact, STRIDED << half, slow)?,
-                None => self.branch_unless_strided(space, lanes, (base, moved), &steps, slow)?,
+                Some(fact) => self.branch_unless(fact, STRIDED << half, apart)?,
+                None => self.branch_unless_strided(space, lanes, (base, moved), &steps, apart)?,
             }
             self.check(op, access, HALF * element.bytes(), slow)?;
             // Nothing is stored before both halves are checked.
@@ -263,21 +316,32 @@ impl Emitter<'_> {
         for (half, place) in [Register::RDX, Register::RAX].into_iter().enumerate() {
             self.store_consecutive(element, &values[half * per_half..][..per_half], place)?;
         }
+        self.a.set_label(&mut back)?;
+        self.a.nop()?;
         self.slow_path_ends()
     }
 
     /// Registers with the addresses of all lanes, without the op's offset.
-    fn addresses(&mut self, op: &Op, space: Space) -> Emitted<Vec<Vector>> {
+    pub(super) fn addresses(&mut self, op: &Op, space: Space) -> Emitted<Vec<Vector>> {
         Ok(match space {
             Space::Shared => self.row::<2>(op.a)?.to_vec(),
             Space::Global | Space::SharedWide => self.row::<4>(op.a)?.to_vec(),
         })
     }
 
+    /// Distances of all lanes' consecutive elements from the first.
+    pub(super) fn all_steps(&mut self, access: Access) -> Emitted<Vec<Vector>> {
+        let width = access.element.bytes();
+        match access.space.is_narrow() {
+            true => (0..2).map(|part| self.pooled(steps_of_words(width, part))).collect(),
+            false => (0..4).map(|part| self.pooled(steps_of_doubles(width, part))).collect(),
+        }
+    }
+
     fn steps(&mut self, space: Space, element: Element) -> Emitted<Vec<Vector>> {
         let width = element.bytes();
         match space {
-            Space::Shared => Ok(vec![self.pooled(steps_of_words(width))?]),
+            Space::Shared => Ok(vec![self.pooled(steps_of_words(width, 0))?]),
             Space::Global | Space::SharedWide => {
                 (0..2).map(|part| self.pooled(steps_of_doubles(width, part))).collect()
             }
@@ -285,7 +349,13 @@ impl Emitter<'_> {
     }
 
     /// `rax` = address of a half's first lane, with the op's offset; `known` is its place on the stack.
-    fn first_address(&mut self, op: &Op, space: Space, lanes: &[Vector], known: Option<i32>) -> Emitted {
+    pub(super) fn first_address(
+        &mut self,
+        op: &Op,
+        space: Space,
+        lanes: &[Vector],
+        known: Option<i32>,
+    ) -> Emitted {
         match (known, lanes.first()) {
             (Some(known), _) => self.a.mov(rax, qword_ptr(rsp + known))?,
             (None, Some(lane)) => self.scalar(space, *lane)?,
@@ -391,7 +461,18 @@ impl Emitter<'_> {
     /// Goes to `slow` unless `bytes` bytes from the address in `rax` are accessible and the address is
     /// aligned; `rax` becomes the host's address.
     fn check(&mut self, op: &Op, access: Access, bytes: u32, slow: CodeLabel) -> Emitted {
-        let width = access.element.bytes();
+        self.check_aligned(op, access, bytes, access.element.bytes(), slow)
+    }
+
+    /// [`Emitter::check`] of an access of lanes that are `width` bytes wide.
+    pub(super) fn check_aligned(
+        &mut self,
+        op: &Op,
+        access: Access,
+        bytes: u32,
+        width: u32,
+        slow: CodeLabel,
+    ) -> Emitted {
         if width > 1 {
             self.a.test(iced_x86::code_asm::al, (width - 1) as i32)?;
             self.a.jne(slow)?;
@@ -420,13 +501,7 @@ impl Emitter<'_> {
 
     /// Loads the consecutive elements at `rax` plus `offset`.
     fn load_consecutive_from(&mut self, element: Element, values: &[Vector], offset: i64) -> Emitted {
-        let code = match element {
-            Element::Byte => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
-            Element::SignedByte => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
-            Element::Half => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
-            Element::SignedHalf => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
-            Element::Word | Element::Double => Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
-        };
+        let code = element.load_code();
         for (part, &value) in (0..).zip(values) {
             let place = MemoryOperand::with_base_displ(Register::RAX, offset + part * 64);
             self.put(Instruction::with2(code, zmm(value), place))?;
@@ -436,7 +511,12 @@ impl Emitter<'_> {
 
     /// Loads the element at `rax` for all lanes of the half.
     fn load_one(&mut self, element: Element, values: &[Vector]) -> Emitted {
-        let place = MemoryOperand::with_base(Register::RAX);
+        self.load_one_from(element, values, 0)
+    }
+
+    /// Loads the element at `rax` plus `offset` for all lanes of the half.
+    pub(super) fn load_one_from(&mut self, element: Element, values: &[Vector], offset: i64) -> Emitted {
+        let place = MemoryOperand::with_base_displ(Register::RAX, offset);
         let scalar = match element {
             Element::Byte => Some(Code::Movzx_r32_rm8),
             Element::SignedByte => Some(Code::Movsx_r32_rm8),
@@ -463,12 +543,7 @@ impl Emitter<'_> {
     fn store_consecutive(&mut self, element: Element, values: &[Vector], place: Register) -> Emitted {
         for (part, &value) in (0..).zip(values) {
             let place = MemoryOperand::with_base_displ(place, part * 64);
-            let code = match element {
-                Element::Byte | Element::SignedByte => Code::EVEX_Vpmovdb_xmmm128_k1z_zmm,
-                Element::Half | Element::SignedHalf => Code::EVEX_Vpmovdw_ymmm256_k1z_zmm,
-                Element::Word | Element::Double => Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm,
-            };
-            self.put(Instruction::with2(code, place, zmm(value)))?;
+            self.put(Instruction::with2(element.store_code(), place, zmm(value)))?;
         }
         Ok(())
     }
@@ -483,7 +558,7 @@ impl Space {
         }
     }
 
-    fn broadcast(self) -> Code {
+    pub(super) fn broadcast(self) -> Code {
         match self {
             Space::Shared => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
             Space::Global | Space::SharedWide => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,

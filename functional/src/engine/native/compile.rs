@@ -128,8 +128,16 @@ impl Code<'_> {
                         e.is_used_again = self.is_used_again(e.pc, op);
                         e.access(op, access)
                     }
-                    _ => e.call_op(),
+                    _ => e.masked_access(op, access, 1),
                 }
+            }
+            Some(Form::Vector(access)) => {
+                e.enter_op(op)?;
+                e.vector_access(op, access, (op.slot >> 16) as usize)
+            }
+            Some(Form::Update(update)) => {
+                e.enter_op(op)?;
+                e.update(op, update)
             }
             None => {
                 e.enter_op(op)?;

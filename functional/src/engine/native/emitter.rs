@@ -14,10 +14,11 @@
 //! | `k5` to `k7`, other general registers | scratch |
 
 use iced_x86::code_asm::{CodeAssembler, CodeLabel, dword_ptr, qword_ptr};
-use iced_x86::code_asm::{eax, ebp, ecx, edx, r11, r12, r13, r14d, r15, rax, rbp, rbx, rcx, rsi, rsp};
+use iced_x86::code_asm::{eax, ecx, r11, r12, r14d, r15, rbp, rbx, rcx, rsi, rsp};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 
 use super::facts::Facts;
+use super::lanewise::Apart;
 use super::layout;
 use super::rows::{Contents, Registers, Unit, Vector};
 use crate::engine::op::{Op, PredicateSource};
@@ -43,7 +44,9 @@ pub(super) mod stack {
     /// Facts about addresses.
     pub(in super::super) const FACTS: i32 = 56;
     /// Bytes of all slots, which keep calls aligned.
-    pub(in super::super) const BYTES: i32 = FACTS + 96;
+    pub(in super::super) const BYTES: i32 = SCRATCH + 1024;
+    /// Vectors of one op.
+    pub(in super::super) const SCRATCH: i32 = FACTS + 96;
 }
 
 /// Reason for which compiled code returns, beside the flows of a called op.
@@ -75,6 +78,8 @@ struct SlowCall {
     lanes: Lanes,
     /// Instructions before the op that are not yet counted.
     pending: u32,
+    /// Lanes in the mask registers.
+    masked: Option<Lanes>,
     contents: Contents,
     results: Vec<(Unit, Vector)>,
 }
@@ -106,6 +111,7 @@ pub(crate) struct Emitter<'a> {
     /// Emitted instructions without guard that are not yet counted.
     pending: u32,
     slow_calls: Vec<SlowCall>,
+    pub(super) aparts: Vec<Apart>,
     side_exits: Vec<SideExit>,
 }
 
@@ -128,6 +134,7 @@ impl<'a> Emitter<'a> {
             masked: None,
             pending: 0,
             slow_calls: Vec::new(),
+            aparts: Vec::new(),
             side_exits: Vec::new(),
         }
     }
@@ -381,6 +388,16 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
+    /// Sets the mask registers to the lanes that they held before a call.
+    fn restore_masks(&mut self, masked: Option<Lanes>) -> Emitted {
+        match masked {
+            Some(Lanes::Guarded(_)) => self.a.mov(eax, dword_ptr(rsp + stack::MASK))?,
+            Some(_) => self.a.mov(eax, r14d)?,
+            None => return Ok(()),
+        }
+        self.set_masks()
+    }
+
     /// `eax` = a predicate, one bit per lane.
     pub(super) fn read_predicate(&mut self, source: PredicateSource) -> Emitted {
         self.a.mov(eax, dword_ptr(r12 + source.index() as i32 * 4))?;
@@ -412,7 +429,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Calls the current op, which `enter_op` has counted, with all rows in memory.
-    pub(super) fn call_op(&mut self) -> Emitted {
+    pub(crate) fn call_op(&mut self) -> Emitted {
         self.flush()?;
         self.count()?;
         self.registers.forget();
@@ -480,6 +497,7 @@ impl<'a> Emitter<'a> {
             pc: self.pc,
             lanes: self.lanes,
             pending: self.pending,
+            masked: self.masked,
             contents: self.registers.contents(),
             results,
         });
@@ -488,7 +506,6 @@ impl<'a> Emitter<'a> {
 
     /// Place at which the last slow path joins the code.
     pub(super) fn slow_path_ends(&mut self) -> Emitted {
-        self.masked = None;
         if let Some(call) = self.slow_calls.last_mut() {
             self.a.set_label(&mut call.back)?;
             self.a.nop()?;
@@ -511,9 +528,14 @@ impl<'a> Emitter<'a> {
             self.a.mov(eax, code)?;
             self.a.jmp(self.leave)?;
         }
+        self.emit_aparts()?;
         for mut slow in std::mem::take(&mut self.slow_calls) {
             self.a.set_label(&mut slow.start)?;
             self.a.nop()?;
+            if let Lanes::Guarded(_) = slow.lanes {
+                self.a.cmp(dword_ptr(rsp + stack::MASK), 0)?;
+                self.a.je(slow.back)?;
+            }
             self.store_dirty(&slow.contents)?;
             self.call(slow.pc, slow.lanes)?;
             let mut stays = self.a.create_label();
@@ -528,54 +550,10 @@ impl<'a> Emitter<'a> {
             for (unit, register) in slow.results {
                 self.load(register, unit)?;
             }
+            self.restore_masks(slow.masked)?;
             self.a.jmp(slow.back)?;
         }
         Ok(())
-    }
-
-    /// Emits the entry of compiled code, `fn(context, target, first op, function that executes an op)`.
-    pub(super) fn entry(&mut self, pool: CodeLabel) -> Emitted {
-        use iced_x86::code_asm::{rdi, rdx};
-        for register in [rbx, rbp, r12, r13, iced_x86::code_asm::r14, r15] {
-            self.a.push(register)?;
-        }
-        self.a.sub(rsp, stack::BYTES)?;
-        self.a.mov(rbx, rdi)?;
-        self.a.mov(qword_ptr(rsp + stack::CODE), rdx)?;
-        self.a.mov(qword_ptr(rsp + stack::CALL), rcx)?;
-        self.a.mov(qword_ptr(rsp + stack::GUARDED), 0)?;
-        self.a.mov(dword_ptr(rsp + stack::NAN), crate::number::NAN_32)?;
-        self.a.lea(rax, qword_ptr(pool))?;
-        self.a.mov(qword_ptr(rsp + stack::POOL), rax)?;
-        self.a.xor(ebp, ebp)?;
-        self.a.xor(r15, r15)?;
-        self.a.mov(r14d, dword_ptr(rbx + layout::ACTIVE))?;
-        self.a.mov(r12, qword_ptr(rbx + layout::FRAME))?;
-        self.a.mov(r13, qword_ptr(rbx + layout::CONSTANTS))?;
-        self.a.mov(eax, 1_u32 << 31)?;
-        self.a.add(r13, rax)?;
-        self.a.jmp(rsi)
-    }
-
-    /// Emits the common end of all returns.
-    pub(super) fn ending(&mut self) -> Emitted {
-        use iced_x86::code_asm::rdx;
-        let mut leave = self.leave;
-        self.a.set_label(&mut leave)?;
-        self.a.mov(rcx, qword_ptr(rsp + stack::GUARDED))?;
-        self.a.add(rcx, r15)?;
-        self.a.add(qword_ptr(rbx + layout::INSTRUCTIONS), rcx)?;
-        self.a.add(qword_ptr(rbx + layout::NATIVE_INSTRUCTIONS), rcx)?;
-        self.a.popcnt(edx, r14d)?;
-        self.a.imul_2(rdx, r15)?;
-        self.a.add(rdx, rbp)?;
-        self.a.add(qword_ptr(rbx + layout::LANE_INSTRUCTIONS), rdx)?;
-        self.a.vzeroupper()?;
-        self.a.add(rsp, stack::BYTES)?;
-        for register in [r15, iced_x86::code_asm::r14, r13, r12, rbp, rbx] {
-            self.a.pop(register)?;
-        }
-        self.a.ret()
     }
 }
 

@@ -10,6 +10,7 @@ use iced_x86::{Code, Instruction, Register};
 use super::access::Access;
 use super::emitter::{Emitted, Emitter, xmm, ymm, zmm};
 use super::rows::Vector;
+use super::updates::Update;
 use crate::engine::op::{Op, PredicateSource, Run};
 
 /// Emits the code of an op.
@@ -20,8 +21,12 @@ pub(crate) type Emit = fn(&mut Emitter<'_>, &Op) -> Emitted;
 pub(crate) enum Form {
     /// Code for any lanes.
     Lanes(Emit),
-    /// A load or store: code for all lanes; other lanes call the op.
+    /// A load or store.
     Access(Access),
+    /// A load or store of consecutive elements, of which the op's slot field names the number.
+    Vector(Access),
+    /// An atomic update.
+    Update(Update),
     /// A branch to the low half of the immediate.
     Branch,
     /// A reconvergence point.
@@ -186,6 +191,12 @@ impl Emitter<'_> {
     /// Words of d = low words of a, or high words.
     pub(crate) fn narrow(&mut self, op: &Op, high: bool) -> Emitted {
         let a = self.row::<4>(op.a)?;
+        let d = self.narrowed(a, high)?;
+        self.write(op.d, d)
+    }
+
+    /// Low or high words of double words, in two new registers.
+    fn narrowed(&mut self, a: [Vector; 4], high: bool) -> Emitted<[Vector; 2]> {
         let d = self.temporaries::<2>()?;
         let shifted = self.temporary()?;
         for (part, a) in a.into_iter().enumerate() {
@@ -210,11 +221,29 @@ impl Emitter<'_> {
                 self.put(Instruction::with4(join, zmm(d), zmm(d), ymm(shifted), 1_u32))?;
             }
         }
-        self.write(op.d, d)
+        Ok(d)
     }
 
     /// Double words of d = words of a times words of b, with or without signs, plus c if `adds`.
     pub(crate) fn multiply_wide(&mut self, op: &Op, signed: bool, adds: bool) -> Emitted {
+        let a = self.products(op, signed)?;
+        if adds {
+            for (a, c) in a.into_iter().zip(self.row::<4>(op.c)?) {
+                self.binary(Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64, a, a, c)?;
+            }
+        }
+        self.write(op.d, a)
+    }
+
+    /// Words of d = the high words of the products of a and b.
+    pub(crate) fn multiply_high(&mut self, op: &Op, signed: bool) -> Emitted {
+        let a = self.products(op, signed)?;
+        let d = self.narrowed(a, true)?;
+        self.write(op.d, d)
+    }
+
+    /// Products of words of a and b as double words in new registers.
+    fn products(&mut self, op: &Op, signed: bool) -> Emitted<[Vector; 4]> {
         let (a, b) = (self.row::<2>(op.a)?, self.row::<2>(op.b)?);
         // The product reads the low words of the double words alone.
         let extension = Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256;
@@ -226,12 +255,7 @@ impl Emitter<'_> {
         for (a, b) in a.into_iter().zip(b) {
             self.binary(code, a, a, b)?;
         }
-        if adds {
-            for (a, c) in a.into_iter().zip(self.row::<4>(op.c)?) {
-                self.binary(Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64, a, a, c)?;
-            }
-        }
-        self.write(op.d, a)
+        Ok(a)
     }
 
     /// Double words of d = a shifted by the words of b.

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use crate::engine::divergence::Divergence;
+use crate::engine::grid::Grid;
 use crate::engine::view::{Range, View};
 use crate::engine::warp_context::WarpContext;
 
@@ -27,7 +28,11 @@ fields! {
     VIEW = view;
     DIVERGENCE = divergence;
     PARAMETERS = parameters;
+    GRID = grid;
 }
+
+/// Flag of a grid whose memory no other thread accesses, from the start of [`Grid`].
+pub(super) const HAS_ONE_WORKER: i32 = offset_of!(Grid<'static>, has_one_worker) as i32;
 
 /// Innermost join, from the start of [`Divergence`].
 pub(super) const JOIN: i32 = Divergence::JOIN_OFFSET as i32;

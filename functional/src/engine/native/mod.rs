@@ -11,10 +11,14 @@
 mod access;
 mod compile;
 mod emitter;
+mod entry;
 mod facts;
 mod forms;
+mod lanewise;
 mod layout;
+mod numbers;
 mod rows;
+mod updates;
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -34,6 +38,8 @@ pub(crate) use access::{Access, Element, Space};
 use compile::{Head, compile};
 use emitter::exit;
 pub(crate) use forms::{Combine, Form, Forms};
+pub(crate) use numbers::{Approximation, Sign};
+pub(crate) use updates::{Update, UpdateKind};
 
 /// Reason for which a program has no machine code.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@
 use crate::engine::constants::names_constant;
 
 /// Vector registers of the host.
-const REGISTERS: usize = 32;
+pub(super) const REGISTERS: usize = 32;
 
 /// A vector register of the host, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,6 +33,7 @@ use crate::engine::address_translation::{
 use crate::engine::isa::{Isa, Outlined, per_level};
 use crate::engine::lane::{Lane, WARP, array_of};
 use crate::engine::machine::Deferral;
+use crate::engine::native::{Form, Forms, Update as Native, UpdateKind as Kind};
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::warp_context::WarpContext;
 use crate::fault::FaultKind;
@@ -62,10 +63,10 @@ impl ReservedAddresses {
 }
 
 /// Space and address width of an atomic op, as a field of the op.
-const SHARED: u32 = 0;
-const SHARED_WIDE: u32 = 1;
-const GLOBAL: u32 = 2;
-const GENERIC: u32 = 3;
+pub(crate) const SHARED: u32 = 0;
+pub(crate) const SHARED_WIDE: u32 = 1;
+pub(crate) const GLOBAL: u32 = 2;
+pub(crate) const GENERIC: u32 = 3;
 const GLOBAL_NARROW: u32 = 4;
 /// Flag for atomics in which the host's own threads may take part (`.sys`).
 const SYSTEM: u32 = 8;
@@ -433,6 +434,36 @@ pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { d, a, b: second, c, e, immediate: offset as u64, slot, ..b.op(run) };
     b.push(op);
     Ok(())
+}
+
+/// Adds the forms that have machine code.
+pub(crate) fn native_forms(forms: &mut Forms) {
+    macro_rules! updates {
+        ($($update:ident<$ty:ty> => $kind:ident, $wide:literal;)*) => {$(
+            for keeps in [false, true] {
+                let native = Native { kind: Kind::$kind, wide: $wide, keeps };
+                forms.add(update_function::<$update<$ty>>(keeps), Form::Update(native));
+            }
+        )*};
+    }
+    updates! {
+        Add<u32> => Add, false;
+        Add<u64> => Add, true;
+        And<u32> => And, false;
+        And<u64> => And, true;
+        Or<u32> => Or, false;
+        Or<u64> => Or, true;
+        Xor<u32> => Xor, false;
+        Xor<u64> => Xor, true;
+        Min<u32> => Min, false;
+        Min<u64> => Min, true;
+        Min<i32> => SignedMin, false;
+        Min<i64> => SignedMin, true;
+        Max<u32> => Max, false;
+        Max<u64> => Max, true;
+        Max<i32> => SignedMax, false;
+        Max<i64> => SignedMax, true;
+    }
 }
 
 #[cfg(test)]

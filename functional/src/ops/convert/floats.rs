@@ -2,11 +2,13 @@
 
 use std::marker::PhantomData;
 
+use iced_x86::Code;
 use ptx_frontend::isa::ScalarType;
 
 use super::definition::Conversion;
 use super::to_integer::Real;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::engine::native::Forms;
 use crate::engine::op::Run;
 use crate::engine::shapes::{Unary, unary};
 use crate::number::half::{Bf16, F16, HalfFormat};
@@ -178,4 +180,19 @@ fn double(conversion: &Conversion) -> Run {
         };
     }
     by_change!(conversion, function)
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    forms.lanes(arithmetic::<Widen>(), |e, op| {
+        let flushes = Modifiers::decode(op.immediate).has(Modifiers::FTZ);
+        e.doubles_of_words(op, Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, flushes)
+    });
+    forms.lanes(arithmetic::<Narrow<Nearest>>(), |e, op| {
+        // The op flushes and clamps.
+        if Modifiers::decode(op.immediate).has(Modifiers::FTZ | Modifiers::SAT) {
+            return e.call_op();
+        }
+        e.singles_of_doubles(op, Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er)
+    });
 }

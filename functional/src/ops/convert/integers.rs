@@ -134,4 +134,37 @@ pub(super) fn native_forms(forms: &mut Forms) {
     forms.lanes(unary::<As<i32, u64>>(), |e, op| e.widen(op, Code::EVEX_Vpmovsxdq_zmm_k1z_ymmm256));
     forms.lanes(unary::<As<i32, f32>>(), |e, op| e.word(op, Code::EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er));
     forms.lanes(unary::<As<u32, f32>>(), |e, op| e.word(op, Code::EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er));
+    forms.lanes(unary::<LowWord<i32>>(), |e, op| e.extend_low_words(op, true));
+    forms.lanes(unary::<LowWord<u32>>(), |e, op| e.extend_low_words(op, false));
+    forms.lanes(unary::<As<i32, f64>>(), |e, op| {
+        e.doubles_of_words(op, Code::EVEX_Vcvtdq2pd_zmm_k1z_ymmm256b32_er, false)
+    });
+    forms.lanes(unary::<As<u32, f64>>(), |e, op| {
+        e.doubles_of_words(op, Code::EVEX_Vcvtudq2pd_zmm_k1z_ymmm256b32_er, false)
+    });
+    forms.lanes(unary::<As<i64, f64>>(), |e, op| e.double(op, Code::EVEX_Vcvtqq2pd_zmm_k1z_zmmm512b64_er));
+    forms.lanes(unary::<As<u64, f64>>(), |e, op| e.double(op, Code::EVEX_Vcvtuqq2pd_zmm_k1z_zmmm512b64_er));
+    forms.lanes(unary::<As<i64, f32>>(), |e, op| {
+        e.singles_of_doubles(op, Code::EVEX_Vcvtqq2ps_ymm_k1z_zmmm512b64_er)
+    });
+    forms.lanes(unary::<As<u64, f32>>(), |e, op| {
+        e.singles_of_doubles(op, Code::EVEX_Vcvtuqq2ps_ymm_k1z_zmmm512b64_er)
+    });
+    macro_rules! parts {
+        ($($part:ty, $bits:literal, $signed:literal;)*) => {$(
+            forms.lanes(unary::<As<$part, u32>>(), |e, op| e.resize(op, $bits, $signed));
+            forms.lanes(unary::<As<$part, u64>>(), |e, op| e.resize_wide(op, $bits, $signed));
+            forms.lanes(unary::<As<$part, f32>>(), |e, op| e.resize_to_singles(op, $bits, $signed));
+        )*};
+    }
+    parts! {
+        u8, 8, false;
+        i8, 8, true;
+        u16, 16, false;
+        i16, 16, true;
+    }
+    forms.lanes(unary::<As<u32, u8>>(), |e, op| e.resize(op, 8, false));
+    forms.lanes(unary::<As<u32, u16>>(), |e, op| e.resize(op, 16, false));
+    forms.lanes(unary::<As<u16, u8>>(), |e, op| e.resize(op, 8, false));
+    forms.lanes(unary::<As<u8, u16>>(), |e, op| e.resize(op, 8, false));
 }

@@ -151,5 +151,7 @@ fn holds(register: ScalarType, value: ScalarType) -> bool {
 
 /// Adds the forms that have machine code.
 pub(crate) fn native_forms(forms: &mut Forms) {
+    floats::native_forms(forms);
     integers::native_forms(forms);
+    to_integer::native_forms(forms);
 }

@@ -6,6 +6,7 @@ use ptx_frontend::isa::ScalarType;
 
 use super::definition::Conversion;
 use crate::engine::lane::Lane;
+use crate::engine::native::Forms;
 use crate::engine::op::Run;
 use crate::engine::shapes::{Unary, unary};
 use crate::number::{Down, Nearest, Round, Rounding, Up, Zero};
@@ -114,4 +115,20 @@ fn usual<R: Rounding>(conversion: &Conversion) -> Option<Run> {
         (ScalarType::F64, ScalarType::S64) => unary::<ToInteger<f64, i64, R>>(),
         _ => return between_words::<R>(conversion),
     })
+}
+
+/// Adds the forms that have machine code. The number is the rounding of the host's `vrndscaleps`.
+pub(super) fn native_forms(forms: &mut Forms) {
+    macro_rules! forms {
+        ($($rounding:ident = $number:literal;)*) => {$(
+            forms.lanes(unary::<ToInteger<f32, i32, $rounding>>(), |e, op| e.rounded_words(op, $number, true));
+            forms.lanes(unary::<ToInteger<f32, u32, $rounding>>(), |e, op| e.rounded_words(op, $number, false));
+        )*};
+    }
+    forms! {
+        Nearest = 0;
+        Down = 1;
+        Up = 2;
+        Zero = 3;
+    }
 }

@@ -13,6 +13,7 @@ use super::modifiers::Modifiers;
 use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::engine::native::{Approximation, Forms};
 use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::number::propagate;
 
@@ -231,4 +232,22 @@ pub fn rcp_approx_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `rsqrt.approx.ftz.f64`.
 pub fn rsqrt_approx_ftz_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, arithmetic::<Gross<RsqrtUpper>>(), ScalarType::F64)
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    macro_rules! forms {
+        ($($function:ident => $approximation:ident;)*) => {$(
+            forms.lanes(arithmetic::<Approximate<$function>>(), |e, op| {
+                let modifiers = Modifiers::decode(op.immediate);
+                e.approximate(op, Approximation::$approximation, modifiers.has(Modifiers::FTZ))
+            });
+        )*};
+    }
+    forms! {
+        Rcp => Reciprocal;
+        Sqrt => Root;
+        Rsqrt => ReciprocalRoot;
+        DivFull => Quotient;
+    }
 }

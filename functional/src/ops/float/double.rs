@@ -2,9 +2,12 @@
 
 use std::marker::PhantomData;
 
+use iced_x86::Code;
+
 use super::modifiers::Modifiers;
-use super::operation::Operation;
+use super::operation::{Add, Div, Fma, Mul, Operation, Sqrt, Sub};
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::engine::native::Forms;
 use crate::engine::op::Run;
 use crate::number::{Finite, Format, Round, propagate};
 
@@ -62,4 +65,24 @@ pub(super) fn double<O: Operation>(modifiers: Modifiers) -> Run {
         Round::Nearest => arithmetic::<ToNearest<O>>(),
         _ => arithmetic::<Directed<O>>(),
     }
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    forms.lanes(arithmetic::<ToNearest<Add>>(), |e, op| {
+        e.double_numbers(op, Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er)
+    });
+    forms.lanes(arithmetic::<ToNearest<Sub>>(), |e, op| {
+        e.double_numbers(op, Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er)
+    });
+    forms.lanes(arithmetic::<ToNearest<Mul>>(), |e, op| {
+        e.double_numbers(op, Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er)
+    });
+    forms.lanes(arithmetic::<ToNearest<Div>>(), |e, op| {
+        e.double_numbers(op, Code::EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er)
+    });
+    forms.lanes(arithmetic::<ToNearest<Sqrt>>(), |e, op| {
+        e.double_number(op, Code::EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er)
+    });
+    forms.lanes(arithmetic::<ToNearest<Fma>>(), |e, op| e.fused_doubles(op));
 }

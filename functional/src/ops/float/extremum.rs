@@ -13,6 +13,7 @@ use super::modifiers::Modifiers;
 use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::engine::native::Forms;
 use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::number::{NAN_16, NAN_32, NAN_64, propagate};
 
@@ -217,4 +218,10 @@ pub fn max_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `max` of halves.
 pub fn max_half(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_half::<Max>(b, i)
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    forms.lanes(arithmetic::<Plain<Min>>(), |e, op| e.extremum(op, false));
+    forms.lanes(arithmetic::<Plain<Max>>(), |e, op| e.extremum(op, true));
 }

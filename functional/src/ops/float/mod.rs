@@ -50,5 +50,9 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, ty: ScalarType) -> Bo
 
 /// Adds the forms that have machine code.
 pub(crate) fn native_forms(forms: &mut Forms) {
+    approximate::native_forms(forms);
+    double::native_forms(forms);
+    extremum::native_forms(forms);
+    sign::native_forms(forms);
     single::native_forms(forms);
 }

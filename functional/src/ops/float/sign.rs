@@ -12,6 +12,7 @@ use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::engine::lane::Lane;
+use crate::engine::native::{Forms, Sign};
 use crate::engine::op::{Op, Run};
 use crate::engine::shapes::{Predicate, predicate};
 use crate::number::Format;
@@ -211,4 +212,16 @@ pub fn testp(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { d, a, b: a, ..b.op(run) };
     b.push(op);
     Ok(())
+}
+
+/// Adds the forms that have machine code.
+pub(super) fn native_forms(forms: &mut Forms) {
+    forms.lanes(arithmetic::<Single<Abs>>(), |e, op| e.change_signs(op, Sign::Clear, is_flushed(op)));
+    forms.lanes(arithmetic::<Single<Neg>>(), |e, op| e.change_signs(op, Sign::Flip, is_flushed(op)));
+    forms.lanes(arithmetic::<Double<Abs>>(), |e, op| e.change_signs_of_doubles(op, Sign::Clear));
+    forms.lanes(arithmetic::<Double<Neg>>(), |e, op| e.change_signs_of_doubles(op, Sign::Flip));
+}
+
+fn is_flushed(op: &Op) -> bool {
+    Modifiers::decode(op.immediate).has(Modifiers::FTZ)
 }

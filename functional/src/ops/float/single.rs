@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use iced_x86::Code;
 
 use super::modifiers::Modifiers;
-use super::operation::{Add, Div, Fma, Mul, Operation, Sqrt, Sub};
+use super::operation::{Add, Div, Fma, Mul, Operation, Rcp, Sqrt, Sub};
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
-use crate::engine::native::Forms;
+use crate::engine::native::{Approximation, Forms};
 use crate::engine::op::Run;
 use crate::number::rounding::redirect;
 use crate::number::{self, Down, Nearest, Round, Rounding, Up, Zero};
@@ -130,4 +130,17 @@ pub(super) fn native_forms(forms: &mut Forms) {
         e.single(op, Code::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er)
     });
     forms.lanes(arithmetic::<Quick<Fma, false>>(), |e, op| e.fused_singles(op));
+    forms.lanes(arithmetic::<Quick<Rcp, false>>(), |e, op| {
+        e.approximate(op, Approximation::Reciprocal, false)
+    });
+    forms.lanes(arithmetic::<Quick<Add, true>>(), |e, op| {
+        e.flushed_singles(op, Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Sub, true>>(), |e, op| {
+        e.flushed_singles(op, Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Mul, true>>(), |e, op| {
+        e.flushed_singles(op, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er)
+    });
+    forms.lanes(arithmetic::<Quick<Fma, true>>(), |e, op| e.flushed_fused_singles(op));
 }

@@ -169,6 +169,10 @@ pub(crate) fn native_forms(forms: &mut Forms) {
     forms.lanes(unary::<Neg<i64>>(), |e, op| e.negate_doubles(op));
     forms.lanes(binary::<MulWide<u32>>(), |e, op| e.multiply_wide(op, false, false));
     forms.lanes(binary::<MulWide<i32>>(), |e, op| e.multiply_wide(op, true, false));
+    forms.lanes(binary::<MulWide<u16>>(), |e, op| e.multiply_halves(op, false));
+    forms.lanes(binary::<MulWide<i16>>(), |e, op| e.multiply_halves(op, true));
+    forms.lanes(binary::<MulHi<u32>>(), |e, op| e.multiply_high(op, false));
+    forms.lanes(binary::<MulHi<i32>>(), |e, op| e.multiply_high(op, true));
     forms.lanes(ternary::<MadWide<u32>>(), |e, op| e.multiply_wide(op, false, true));
     forms.lanes(ternary::<MadWide<i32>>(), |e, op| e.multiply_wide(op, true, true));
 }

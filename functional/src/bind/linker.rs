@@ -145,6 +145,8 @@ impl<'a> Linker<'a> {
                     entry: code as u32,
                     end: code as u32 + 1,
                     layout,
+                    rows: Vec::new(),
+                    starts: Vec::new(),
                     specials: Vec::new(),
                     local_bytes: 0,
                     registers: 0,

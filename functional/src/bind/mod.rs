@@ -38,6 +38,7 @@ use crate::ops::texture::Accesses;
 pub(crate) use linker::Linker;
 pub use resources::KernelResources;
 pub(crate) use resources::{KnownFunctions, resources};
+pub(crate) use rows::rows_of;
 pub(crate) use variables::FramePlace;
 pub use variables::{ModuleAddresses, SymbolAddress, static_name};
 
@@ -227,6 +228,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             entry: self.entry,
             end: self.linker.code.len() as u32,
             layout: self.layout,
+            starts: if assembled.is_none() { self.starts } else { Vec::new() },
             specials: self.specials,
             local_bytes: self.places.local_bytes(),
             registers,
@@ -234,6 +236,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             returns: places_of(&source.returns, &self.registers, &source),
             text: self.linker.addresses.text_of(&source.name),
             variables: self.places.local_variables(&source),
+            rows: self.registers,
             source,
         };
         for watcher in &self.linker.watchers {

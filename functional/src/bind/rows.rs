@@ -48,7 +48,7 @@ impl Life {
 }
 
 /// Rows of a register of type `ty`; predicates have none.
-pub(super) fn rows_of(ty: ScalarType) -> usize {
+pub(crate) fn rows_of(ty: ScalarType) -> usize {
     match ty.bits() {
         _ if ty == ScalarType::Pred => 0,
         0..=32 => 1,

@@ -101,6 +101,10 @@ pub struct BoundFunction {
     pub end: u32,
     /// Layout of a new frame.
     pub layout: FrameLayout,
+    /// Byte offset of each register's row; word number of each predicate.
+    pub rows: Vec<u32>,
+    /// First op of each instruction, and the end of the last; empty if ops have another order.
+    pub starts: Vec<u32>,
     /// Special registers kept in rows: (register, byte offset of the row).
     pub specials: Vec<(SpecialRegister, u32)>,
     /// Bytes of local memory per frame.

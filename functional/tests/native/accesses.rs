@@ -122,6 +122,33 @@ fn guarded_accesses_equal_the_interpreter() {
     });
 }
 
+#[test]
+fn groups_of_accesses_equal_the_interpreter() {
+    for_all(|start, ty, bytes, register| {
+        let store = ty.replace('s', "u");
+        let wide = if bytes == 8 { "b64" } else { "b32" };
+        let ty_of_result = if register.starts_with("%f") { ty } else { wide };
+        let near = bytes;
+        run(&format!(
+            "{start} add.u64 %rd2, %rd_in, %rd1; mul.wide.u32 %rd3, %thread, 8; add.u64 %rd3, %rd_out, %rd3;
+             mov.b32 %r5, 7; mov.b64 %rd5, 7; mov.f32 %f5, 0f3f800000; mov.f64 %fd5, 0d3ff0000000000000;
+             ld.global.{ty} {register}4, [%rd2+64]; ld.global.{ty} {register}5, [%rd2+{near}];
+             ld.global.{ty} {register}6, [%rd2]; st.global.{ty_of_result} [%rd3], {register}4;
+             st.global.{ty_of_result} [%rd3+4096], {register}5; st.global.{ty_of_result} [%rd3+8192], {register}6;
+             add.u64 %rd4, %rd_out, %rd1; add.u64 %rd4, %rd4, 20480;
+             st.global.{store} [%rd4], {register}4; st.global.{store} [%rd4+4096], {register}5;
+             ld.global.{ty} {register}6, [%rd4+-{near}]; st.global.{ty_of_result} [%rd3+12288], {register}6;
+             mov.u32 %r9, tile; mul.lo.u32 %r7, %r30, 8; add.u32 %r7, %r7, %r9; st.shared.b64 [%r7], %rd1;
+             st.shared.b64 [%r7+1024], %rd1; add.u32 %r8, %r9, %r3; bar.sync 0;
+             ld.shared.{ty} {register}4, [%r8]; ld.shared.{ty} {register}5, [%r8+{near}];
+             ld.shared.{ty} {register}6, [%r8+1024]; bar.sync 0;
+             st.shared.{store} [%r8+16], {register}6; st.shared.{store} [%r8+2048], {register}4; bar.sync 0;
+             ld.shared.b64 %rd6, [%r7]; st.global.b64 [%rd3+16384], %rd6;
+             ld.shared.b64 %rd6, [%r7+2048]; st.global.b64 [%rd3+40960], %rd6;"
+        ));
+    });
+}
+
 /// Vectors: count, type, bytes, and the register of an element.
 const VECTORS: [(u32, &str, u32, &str); 5] = [
     (2, "u32", 4, "%r"),
@@ -202,6 +229,13 @@ fn faults_name_the_same_lane_and_address() {
         "mul.lo.u32 %r1, %r30, 4; st.shared.u32 [%r1+4090], %r30;",
         "mul.lo.u32 %r1, %r30, 4; ld.shared.u32 %r2, [%r1+4088];",
         "mov.u32 %r1, -64; ld.shared.u32 %r2, [%r1];",
+        // One access of a group.
+        "mul.wide.u32 %rd1, %thread, 4; add.u64 %rd1, %rd1, %rd_out; ld.global.u32 %r1, [%rd1];
+         ld.global.u32 %r2, [%rd1+65300];",
+        "ld.global.u32 %r1, [%rd_in]; ld.global.u32 %r2, [%rd_in+-4];",
+        "mul.lo.u32 %r3, %r30, 4; st.shared.u32 [%r3], %r30; st.shared.u32 [%r3+4000], %r30;",
+        "mov.u32 %r3, -8; ld.shared.u32 %r1, [%r3+8]; ld.shared.u32 %r2, [%r3+4];",
+        "ld.global.v2.u32 {%r1, %r2}, [%rd_in]; ld.global.v2.u32 {%r1, %r2}, [%rd_in+-8];",
         // One lane of scattered ones, under a guard and without.
         "setp.eq.u32 %p1, %r30, 17; selp.u64 %rd1, 4096, %rd_in, %p1; ld.global.u32 %r1, [%rd1];",
         "setp.ne.u32 %p1, %r30, 17; setp.eq.u32 %p2, %r30, 9; selp.u64 %rd1, %rd_in, %rd_out, %p2;

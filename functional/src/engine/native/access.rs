@@ -1,17 +1,17 @@
 //! Loads and stores of all lanes. Each half of the warp may access consecutive elements or, in a load, one
 //! element. Other patterns call the op, and so does every access that the check refuses.
 
-use iced_x86::code_asm::{CodeLabel, dword_ptr, ecx, edx, qword_ptr, r8, rax, rbx, rcx, rdx, rsp};
+use iced_x86::code_asm::{CodeLabel, dword_ptr, ecx, qword_ptr, r8, rax, rbx, rcx, rdx, rsp};
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::emitter::{Emitted, Emitter, Pooled, xmm, zmm};
-use super::facts::{ALL_STRIDED, ALL_UNIFORM, Fact, STRIDED, Subject, UNIFORM};
+use super::facts::{Fact, STRIDED, STRIDED_GROUP, UNIFORM};
 use super::layout;
 use super::rows::{Unit, Vector};
 use crate::engine::op::Op;
 
 /// Lanes of a half.
-const HALF: u32 = 16;
+pub(super) const HALF: u32 = 16;
 
 /// A load or store that the emitter knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Element {
     }
 
     /// Units of a half's values.
-    fn units_per_half(self) -> usize {
+    pub(super) fn units_per_half(self) -> usize {
         if self == Element::Double { 2 } else { 1 }
     }
 }
@@ -130,46 +130,30 @@ impl Emitter<'_> {
         let Access { space, element, .. } = access;
         let addresses = self.addresses(op, space)?;
         let fact = self.fact(op, access, &addresses)?;
-        let (base, moved) = (self.temporary()?, self.temporary()?);
-        let steps = self.steps(space, element)?;
         let per_half = element.units_per_half();
         let mut values = Vec::new();
         for _ in 0..2 * per_half {
             values.push(self.temporary()?);
         }
+        let is_covered = fact.is_some_and(|(_, group)| group.covers(space.offset(op), element.bytes()));
+        let patterns = if is_covered { None } else { Some(self.patterns(access)?) };
         let results = (0..).zip(&values).map(|(part, value)| (Unit::of(op.d, part), *value)).collect();
         let slow = self.slow_path(results);
         let (apart, mut back) = self.apart(op, access, (&addresses, vec![values.clone()]), slow);
-        let mut all_done = self.a.create_label();
-        if let Some(fact) = fact {
-            self.load_whole(op, access, fact, &values, (slow, all_done))?;
-        }
-        for half in 0..2 {
-            let values = &values[half * per_half..][..per_half];
-            let lanes = space.lanes(&addresses, half);
-            let (mut is_uniform, mut done) = (self.a.create_label(), self.a.create_label());
-            self.first_address(op, space, lanes, fact.map(|fact| fact.address(half)))?;
-            match fact {
-                Some(fact) => self.branch_unless(fact, STRIDED << half, is_uniform)?,
-                None => self.branch_unless_strided(space, lanes, (base, moved), &steps, is_uniform)?,
+        match (fact, patterns) {
+            (Some((fact, _)), None) => self.load_of_group(op, access, fact, &values, apart)?,
+            (fact, Some(patterns)) => {
+                let fact = fact.map(|(fact, _)| fact);
+                for half in 0..2 {
+                    let values = &values[half * per_half..][..per_half];
+                    let lanes = space.lanes(&addresses, half);
+                    self.load_half(op, access, (half, lanes, values), (fact, &patterns), (apart, slow))?;
+                }
             }
-            self.check(op, access, HALF * element.bytes(), slow)?;
-            self.load_consecutive(element, values)?;
-            self.a.jmp(done)?;
-            self.a.set_label(&mut is_uniform)?;
-            match fact {
-                Some(fact) => self.branch_unless(fact, UNIFORM << half, apart)?,
-                None => self.branch_unless_equal(space, lanes, base, apart)?,
-            }
-            self.check(op, access, element.bytes(), slow)?;
-            self.load_one(element, values)?;
-            self.a.set_label(&mut done)?;
-            self.a.nop()?;
+            (None, None) => {}
         }
-        for label in [&mut all_done, &mut back] {
-            self.a.set_label(label)?;
-            self.a.nop()?;
-        }
+        self.a.set_label(&mut back)?;
+        self.a.nop()?;
         self.slow_path_ends()?;
         for (part, value) in (0..).zip(values) {
             self.facts.changed(Unit::of(op.d, part));
@@ -178,113 +162,39 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Loads all lanes at once if the fact says that they access consecutive elements, or one.
-    fn load_whole(
+    /// Loads a half of the lanes, of consecutive elements or of one.
+    fn load_half(
         &mut self,
         op: &Op,
         access: Access,
-        fact: Fact,
-        values: &[Vector],
-        (slow, done): (CodeLabel, CodeLabel),
+        (half, lanes, values): (usize, &[Vector], &[Vector]),
+        (fact, patterns): (Option<Fact>, &Patterns),
+        (apart, slow): (CodeLabel, CodeLabel),
     ) -> Emitted {
-        let element = access.element;
-        let (mut not_strided, mut not_uniform) = (self.a.create_label(), self.a.create_label());
-        self.first_address(op, access.space, &[], Some(fact.address(0)))?;
-        self.branch_unless(fact, ALL_STRIDED, not_strided)?;
-        self.check(op, access, 2 * HALF * element.bytes(), slow)?;
-        let per_half = element.units_per_half();
-        for half in 0..2 {
-            let offset = half as i64 * i64::from(HALF * element.bytes());
-            self.load_consecutive_from(element, &values[half * per_half..][..per_half], offset)?;
-        }
-        self.a.jmp(done)?;
-        self.a.set_label(&mut not_strided)?;
-        self.branch_unless(fact, ALL_UNIFORM, not_uniform)?;
-        self.check(op, access, element.bytes(), slow)?;
-        self.load_one(element, &values[..1])?;
-        for &value in &values[1..] {
-            self.copy(value, values[0])?;
-        }
-        self.a.jmp(done)?;
-        self.a.set_label(&mut not_uniform)?;
-        self.a.nop()
-    }
-
-    /// The fact about an op's addresses: the known one, or a new one if a later access will use it.
-    fn fact(&mut self, op: &Op, access: Access, addresses: &[Vector]) -> Emitted<Option<Fact>> {
         let Access { space, element, .. } = access;
-        let units = addresses.len() as u32;
-        let subject = Subject { row: op.a, units, width: element.bytes() };
-        if let Some(fact) = self.facts.find(subject) {
-            return Ok(Some(fact));
+        let (mut is_uniform, mut done) = (self.a.create_label(), self.a.create_label());
+        self.first_address(op, space, lanes, fact.map(|fact| fact.address(half)))?;
+        match fact {
+            Some(fact) => self.branch_unless(fact, STRIDED << half, is_uniform)?,
+            None => self.branch_unless_strided(space, lanes, patterns, is_uniform)?,
         }
-        if !self.is_used_again {
-            return Ok(None);
+        self.check(op, access, HALF * element.bytes(), slow)?;
+        self.load_consecutive_from(element, values, 0)?;
+        self.a.jmp(done)?;
+        self.a.set_label(&mut is_uniform)?;
+        match fact {
+            Some(fact) => self.branch_unless(fact, UNIFORM << half, apart)?,
+            None => self.branch_unless_equal(space, lanes, patterns.base, apart)?,
         }
-        let fact = self.facts.add(subject);
-        let (base, moved) = (self.temporary()?, self.temporary()?);
-        let steps = self.steps(space, element)?;
-        self.a.xor(edx, edx)?;
-        for half in 0..2 {
-            let lanes = space.lanes(addresses, half);
-            self.scalar(space, lanes[0])?;
-            self.a.mov(qword_ptr(rsp + fact.address(half)), rax)?;
-            self.compare_strided(space, lanes, (base, moved), &steps)?;
-            self.note_if_all(space, STRIDED << half)?;
-            self.compare_equal(space, lanes, base)?;
-            self.note_if_all(space, UNIFORM << half)?;
-        }
-        // `rax` is the second half's address, and both halves have one pattern.
-        self.a.sub(rax, qword_ptr(rsp + fact.address(0)))?;
-        for (distance, both, all) in
-            [(HALF * element.bytes(), STRIDED * 3, ALL_STRIDED), (0, UNIFORM * 3, ALL_UNIFORM)]
-        {
-            let mut other = self.a.create_label();
-            self.a.cmp(rax, distance as i32)?;
-            self.a.jne(other)?;
-            self.a.mov(ecx, edx)?;
-            self.a.and(ecx, both)?;
-            self.a.cmp(ecx, both)?;
-            self.a.jne(other)?;
-            self.a.or(edx, all)?;
-            self.a.set_label(&mut other)?;
-            self.a.nop()?;
-        }
-        self.a.mov(dword_ptr(rsp + fact.bits()), edx)?;
-        Ok(Some(fact))
-    }
-
-    /// The fact that all lanes have one address (bit 0), with that address.
-    pub(super) fn uniform_fact(&mut self, op: &Op, space: Space, addresses: &[Vector]) -> Emitted<Fact> {
-        let subject = Subject { row: op.a, units: addresses.len() as u32, width: 0 };
-        if let Some(fact) = self.facts.find(subject) {
-            return Ok(fact);
-        }
-        let fact = self.facts.add(subject);
-        let base = self.temporary()?;
-        self.broadcast(space.broadcast(), base, addresses[0])?;
-        self.a.xor(edx, edx)?;
-        self.compare_equal(space, addresses, base)?;
-        self.note_if_all(space, 1)?;
-        self.scalar(space, addresses[0])?;
-        self.a.mov(qword_ptr(rsp + fact.address(0)), rax)?;
-        self.a.mov(dword_ptr(rsp + fact.bits()), edx)?;
-        Ok(fact)
-    }
-
-    /// Goes to `other` unless a bit of the fact is set.
-    pub(super) fn branch_unless(&mut self, fact: Fact, bit: u32, other: CodeLabel) -> Emitted {
-        self.a.test(dword_ptr(rsp + fact.bits()), bit)?;
-        self.a.je(other)
-    }
-
-    /// Sets `bits` of `edx` if all lanes of the last comparison are equal.
-    fn note_if_all(&mut self, space: Space, bits: u32) -> Emitted {
-        let mut next = self.a.create_label();
-        self.branch_unless_all(space, next)?;
-        self.a.or(edx, bits)?;
-        self.a.set_label(&mut next)?;
+        self.check(op, access, element.bytes(), slow)?;
+        self.load_one_from(element, values, 0)?;
+        self.a.set_label(&mut done)?;
         self.a.nop()
+    }
+
+    pub(super) fn patterns(&mut self, access: Access) -> Emitted<Patterns> {
+        let (base, moved) = (self.temporary()?, self.temporary()?);
+        Ok(Patterns { base, moved, steps: self.steps(access.space, access.element)? })
     }
 
     fn store_halves(&mut self, op: &Op, access: Access) -> Emitted {
@@ -296,25 +206,34 @@ impl Emitter<'_> {
         };
         let addresses = self.addresses(op, space)?;
         let fact = self.fact(op, access, &addresses)?;
-        let (base, moved) = (self.temporary()?, self.temporary()?);
-        let steps = self.steps(space, element)?;
+        let is_covered = fact.is_some_and(|(_, group)| group.covers(space.offset(op), element.bytes()));
+        let patterns = if is_covered { None } else { Some(self.patterns(access)?) };
         let slow = self.slow_path(Vec::new());
         let (apart, mut back) = self.apart(op, access, (&addresses, vec![values.clone()]), slow);
-        for half in 0..2 {
-            let lanes = space.lanes(&addresses, half);
-            self.first_address(op, space, lanes, fact.map(|fact| fact.address(half)))?;
-            match fact {
-                Some(fact) => self.branch_unless(fact, STRIDED << half, apart)?,
-                None => self.branch_unless_strided(space, lanes, (base, moved), &steps, apart)?,
-            }
-            self.check(op, access, HALF * element.bytes(), slow)?;
-            // Nothing is stored before both halves are checked.
-            if half == 0 {
-                self.a.mov(rdx, rax)?;
+        if let (Some((fact, _)), None) = (fact, &patterns) {
+            self.branch_unless(fact, STRIDED_GROUP, apart)?;
+            for (half, values) in values.chunks(per_half).enumerate() {
+                self.a.mov(rax, qword_ptr(rsp + fact.host(half)))?;
+                self.store_consecutive(element, values, (Register::RAX, space.offset(op)))?;
             }
         }
-        for (half, place) in [Register::RDX, Register::RAX].into_iter().enumerate() {
-            self.store_consecutive(element, &values[half * per_half..][..per_half], place)?;
+        if let Some(patterns) = patterns {
+            for half in 0..2 {
+                let lanes = space.lanes(&addresses, half);
+                self.first_address(op, space, lanes, fact.map(|(fact, _)| fact.address(half)))?;
+                match fact {
+                    Some((fact, _)) => self.branch_unless(fact, STRIDED << half, apart)?,
+                    None => self.branch_unless_strided(space, lanes, &patterns, apart)?,
+                }
+                self.check(op, access, HALF * element.bytes(), slow)?;
+                // Nothing is stored before both halves are checked.
+                if half == 0 {
+                    self.a.mov(rdx, rax)?;
+                }
+            }
+            for (values, place) in values.chunks(per_half).zip([Register::RDX, Register::RAX]) {
+                self.store_consecutive(element, values, (place, 0))?;
+            }
         }
         self.a.set_label(&mut back)?;
         self.a.nop()?;
@@ -378,7 +297,7 @@ impl Emitter<'_> {
     }
 
     /// `rax` = the lowest address of a register.
-    fn scalar(&mut self, space: Space, lanes: Vector) -> Emitted {
+    pub(super) fn scalar(&mut self, space: Space, lanes: Vector) -> Emitted {
         let (code, register) = match space {
             Space::Shared => (Code::EVEX_Vmovd_rm32_xmm, Register::EAX),
             _ => (Code::EVEX_Vmovq_rm64_xmm, Register::RAX),
@@ -391,28 +310,22 @@ impl Emitter<'_> {
         &mut self,
         space: Space,
         lanes: &[Vector],
-        (base, moved): (Vector, Vector),
-        steps: &[Vector],
+        patterns: &Patterns,
         other: CodeLabel,
     ) -> Emitted {
-        self.compare_strided(space, lanes, (base, moved), steps)?;
+        self.compare_strided(space, lanes, patterns)?;
         self.branch_unless_all(space, other)
     }
 
     /// `k5` = lanes of a half whose addresses follow the first; `base` gets the first address.
-    fn compare_strided(
-        &mut self,
-        space: Space,
-        lanes: &[Vector],
-        (base, moved): (Vector, Vector),
-        steps: &[Vector],
-    ) -> Emitted {
+    pub(super) fn compare_strided(&mut self, space: Space, lanes: &[Vector], patterns: &Patterns) -> Emitted {
+        let (base, moved) = (patterns.base, patterns.moved);
         self.broadcast(space.broadcast(), base, lanes[0])?;
         let add = match space {
             Space::Shared => Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
             _ => Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
         };
-        for (part, (&lanes, &step)) in lanes.iter().zip(steps).enumerate() {
+        for (part, (&lanes, &step)) in lanes.iter().zip(&patterns.steps).enumerate() {
             self.binary(add, moved, base, step)?;
             self.equal(space, part, moved, lanes)?;
         }
@@ -432,7 +345,7 @@ impl Emitter<'_> {
     }
 
     /// `k5` = lanes of a half with the address in `base`.
-    fn compare_equal(&mut self, space: Space, lanes: &[Vector], base: Vector) -> Emitted {
+    pub(super) fn compare_equal(&mut self, space: Space, lanes: &[Vector], base: Vector) -> Emitted {
         (0..).zip(lanes).try_for_each(|(part, &lanes)| self.equal(space, part, base, lanes))
     }
 
@@ -449,7 +362,7 @@ impl Emitter<'_> {
         self.put(Ok(compare))
     }
 
-    fn branch_unless_all(&mut self, space: Space, other: CodeLabel) -> Emitted {
+    pub(super) fn branch_unless_all(&mut self, space: Space, other: CodeLabel) -> Emitted {
         let code = match space {
             Space::Shared => Code::VEX_Kortestw_kr_kr,
             _ => Code::VEX_Kortestb_kr_kr,
@@ -494,24 +407,19 @@ impl Emitter<'_> {
         self.a.add(rax, qword_ptr(rbx + layout::SHARED))
     }
 
-    /// Loads the consecutive elements at `rax`.
-    fn load_consecutive(&mut self, element: Element, values: &[Vector]) -> Emitted {
-        self.load_consecutive_from(element, values, 0)
-    }
-
     /// Loads the consecutive elements at `rax` plus `offset`.
-    fn load_consecutive_from(&mut self, element: Element, values: &[Vector], offset: i64) -> Emitted {
+    pub(super) fn load_consecutive_from(
+        &mut self,
+        element: Element,
+        values: &[Vector],
+        offset: i64,
+    ) -> Emitted {
         let code = element.load_code();
         for (part, &value) in (0..).zip(values) {
             let place = MemoryOperand::with_base_displ(Register::RAX, offset + part * 64);
             self.put(Instruction::with2(code, zmm(value), place))?;
         }
         Ok(())
-    }
-
-    /// Loads the element at `rax` for all lanes of the half.
-    fn load_one(&mut self, element: Element, values: &[Vector]) -> Emitted {
-        self.load_one_from(element, values, 0)
     }
 
     /// Loads the element at `rax` plus `offset` for all lanes of the half.
@@ -539,19 +447,39 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Stores consecutive elements from the address in `place` on.
-    fn store_consecutive(&mut self, element: Element, values: &[Vector], place: Register) -> Emitted {
+    /// Stores consecutive elements from the address in a register on, plus an offset.
+    fn store_consecutive(
+        &mut self,
+        element: Element,
+        values: &[Vector],
+        (base, offset): (Register, i64),
+    ) -> Emitted {
         for (part, &value) in (0..).zip(values) {
-            let place = MemoryOperand::with_base_displ(place, part * 64);
+            let place = MemoryOperand::with_base_displ(base, offset + part * 64);
             self.put(Instruction::with2(element.store_code(), place, zmm(value)))?;
         }
         Ok(())
     }
 }
 
+/// Registers that recognise consecutive elements.
+pub(super) struct Patterns {
+    pub(super) base: Vector,
+    pub(super) moved: Vector,
+    pub(super) steps: Vec<Vector>,
+}
+
 impl Space {
+    /// Offset of an op from its row of addresses.
+    pub(super) fn offset(self, op: &Op) -> i64 {
+        match self {
+            Space::Shared => i64::from(op.immediate as i32),
+            Space::Global | Space::SharedWide => op.immediate as i64,
+        }
+    }
+
     /// Registers with the addresses of a half.
-    fn lanes(self, addresses: &[Vector], half: usize) -> &[Vector] {
+    pub(super) fn lanes(self, addresses: &[Vector], half: usize) -> &[Vector] {
         match self {
             Space::Shared => &addresses[half..=half],
             Space::Global | Space::SharedWide => &addresses[half * 2..][..2],

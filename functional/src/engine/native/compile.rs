@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use iced_x86::code_asm::{CodeAssembler, CodeLabel, dword_ptr, eax, qword_ptr, r14d, rax, rbx, rsp};
 use iced_x86::{BlockEncoderOptions, IcedError};
 
-use super::access;
+use super::access::{self, Space};
 use super::emitter::{Emitted, Emitter, Lanes, exit, stack};
+use super::facts::Group;
 use super::forms::{Form, Forms};
 use super::layout;
+use super::liveness::{DeadUnits, Units};
 use crate::engine::op::{Op, PredicateSource};
 use crate::engine::program::Program;
 
@@ -34,6 +36,7 @@ pub(super) struct Head {
 pub(super) fn compile(program: &Program) -> Result<Compiled, IcedError> {
     let forms = Forms::all();
     let heads = heads(program, &forms);
+    let dead = DeadUnits::of(program);
     let mut a = CodeAssembler::new(64)?;
     let (mut entry, leave, mut pool) = (a.create_label(), a.create_label(), a.create_label());
     let mut full = labels(&mut a, program, &heads);
@@ -42,7 +45,7 @@ pub(super) fn compile(program: &Program) -> Result<Compiled, IcedError> {
     Emitter::new(&mut a, leave, true).entry(pool)?;
     for (is_full, labels) in [(true, &mut full), (false, &mut any)] {
         let mut emitter = Emitter::new(&mut a, leave, is_full);
-        Code { program, forms: &forms, labels }.emit(&mut emitter)?;
+        Code { program, forms: &forms, dead: &dead, labels }.emit(&mut emitter)?;
         emitter.finish()?;
     }
     Emitter::new(&mut a, leave, true).ending()?;
@@ -91,6 +94,7 @@ fn heads(program: &Program, forms: &Forms) -> BTreeSet<u32> {
 struct Code<'p> {
     program: &'p Program,
     forms: &'p Forms,
+    dead: &'p DeadUnits,
     /// A label for each head, by op; the assembler notes its place in it.
     labels: &'p mut [Option<CodeLabel>],
 }
@@ -99,7 +103,7 @@ impl Code<'_> {
     fn emit(&mut self, e: &mut Emitter<'_>) -> Emitted {
         for (pc, op) in (0..).zip(&self.program.code) {
             if let Some(Some(label)) = self.labels.get_mut(pc as usize) {
-                e.begin(label)?;
+                e.begin(label, self.dead.at(pc))?;
             }
             e.pc = pc;
             self.emit_op(e, op)?;
@@ -125,7 +129,7 @@ impl Code<'_> {
                 e.enter_op(op)?;
                 match e.lanes {
                     Lanes::All => {
-                        e.is_used_again = self.is_used_again(e.pc, op);
+                        e.group = self.group(e.pc, op);
                         e.access(op, access)
                     }
                     _ => e.masked_access(op, access, 1),
@@ -133,6 +137,7 @@ impl Code<'_> {
             }
             Some(Form::Vector(access)) => {
                 e.enter_op(op)?;
+                e.group = self.group(e.pc, op);
                 e.vector_access(op, access, (op.slot >> 16) as usize)
             }
             Some(Form::Update(update)) => {
@@ -146,20 +151,38 @@ impl Code<'_> {
         }
     }
 
-    /// True if a later access of the block, before any write to the row, starts from the same row.
-    fn is_used_again(&self, pc: u32, op: &Op) -> bool {
-        let block = self.program.code.iter().zip(self.labels.iter()).skip(pc as usize);
-        let mut last = Some(op);
-        for (later, _) in block.skip(1).take_while(|(_, label)| label.is_none()) {
-            if last.is_some_and(|last| last.d == op.a) {
-                return false;
+    /// Offsets of the block's accesses from op `pc` on that start from the same row, until its next write.
+    fn group(&self, pc: u32, op: &Op) -> Group {
+        let mut group = Group::EMPTY;
+        let Some(kind) = self.kind(op) else { return group };
+        let block = self.program.code.iter().zip(self.labels.iter()).enumerate().skip(pc as usize);
+        for (_, (later, _)) in block.take_while(|(at, (_, label))| *at == pc as usize || label.is_none()) {
+            if later.a == op.a && self.kind(later) == Some(kind) {
+                group.add(kind.0.offset(later), kind.1);
             }
-            if later.a == op.a && matches!(self.forms.of(later), Some(Form::Access(_))) {
-                return true;
+            if later.d == op.a {
+                break;
             }
-            last = Some(later);
         }
-        false
+        group
+    }
+
+    /// Space and bytes of an op's access, and whether it is one of a vector.
+    fn kind(&self, op: &Op) -> Option<(Space, u32, bool)> {
+        match self.forms.of(op)? {
+            Form::Access(access) => Some((access.space, access.element.bytes(), false)),
+            Form::Vector(access) => Some((access.space, access.element.bytes() * (op.slot >> 16), true)),
+            _ => None,
+        }
+    }
+
+    /// Units that are dead after a branch, wherever its lanes go.
+    fn dead_after(&self, pc: u32, op: &Op) -> Option<Units> {
+        let taken = self.dead.at(op.immediate as u32)?;
+        if op.guard == PredicateSource::TRUE {
+            return Some(taken.clone());
+        }
+        Some(taken.intersection(self.dead.at(pc + 1)?))
     }
 
     /// A jump of all active lanes, or of none; other jumps are left to the interpreter.
@@ -169,7 +192,7 @@ impl Code<'_> {
             e.enter_op(op)?;
             return e.call_op();
         };
-        e.flush()?;
+        e.flush_live(self.dead_after(e.pc, op).as_ref())?;
         e.count()?;
         let out_of_fuel = e.side_exit(target, exit::OUT_OF_FUEL);
         if op.guard == PredicateSource::TRUE {

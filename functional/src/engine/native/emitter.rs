@@ -17,9 +17,10 @@ use iced_x86::code_asm::{CodeAssembler, CodeLabel, dword_ptr, qword_ptr};
 use iced_x86::code_asm::{eax, ecx, r11, r12, r14d, r15, rbp, rbx, rcx, rsi, rsp};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 
-use super::facts::Facts;
+use super::facts::{Facts, Group};
 use super::lanewise::Apart;
 use super::layout;
+use super::liveness::Units;
 use super::rows::{Contents, Registers, Unit, Vector};
 use crate::engine::op::{Op, PredicateSource};
 
@@ -46,7 +47,8 @@ pub(super) mod stack {
     /// Bytes of all slots, which keep calls aligned.
     pub(in super::super) const BYTES: i32 = SCRATCH + 1024;
     /// Vectors of one op.
-    pub(in super::super) const SCRATCH: i32 = FACTS + 96;
+    pub(in super::super) const SCRATCH: i32 =
+        FACTS + super::super::facts::MOST as i32 * super::super::facts::BYTES;
 }
 
 /// Reason for which compiled code returns, beside the flows of a called op.
@@ -102,8 +104,8 @@ pub(crate) struct Emitter<'a> {
     pub(super) is_full: bool,
     /// Op that is emitted.
     pub(super) pc: u32,
-    /// True if a later op of the block accesses memory from the same row of addresses.
-    pub(super) is_used_again: bool,
+    /// This access and later ones of the block from the same row of addresses.
+    pub(super) group: Group,
     /// Lanes of the current op.
     pub(super) lanes: Lanes,
     /// Lanes in the mask registers.
@@ -129,7 +131,7 @@ impl<'a> Emitter<'a> {
             leave,
             is_full,
             pc: 0,
-            is_used_again: false,
+            group: Group::EMPTY,
             lanes: Lanes::All,
             masked: None,
             pending: 0,
@@ -329,9 +331,17 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
+    /// [`Emitter::flush`] at the end of a block, after which no lane reads the dead units.
+    pub(super) fn flush_live(&mut self, dead: Option<&Units>) -> Emitted {
+        if let Some(dead) = dead {
+            self.registers.drop_units(|unit| dead.contains(unit));
+        }
+        self.flush()
+    }
+
     /// Begins code that can be entered: rows are in memory, and nothing is known of registers.
-    pub(super) fn begin(&mut self, label: &mut CodeLabel) -> Emitted {
-        self.flush()?;
+    pub(super) fn begin(&mut self, label: &mut CodeLabel, dead: Option<&Units>) -> Emitted {
+        self.flush_live(dead)?;
         self.count()?;
         self.registers.forget();
         self.facts.forget();

@@ -3,11 +3,12 @@
 //! Vectors hold the lanes' distances from the start of the allocation. One unsigned comparison checks both
 //! the range and the alignment: a rotation moves the low bits, which must be zero, to the top.
 
-use iced_x86::code_asm::{CodeLabel, dl, dword_ptr, eax, ecx, qword_ptr, r8, rax, rbx, rcx, rdx};
+use iced_x86::code_asm::{CodeLabel, dl, dword_ptr, eax, ecx, qword_ptr, r8, rax, rbx, rcx, rdx, rsp};
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::access::{Access, Element, Space};
 use super::emitter::{Emitted, Emitter, Lanes, stack, xmm, ymm, zmm};
+use super::facts::{ALL_UNIFORM, UNIFORM_GROUP};
 use super::layout;
 use super::rows::{Contents, REGISTERS, Unit, Vector};
 use crate::engine::op::Op;
@@ -82,16 +83,24 @@ impl Emitter<'_> {
             return self.masked_access(op, access, elements);
         }
         let addresses = self.addresses(op, access.space)?;
-        let fact = self.uniform_fact(op, access.space, &addresses)?;
+        let bytes = access.element.bytes() * elements as u32;
+        let (fact, group) = self.uniform_fact(op, (access.space, bytes), &addresses)?;
         let values = self.values(op, access, elements)?;
         let slow = self.slow_path(results(op, access, &values));
         let (apart, mut back) = self.apart(op, access, (&addresses, values.clone()), slow);
-        self.first_address(op, access.space, &[], Some(fact.address(0)))?;
-        self.branch_unless(fact, 1, apart)?;
-        let bytes = access.element.bytes() * elements as u32;
-        self.check_aligned(op, access, bytes, bytes, slow)?;
+        let mut offset = access.space.offset(op);
+        if group.covers(offset, bytes) {
+            self.branch_unless(fact, UNIFORM_GROUP, apart)?;
+            self.a.mov(rax, qword_ptr(rsp + fact.host(0)))?;
+        } else {
+            self.first_address(op, access.space, &[], Some(fact.address(0)))?;
+            self.branch_unless(fact, ALL_UNIFORM, apart)?;
+            self.check_aligned(op, access, bytes, bytes, slow)?;
+            offset = 0;
+        }
         for (element, values) in (0..).zip(&values) {
-            self.load_one_from(access.element, &values[..1], element * i64::from(access.element.bytes()))?;
+            let offset = offset + element * i64::from(access.element.bytes());
+            self.load_one_from(access.element, &values[..1], offset)?;
             for &value in &values[1..] {
                 self.copy(value, values[0])?;
             }

@@ -116,6 +116,15 @@ impl Registers {
         }
     }
 
+    /// Takes units out of the cache that are not needed any more.
+    pub(super) fn drop_units(&mut self, is_dead: impl Fn(Unit) -> bool) {
+        for cached in &mut self.contents {
+            if cached.is_some_and(|cached| is_dead(cached.unit)) {
+                *cached = None;
+            }
+        }
+    }
+
     /// Empties the cache.
     pub(super) fn forget(&mut self) {
         self.contents = [None; REGISTERS];

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use warp_stream::ShapeLimits;
 
+use crate::engine::native::CodeBudget;
 use crate::engine::probe::Watcher;
 use crate::memory::{Allocation, AllocationKind, Memory, MemoryError};
 use crate::printed::Printed;
@@ -84,6 +85,8 @@ pub struct Settings {
     pub timed: bool,
     /// Way to execute kernels without a timing model or watchers.
     pub tier: Tier,
+    /// Maximum bytes of machine code.
+    pub native_bytes: u64,
     /// Receives kernel output that overflows the print buffer. Without this function, the buffer grows.
     pub print: Option<fn(&[u8])>,
     /// Runs the closure that starts worker threads. Threads inherit the signal mask that this function
@@ -101,6 +104,7 @@ impl Default for Settings {
             fmad: true,
             timed: false,
             tier: Tier::Interpreter,
+            native_bytes: 256 << 20,
             print: None,
             start_threads: |start| start(),
         }
@@ -141,6 +145,8 @@ pub struct Device {
     pub(crate) heap_limit: AtomicU64,
     /// Bytes allocated by device-side `malloc`.
     pub(crate) heap_used: AtomicU64,
+    /// Bytes left for machine code.
+    pub(crate) code_budget: Arc<CodeBudget>,
     launches: AtomicU64,
     workers: OnceLock<Workers>,
     /// Host cores available to the process.
@@ -157,6 +163,7 @@ impl Device {
             textures: Textures::default(),
             places: ReservedAddresses::default(),
             printed: Printed::new(settings.print),
+            code_budget: Arc::new(CodeBudget::new(settings.native_bytes)),
             settings,
             watchers: Vec::new(),
             checker: None,

@@ -232,12 +232,8 @@ pub(crate) fn launch_with(
     workers: usize,
 ) -> Result<LaunchStatistics, LaunchError> {
     let mut prepared = Prepared::new(device, program, config)?;
-    if native::is_wanted(device, program)? {
-        prepared.grid.run_native();
-    }
-    let done = prepared.run(Executed::default(), Rest::default(), workers)?;
-    program.native.add_heat(done.warp_instructions);
-    Ok(done)
+    prepared.grid.use_native(native::wanted(device, program)?);
+    prepared.run(Executed::default(), Rest::default(), workers)
 }
 
 /// A launch ready for execution, with its own device memory.

@@ -166,6 +166,7 @@ fn settings(session: &'static Session) -> Settings {
         // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved(session)).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,
+        ..Settings::default()
     }
 }
 

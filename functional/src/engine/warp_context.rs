@@ -1,5 +1,7 @@
 //! Context of a running warp: the hot state of ops.
 
+use std::any::Any;
+
 use super::cluster::ClusterState;
 use super::constants::{names_constant, row_at};
 use super::cta::{CtaState, Executed};
@@ -80,6 +82,8 @@ pub struct WarpContext<'a> {
     pub(crate) granted: u32,
     /// Schedule of register inspections within the slice.
     pub(crate) probe: SpinProbe,
+    /// Panic of an op that compiled code has called.
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
 }
 
 impl WarpContext<'_> {

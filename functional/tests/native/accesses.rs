@@ -135,9 +135,9 @@ fn groups_of_accesses_equal_the_interpreter() {
              ld.global.{ty} {register}4, [%rd2+64]; ld.global.{ty} {register}5, [%rd2+{near}];
              ld.global.{ty} {register}6, [%rd2]; st.global.{ty_of_result} [%rd3], {register}4;
              st.global.{ty_of_result} [%rd3+4096], {register}5; st.global.{ty_of_result} [%rd3+8192], {register}6;
-             add.u64 %rd4, %rd_out, %rd1; add.u64 %rd4, %rd4, 20480;
-             st.global.{store} [%rd4], {register}4; st.global.{store} [%rd4+4096], {register}5;
-             ld.global.{ty} {register}6, [%rd4+-{near}]; st.global.{ty_of_result} [%rd3+12288], {register}6;
+             add.u64 %rd8, %rd_out, %rd1; add.u64 %rd8, %rd8, 20480;
+             st.global.{store} [%rd8], {register}4; st.global.{store} [%rd8+4096], {register}5;
+             ld.global.{ty} {register}6, [%rd8+-{near}]; st.global.{ty_of_result} [%rd3+12288], {register}6;
              mov.u32 %r9, tile; mul.lo.u32 %r7, %r30, 8; add.u32 %r7, %r7, %r9; st.shared.b64 [%r7], %rd1;
              st.shared.b64 [%r7+1024], %rd1; add.u32 %r8, %r9, %r3; bar.sync 0;
              ld.shared.{ty} {register}4, [%r8]; ld.shared.{ty} {register}5, [%r8+{near}];

@@ -349,6 +349,7 @@ impl Cta {
             ration: u32::MAX,
             granted: warp.fuel,
             probe: SpinProbe::never(),
+            panic: None,
         }
     }
 

@@ -21,7 +21,7 @@ use warp_stream::{LaunchShape, coordinates};
 
 use super::cluster::Cluster;
 use super::cta::{Executed, Turn};
-use super::native::NativeProgram;
+use super::native::{self, NativeProgram};
 use super::op::Op;
 use super::program::Program;
 use super::special::RESERVED_SHARED;
@@ -101,8 +101,8 @@ pub struct Grid<'a> {
     pub(crate) checks: Option<Mutex<LaunchState>>,
     /// Deferred requests of the launch's threads.
     pub(crate) children: Children,
-    /// True if the launch runs machine code of the program.
-    is_native: bool,
+    /// Use of the program's machine code.
+    native: native::Use,
     cancelled: AtomicBool,
 }
 
@@ -168,20 +168,27 @@ impl<'a> Grid<'a> {
             ration: if deadline.is_some() { jumps } else { u32::MAX },
             checks: owner.checker().and_then(|checker| checker.launch_state()),
             children,
-            is_native: false,
+            native: native::Use::Never,
             cancelled: AtomicBool::new(false),
         }
     }
 
-    /// Makes the launch run machine code, if its program has some.
-    pub(crate) fn run_native(&mut self) {
-        self.is_native = self.program.native.get().is_some();
+    /// Sets the use of the program's machine code.
+    pub(crate) fn use_native(&mut self, native: native::Use) {
+        self.native = native;
     }
 
     /// Machine code that the launch runs.
     #[inline(always)]
     pub(crate) fn native(&self) -> Option<&NativeProgram> {
-        if self.is_native { self.program.native.get() } else { None }
+        if self.native == native::Use::Never { None } else { self.program.native.get() }
+    }
+
+    /// Counts instructions of a launch that waits for machine code.
+    fn warm_up(&self, instructions: u64) {
+        if self.native == native::Use::WhenHot && self.program.native.get().is_none() {
+            native::warm_up(self.owner, &self.program, instructions);
+        }
     }
 
     /// Ops that the interpreter's loop executes.
@@ -345,7 +352,9 @@ impl<'a> Grid<'a> {
             };
             let Some(mut cluster) = cluster else { break };
             let rounds = if self.cooperative { COOPERATIVE_ROUNDS } else { ROUNDS };
+            let before = executed.warp_instructions;
             let turn = cluster.run(self, &mut view, rounds, &mut executed);
+            self.warm_up(executed.warp_instructions - before);
             if !matches!(turn, Turn::Fault(_))
                 && let Some(overdue) = self.overdue()
             {

@@ -59,6 +59,8 @@ pub(super) mod exit {
     pub(in super::super) const DECLINED: u32 = 3;
     /// The jump to the program counter has used up the fuel.
     pub(in super::super) const OUT_OF_FUEL: u32 = 4;
+    /// The called op has panicked.
+    pub(in super::super) const PANICKED: u32 = 5;
 }
 
 /// Lanes that an op's results are limited to.

@@ -1,4 +1,4 @@
-//! Patterns of addresses that a block has already found: later accesses from the same row test a bit instead
+//! Patterns of addresses that a block has already found. Later accesses from the same row test a bit instead
 //! of comparing all lanes and checking the range.
 //!
 //! A fact belongs to a row of addresses and a width of elements. A stack slot of compiled code holds the

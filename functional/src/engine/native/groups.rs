@@ -1,5 +1,5 @@
-//! Groups of accesses: a block's accesses from one row of addresses share one recognition of the pattern, and
-//! one check of the range of all their offsets.
+//! Groups of accesses: a block's accesses from one row of addresses. They share one recognition of the
+//! pattern, and one check of the range of all their offsets.
 
 use iced_x86::code_asm::{CodeLabel, dword_ptr, ecx, edx, qword_ptr, r8, r8d, rax, rbx, rcx, rsp};
 
@@ -91,8 +91,8 @@ impl Emitter<'_> {
         Ok(Some((fact, group)))
     }
 
-    /// Goes to `other` unless `bytes` bytes at all offsets of a group from a half's first address are
-    /// accessible, and the address is aligned to `width`; notes the host's address.
+    /// Goes to `other` unless a half's first address is aligned to `width`, and `bytes` bytes are accessible
+    /// at all offsets of the group from there. Notes the host's address.
     fn check_group(
         &mut self,
         op: &Op,

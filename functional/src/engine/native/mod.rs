@@ -9,6 +9,7 @@
 //! program counters, places and rows are those of the interpreter.
 
 mod access;
+mod budget;
 mod compile;
 mod emitter;
 mod entry;
@@ -23,8 +24,9 @@ mod rows;
 mod updates;
 
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use executable_memory::{ExecutableError, ExecutableMemory};
 use iced_x86::IcedError;
@@ -37,6 +39,8 @@ use crate::host;
 use crate::launch::LaunchError;
 use crate::memory::{code_begins, code_ends};
 pub(crate) use access::{Access, Element, Space};
+pub(crate) use budget::CodeBudget;
+use budget::Share;
 use compile::{Head, compile};
 use emitter::exit;
 pub(crate) use forms::{Combine, Form, Forms};
@@ -62,6 +66,17 @@ pub enum NativeError {
         /// Error of the assembler.
         error: IcedError,
     },
+    /// The machine code of the device would exceed its limit.
+    #[error(
+        "{bytes} bytes of machine code more than the device's limit of {limit} bytes; use the tier \
+         `interpreter` or `auto`"
+    )]
+    Full {
+        /// Bytes of the kernel's code.
+        bytes: u64,
+        /// Limit.
+        limit: u64,
+    },
     /// The host gave no executable memory.
     #[error(transparent)]
     Executable(#[from] ExecutableError),
@@ -81,6 +96,7 @@ pub struct NativeProgram {
     memory: ExecutableMemory,
     entry: usize,
     heads: Vec<Head>,
+    _share: Share,
 }
 
 /// Instructions of a program after which [`Tier::Auto`] compiles it: the interpreter takes longer for
@@ -93,6 +109,8 @@ pub(crate) struct NativeCode {
     made: OnceLock<Option<NativeProgram>>,
     /// Executed warp instructions.
     heat: AtomicU64,
+    /// True once a thread has begun to compile.
+    has_begun: AtomicBool,
 }
 
 impl NativeCode {
@@ -101,37 +119,63 @@ impl NativeCode {
     pub(crate) fn get(&self) -> Option<&NativeProgram> {
         self.made.get().and_then(Option::as_ref)
     }
-
-    /// Counts the warp instructions of a launch.
-    pub(crate) fn add_heat(&self, instructions: u64) {
-        self.heat.fetch_add(instructions, Ordering::Relaxed);
-    }
 }
 
-/// Makes machine code of the program if the device's settings want it for a launch. Returns whether the
-/// launch runs it.
+/// Counts executed warp instructions under [`Tier::Auto`]. Once they are many, a thread of its own compiles
+/// the program beside the launch, whose next time slices run the code.
+pub(crate) fn warm_up(device: &Device, program: &Arc<Program>, instructions: u64) {
+    let code = &program.native;
+    let heat = code.heat.fetch_add(instructions, Ordering::Relaxed) + instructions;
+    if heat < HOT || code.has_begun.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let compiler = std::thread::Builder::new().name("native".to_owned());
+    let (program, budget) = (Arc::clone(program), Arc::clone(&device.code_budget));
+    let mut work = Some(move || drop(program.native.made.set(NativeProgram::new(&program, &budget).ok())));
+    let mut compiler = Some(compiler);
+    (device.settings.start_threads)(&mut || {
+        if let (Some(compiler), Some(work)) = (compiler.take(), work.take()) {
+            // Without a thread, the interpreter goes on.
+            drop(compiler.spawn(work));
+        }
+    });
+}
+
+/// Use of machine code by a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// The interpreter alone.
+    Never,
+    /// Once the code is made beside the program.
+    WhenHot,
+    /// From the start.
+    Always,
+}
+
+/// Use of machine code that the device's settings want for a launch; makes the code if they demand it.
 ///
 /// # Errors
 /// [`Tier::Native`] is set, and the host executes no compiled code.
-pub(crate) fn is_wanted(device: &Device, program: &Program) -> Result<bool, LaunchError> {
-    let demands = device.settings.tier == Tier::Native;
-    let is_hot = || program.native.heat.load(Ordering::Relaxed) >= HOT;
-    let wants = demands || device.settings.tier == Tier::Auto && is_hot();
+pub(crate) fn wanted(device: &Device, program: &Program) -> Result<Use, LaunchError> {
     let is_watched = device.checker().is_some() || !program.sites.is_empty() || program.machine.is_some();
-    if !wants || is_watched {
-        return Ok(false);
-    }
-    if program.native.made.get().is_none() {
-        match NativeProgram::new(program) {
-            Ok(made) => drop(program.native.made.set(Some(made))),
-            Err(error) if demands => {
-                let kernel = program.kernel().name.clone();
-                return Err(LaunchError::Native { kernel, error });
+    match device.settings.tier {
+        _ if is_watched => Ok(Use::Never),
+        Tier::Interpreter => Ok(Use::Never),
+        Tier::Auto if is_supported() => Ok(Use::WhenHot),
+        Tier::Auto => Ok(Use::Never),
+        Tier::Native => {
+            if program.native.made.get().is_none() {
+                match NativeProgram::new(program, &device.code_budget) {
+                    Ok(made) => drop(program.native.made.set(Some(made))),
+                    Err(error) => {
+                        let kernel = program.kernel().name.clone();
+                        return Err(LaunchError::Native { kernel, error });
+                    }
+                }
             }
-            Err(_) => drop(program.native.made.set(None)),
+            Ok(Use::Always)
         }
     }
-    Ok(program.native.get().is_some())
 }
 
 /// True if this host can execute compiled code.
@@ -143,13 +187,17 @@ impl NativeProgram {
     /// Compiles a program that was bound without a timing model.
     ///
     /// # Errors
-    /// The host lacks AVX-512 or refuses executable memory, or an instruction cannot be encoded.
-    pub(crate) fn new(program: &Program) -> Result<NativeProgram, NativeError> {
+    /// The host lacks AVX-512 or refuses executable memory, an instruction cannot be encoded, or the code
+    /// exceeds the budget.
+    pub(crate) fn new(program: &Program, budget: &Arc<CodeBudget>) -> Result<NativeProgram, NativeError> {
         if !is_supported() {
             return Err(NativeError::NoVectors);
         }
         let compiled = compile(program)
             .map_err(|error| NativeError::Encoding { kernel: program.kernel().name.clone(), error })?;
+        let bytes = compiled.bytes.len() as u64;
+        let full = || NativeError::Full { bytes, limit: budget.limit() };
+        let share = budget.take(bytes).ok_or_else(full)?;
         let memory = ExecutableMemory::new(&compiled.bytes)?;
         let mut code = program.code.clone();
         for (number, head) in (0..).zip(&compiled.heads) {
@@ -160,7 +208,7 @@ impl NativeProgram {
         if let Some(range) = range(&memory) {
             code_begins(&range);
         }
-        Ok(NativeProgram { code, memory, entry: compiled.entry, heads: compiled.heads })
+        Ok(NativeProgram { code, memory, entry: compiled.entry, heads: compiled.heads, _share: share })
     }
 
     /// The program's ops, whose heads enter compiled code.
@@ -220,6 +268,10 @@ unsafe fn enter(w: &mut WarpContext<'_>, op: &Op) -> Flow {
         exit::DECLINED => unsafe { interpret(w, program) },
         exit::OUT_OF_FUEL => w.out_of_fuel(),
         exit::JUMP => Flow::Jump,
+        exit::PANICKED => match w.panic.take() {
+            Some(panic) => resume_unwind(panic),
+            None => Flow::Stop,
+        },
         _ => Flow::Stop,
     }
 }
@@ -244,14 +296,24 @@ unsafe fn interpret(w: &mut WarpContext<'_>, program: &Program) -> Flow {
     flow
 }
 
-/// Executes an op for compiled code.
+/// Executes an op for compiled code, which a panic cannot cross: [`enter`] resumes it.
 ///
 /// # Safety
 /// As for [`super::op::Run`].
 unsafe extern "C" fn execute(w: *mut WarpContext<'_>, op: *const Op) -> u32 {
-    // SAFETY: compiled code passes the context that it was given, and an op of its program.
-    unsafe {
-        let (w, op) = (&mut *w, &*op);
-        (op.run)(w, op) as u32
+    let run = || {
+        // SAFETY: compiled code passes the context that it was given, and an op of its program.
+        unsafe {
+            let (w, op) = (&mut *w, &*op);
+            (op.run)(w, op) as u32
+        }
+    };
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(flow) => flow,
+        Err(panic) => {
+            // SAFETY: as above; the op has ended.
+            unsafe { (*w).panic = Some(panic) };
+            exit::PANICKED
+        }
     }
 }

@@ -1,8 +1,15 @@
 //! Control flow of the native tier: loops, divergence, barriers, calls, counts and the watchdog.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
-use functional::device::Tier;
+use functional::device::{Device, DeviceSpec, Settings, Tier};
+use functional::engine::op::{Flow, Op};
+use functional::engine::warp_context::WarpContext;
+use functional::launch::{LaunchConfig, launch};
+use functional::module::Module;
+use warp_stream::LaunchShape;
 
 use crate::tiers::{Case, Random, agree, has_native, run};
 
@@ -118,4 +125,29 @@ fn watchdog_ends_an_endless_native_loop() {
     let case = Case { body, grid: 1, block: [32, 1, 1], input: input() };
     let ended = run(&case, Tier::Native, Some(Duration::from_secs(1))).outcome.unwrap_err();
     assert!(ended.contains("watchdog") || ended.contains("1 s"), "{ended}");
+}
+
+/// An op that fails.
+unsafe fn fails(_: &mut WarpContext<'_>, _: &Op) -> Flow {
+    panic!("the op fails")
+}
+
+#[test]
+fn panic_of_a_called_op_unwinds() {
+    if !has_native() {
+        return;
+    }
+    let settings = Settings { threads: 1, tier: Tier::Native, ..Settings::default() };
+    let device = Device::new(DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() }, settings);
+    let device = Arc::new(device.unwrap());
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry test() { ret; }";
+    let ptx = Arc::new(ptx_frontend::Module::parse(text, "test.ptx").unwrap());
+    let module = Module::load(&device, vec![ptx]).unwrap();
+    let mut program = module.kernel("test").unwrap();
+    drop(module);
+    // Every `ret` fails.
+    Arc::get_mut(&mut program).unwrap().code.iter_mut().for_each(|op| op.run = fails);
+    let config = LaunchConfig { shape: LaunchShape::new([1; 3], [32, 1, 1]), ..LaunchConfig::default() };
+    let launched = catch_unwind(AssertUnwindSafe(|| launch(&device, &program, config)));
+    assert_eq!(launched.unwrap_err().downcast_ref::<&str>(), Some(&"the op fails"));
 }

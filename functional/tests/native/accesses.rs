@@ -149,6 +149,31 @@ fn groups_of_accesses_equal_the_interpreter() {
     });
 }
 
+#[test]
+fn lanes_outside_of_the_guard_may_lie_before_the_start() {
+    if !has_native() {
+        return;
+    }
+    for (ty, bytes, register) in ELEMENTS {
+        let store = ty.replace('s', "u");
+        let wide = if bytes == 8 { "b64" } else { "b32" };
+        let ty_of_result = if register.starts_with("%f") { ty } else { wide };
+        run(&format!(
+            "mul.wide.u32 %rd3, %thread, 8; add.u64 %rd3, %rd_out, %rd3; mov.u32 %r9, tile;
+             mul.lo.u32 %r7, %r30, 8; add.u32 %r8, %r9, %r7; mov.b64 %rd2, -1; st.shared.b64 [%r8], %rd2; bar.sync 0;
+             st.shared.b32 [%r8], %r30; bar.sync 0; setp.ge.u32 %p2, %r30, 5; sub.u32 %r1, %r30, 5;
+             mul.lo.u32 %r1, %r1, {bytes}; add.u32 %r1, %r1, %r9;
+             mov.b32 %r5, 7; mov.b64 %rd5, 7; mov.f32 %f5, 0f3f800000; mov.f64 %fd5, 0d3ff0000000000000;
+             @%p2 ld.shared.{ty} {register}5, [%r1]; st.global.{ty_of_result} [%rd3], {register}5; bar.sync 0;
+             @%p2 st.shared.{store} [%r1], {register}5; cvt.s64.s32 %rd1, %r1; bar.sync 0;
+             @%p2 ld.shared.{ty} {register}5, [%rd1]; st.global.{ty_of_result} [%rd3+8192], {register}5;
+             mul.lo.u32 %r2, %thread, {bytes}; cvt.u64.u32 %rd4, %r2; sub.u64 %rd4, %rd4, {bytes};
+             add.u64 %rd4, %rd_in, %rd4; setp.ne.u32 %p3, %thread, 0;
+             @%p3 ld.global.{ty} {register}5, [%rd4]; st.global.{ty_of_result} [%rd3+16384], {register}5;"
+        ));
+    }
+}
+
 /// Vectors: count, type, bytes, and the register of an element.
 const VECTORS: [(u32, &str, u32, &str); 5] = [
     (2, "u32", 4, "%r"),

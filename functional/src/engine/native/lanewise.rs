@@ -293,6 +293,10 @@ impl Emitter<'_> {
         self.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, Register::K5, Register::K5))?;
         self.a.jne(other)?;
         self.put(Instruction::with2(scalar, to, xmm(distances[0])))?;
+        if space.is_narrow() {
+            // Lane 0, which need not execute, may lie before the start.
+            self.a.movsxd(rax, eax)?;
+        }
         self.a.add(rax, r8)
     }
 

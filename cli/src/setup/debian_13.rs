@@ -23,7 +23,7 @@ use crate::libraries;
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "pytorch-2.6",
-    version: 1,
+    version: 2,
     contents: "PyTorch 2.6.0 of Debian 13, cuBLAS 12.4, Python 3.13",
     bytes: 4_400 << 20,
     is_compiler: false,
@@ -53,8 +53,9 @@ const PACKAGES: &str = "usr/lib/python3/dist-packages";
 
 /// Links with their targets: those of a Debian system, names under which PyTorch looks for its
 /// parts, and libraries of OpenBLAS's LAPACK. LAPACK looks in its own folder and in the host's.
-const LINKS: [(&str, &str); 7] = [
+const LINKS: [(&str, &str); 8] = [
     ("bin", "usr/bin"),
+    ("include", "usr/include"),
     ("lib", "usr/lib"),
     ("lib64", "usr/lib64"),
     ("usr/bin/python", "python3.13"),
@@ -174,7 +175,8 @@ fn make(site: &Site<'_>) -> Result<Contents, Failure> {
     }
     relink_all(site, &static_libraries)?;
     bind_python(site.folder)?;
-    bind_scripts(&site.folder.join("usr/bin"))?;
+    bind_scripts(site.folder)?;
+    make_own(site.folder)?;
     let packages = site.folder.join(PACKAGES);
     write_whole(&packages.join("voltsim_torch.py"), include_str!("debian_13/voltsim_torch.py"))?;
     write_whole(&packages.join("voltsim.pth"), "import voltsim_torch\n")?;
@@ -229,10 +231,12 @@ fn bind_python(root: &Path) -> Result<(), Failure> {
 
 /// Makes the root's Python start the root's scripts of Python, such as torchrun. A script that is a
 /// link belongs to another folder and stays.
-fn bind_scripts(programs: &Path) -> Result<(), Failure> {
-    let python = programs.join("python3.13");
-    let failed = |error| Failure::in_file(programs, error);
-    for entry in fs::read_dir(programs).map_err(failed)? {
+fn bind_scripts(root: &Path) -> Result<(), Failure> {
+    let programs = root.join("usr/bin");
+    // Python takes the folder above this link for its own, and finds what pip installs there.
+    let python = root.join("bin/python3.13");
+    let failed = |error| Failure::in_file(&programs, error);
+    for entry in fs::read_dir(&programs).map_err(failed)? {
         let script = entry.map_err(failed)?.path();
         if script.is_symlink() || !script.is_file() {
             continue;
@@ -244,6 +248,24 @@ fn bind_scripts(programs: &Path) -> Result<(), Failure> {
         fs::write(&script, bound).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Lets pip install into the environment and compilers find Python's headers, and makes
+/// `bin/activate`.
+fn make_own(root: &Path) -> Result<(), Failure> {
+    let managed = root.join("usr/lib/python3.13/EXTERNALLY-MANAGED");
+    match fs::remove_file(&managed) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Failure::in_file(&managed, error));
+        }
+        _ => {}
+    }
+    // Debian's file includes one of a folder that compilers search by default on Debian alone.
+    let include = "#include \"../x86_64-linux-gnu/python3.13/pyconfig.h\"\n";
+    write_whole(&root.join("usr/include/python3.13/pyconfig.h"), include)?;
+    let quoted = format!("'{}'", root.display().to_string().replace('\'', "'\\''"));
+    let script = include_str!("debian_13/activate").replace("@ROOT@", &quoted);
+    write_whole(&root.join("usr/bin/activate"), &script)
 }
 
 /// A script with `python` as its interpreter; `None` for a file that is no script of Python 3.

@@ -35,28 +35,50 @@ def store_without_libuv(distributed):
             module.TCPStore = TCPStore
 
 
-class AfterTorch:
-    """Finds torch as ever, and sets what has to be set once it is there."""
+def compile_for_known_target(triton):
+    """Makes Triton compile for 8.9 on a newer device: Triton 3.2, which fits PyTorch 2.6, does not know 12.0."""
+    backend = triton.backends.backends["nvidia"].compiler
+    original = backend.__init__
+
+    def initialise(self, target):
+        original(self, type(target)(target.backend, min(target.arch, 89), target.warp_size))
+
+    backend.__init__ = initialise
+
+
+def set_up_torch(torch):
+    load_nccl()
+    torch.backends.cudnn.enabled = False
+    if torch.distributed.is_available():
+        store_without_libuv(torch.distributed)
+    warnings.filterwarnings("ignore", message=r"\s*.* with CUDA capability sm_120 is not compatible")
+
+
+class After:
+    """Finds modules as ever, and sets what has to be set once one of them is there."""
+
+    def __init__(self, actions):
+        self.actions = actions
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        action = self.actions.pop(name, None)
+        if action is None:
             return None
-        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
+        if spec is None:
+            return None
         execute = spec.loader.exec_module
 
         def execute_and_set(module):
-            load_nccl()
             execute(module)
-            module.backends.cudnn.enabled = False
-            if module.distributed.is_available():
-                store_without_libuv(module.distributed)
-            warnings.filterwarnings("ignore", message=r"\s*.* with CUDA capability sm_120 is not compatible")
+            action(module)
 
         spec.loader.exec_module = execute_and_set
         return spec
 
 
-sys.meta_path.insert(0, AfterTorch())
+sys.meta_path.insert(0, After({"torch": set_up_torch, "triton": compile_for_known_target}))
+# The release whose PTX Triton 3.2 knows how to write.
+os.environ.setdefault("VOLTSIM_PTXAS_RELEASE", "12.4")
 os.environ.setdefault("USE_LIBUV", "0")
 os.environ.setdefault("VOLTSIM_NVRTC", os.path.join(sys.prefix, "lib/x86_64-linux-gnu/libnvrtc.so.12"))

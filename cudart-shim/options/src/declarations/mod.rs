@@ -251,6 +251,11 @@ options! {
         value: "FILE",
     }
 
+    /// Release of CUDA that the stand-in for ptxas reports, such as 12.4.
+    ptxas_release: String = "VOLTSIM_PTXAS_RELEASE" {
+        value: "RELEASE",
+    }
+
     /// File of NVIDIA's nvJitLink, with which the front links LTO IR.
     nvjitlink: PathBuf = "VOLTSIM_NVJITLINK" {
         value: "FILE",

@@ -30,30 +30,39 @@ those that concern machine code change nothing.
   -V, --version                print the version
 ";
 
-/// Reported release: the newest whose PTX the front end supports. Programs choose the version of
-/// their PTX by it.
-const VERSION: &str = "\
-ptxas: Voltsim's stand-in for the PTX assembler
-Cuda compilation tools, release 13.5, V13.5.0
-";
+/// Text of the version. Programs choose the version of their PTX by the release, and old ones refuse
+/// later releases. `given` is the release of the environment; the default is the newest whose PTX
+/// the front end supports.
+fn version(given: Option<&str>) -> String {
+    let release = given.unwrap_or("13.5");
+    format!(
+        "ptxas: Voltsim's stand-in for the PTX assembler\n\
+         Cuda compilation tools, release {release}, V{release}.0\n"
+    )
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match Options::read(&arguments) {
         Ok(Task::Help) => show(HELP),
-        Ok(Task::Version) => show(VERSION),
+        Ok(Task::Version) => match toolkit::release() {
+            Ok(given) => show(&version(given.as_deref())),
+            Err(message) => fail(&message),
+        },
         Ok(Task::Targets) => show(&release::targets().map(|name| format!("sm_{name}\n")).collect::<String>()),
         Ok(Task::Versions) => {
             show(&release::versions().map(|(major, minor)| format!("{major}.{minor}\n")).collect::<String>())
         }
         Ok(Task::Assemble(options)) => assemble(&options),
-        Err(message) => {
-            eprintln!("ptxas fatal   : {message}");
-            tell_of_toolkit();
-            ExitCode::FAILURE
-        }
+        Err(message) => fail(&message),
     }
+}
+
+fn fail(message: &str) -> ExitCode {
+    eprintln!("ptxas fatal   : {message}");
+    tell_of_toolkit();
+    ExitCode::FAILURE
 }
 
 /// Names this command, and the path of the toolkit's assembler if found.

@@ -1,9 +1,26 @@
-//! Search for the toolkit's assembler, for messages.
+//! The toolkit around this program: its release, and its assembler for messages.
 
 use std::env;
 use std::fs;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
+
+/// Variable with the release of the toolkit that the environment stands for.
+const RELEASE: &str = "VOLTSIM_PTXAS_RELEASE";
+
+/// The release in the environment, such as `12.4`.
+///
+/// # Errors
+/// The value is no release.
+pub(crate) fn release() -> Result<Option<String>, String> {
+    let Some(release) = env::var_os(RELEASE).filter(|release| !release.is_empty()) else { return Ok(None) };
+    let release = release.to_string_lossy().into_owned();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match release.split_once('.') {
+        Some((major, minor)) if is_number(major) && is_number(minor) => Ok(Some(release)),
+        _ => Err(format!("{RELEASE} is `{release}`; it must be a release such as 12.4")),
+    }
+}
 
 /// The first `ptxas` other than this program: beside the parent process's program, in PATH, or
 /// beside the nvcc in PATH.

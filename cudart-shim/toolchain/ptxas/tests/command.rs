@@ -121,3 +121,21 @@ fn wrong_command_line_names_both_assemblers() {
     let toolkit = folder.path().join("ptxas");
     assert!(said.contains("'-frobnicate'") && said.contains(&*toolkit.to_string_lossy()), "{said}");
 }
+
+#[test]
+fn release_of_the_environment_is_reported() {
+    let version = |release: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_voltsim_ptxas"));
+        command.arg("--version").env_remove("VOLTSIM_PTXAS_RELEASE");
+        if let Some(release) = release {
+            command.env("VOLTSIM_PTXAS_RELEASE", release);
+        }
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    assert!(version(None).1.contains("release 13.5, V13.5.0"));
+    assert!(version(Some("12.4")).1.contains("release 12.4, V12.4.0"));
+    let (succeeds, error) = version(Some("twelve"));
+    assert!(!succeeds && error.contains("VOLTSIM_PTXAS_RELEASE is `twelve`"), "{error}");
+}

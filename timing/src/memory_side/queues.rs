@@ -133,7 +133,7 @@ impl Queues {
             let line = place.offset / LINE_BYTES;
             served = match request.level() {
                 None => partition.serve(gpu, slice, done, line, request),
-                Some(level) => partition.serve_at(slice, level == Level::Dram, request),
+                Some(level) => partition.serve_at(gpu, slice, level == Level::Dram, request),
             };
             let recent = (request.line / LINE_BYTES) as usize % RECENT;
             let part = channel * gpu.dram.pseudo_channels + slice % gpu.dram.pseudo_channels;

@@ -60,9 +60,9 @@ impl Slice {
     }
 
     /// Serves a read whose level load rates give; the tags stay as they are.
-    pub fn serve_at(&mut self, in_dram: bool, request: &MemoryRequest) -> Served {
+    pub fn serve_at(&mut self, spec: &L2Spec, in_dram: bool, request: &MemoryRequest) -> Served {
         let sectors = request.sectors & 0xf;
-        let (hit, fetched) = if in_dram { (0, sectors.count_ones()) } else { (sectors, 0) };
+        let (hit, fetched) = if in_dram { (0, spec.wanted(sectors).count_ones()) } else { (sectors, 0) };
         self.count(request, sectors, hit, 0, !in_dram);
         self.counters.fetches += u64::from(fetched);
         Served { fetched, waits: in_dram, ..Served::default() }

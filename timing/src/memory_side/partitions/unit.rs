@@ -166,8 +166,8 @@ impl Partition {
     }
 
     /// Serves a read whose level load rates give; the tags stay as they are.
-    pub fn serve_at(&mut self, slice: u32, in_dram: bool, request: &MemoryRequest) -> Served {
-        self.slices[slice as usize].slice.serve_at(in_dram, request)
+    pub fn serve_at(&mut self, gpu: &GpuSpec, slice: u32, in_dram: bool, request: &MemoryRequest) -> Served {
+        self.slices[slice as usize].slice.serve_at(&gpu.l2, in_dram, request)
     }
 
     /// Counts the latency of a request that a slice served without queues.

@@ -47,37 +47,41 @@ def compile_for_known_target(triton):
 
 
 def set_up_torch(torch):
-    load_nccl()
     torch.backends.cudnn.enabled = False
     if torch.distributed.is_available():
         store_without_libuv(torch.distributed)
     warnings.filterwarnings("ignore", message=r"\s*.* with CUDA capability sm_120 is not compatible")
 
 
-class After:
-    """Finds modules as ever, and sets what has to be set once one of them is there."""
+class Around:
+    """Finds modules as ever, and does what has to be done before and after one of them is loaded."""
 
     def __init__(self, actions):
         self.actions = actions
 
     def find_spec(self, name, path=None, target=None):
-        action = self.actions.pop(name, None)
-        if action is None:
+        if name not in self.actions:
             return None
+        before, after = self.actions.pop(name)
         spec = importlib.util.find_spec(name)
         if spec is None:
             return None
         execute = spec.loader.exec_module
 
-        def execute_and_set(module):
+        def execute_between(module):
+            before()
             execute(module)
-            action(module)
+            after(module)
 
-        spec.loader.exec_module = execute_and_set
+        spec.loader.exec_module = execute_between
         return spec
 
 
-sys.meta_path.insert(0, After({"torch": set_up_torch, "triton": compile_for_known_target}))
+def nothing():
+    pass
+
+
+sys.meta_path.insert(0, Around({"torch": (load_nccl, set_up_torch), "triton": (nothing, compile_for_known_target)}))
 # The release whose PTX Triton 3.2 knows how to write.
 os.environ.setdefault("VOLTSIM_PTXAS_RELEASE", "12.4")
 os.environ.setdefault("USE_LIBUV", "0")

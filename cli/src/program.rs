@@ -288,6 +288,9 @@ fn fronts(host: &HostFile<'_>, program: &Path) -> Result<Vec<String>, Failure> {
 }
 
 fn needed_fronts(host: &HostFile<'_>) -> Result<Vec<String>, ContainerError> {
-    let ours = |name: &String| api_table::Library::ALL.iter().any(|library| library.soname() == name);
-    Ok(host.needed_libraries()?.into_iter().filter(ours).collect())
+    let ours = |name: String| {
+        let library = api_table::Library::ALL.into_iter().find(|library| library.soname() == name)?;
+        Some(library_folder::name_of(library).to_owned())
+    };
+    Ok(host.needed_libraries()?.into_iter().filter_map(ours).collect())
 }

@@ -53,7 +53,7 @@ fn soname(file: &[u8]) -> String {
 #[test]
 fn front_exports_match_the_api_table() {
     for library in Library::ALL {
-        let path = common::libraries().join(library.soname());
+        let path = common::libraries().join(library_folder::name_of(library));
         let file = std::fs::read(&path).expect("the front");
         let expected: BTreeSet<String> = api_table::exports(library)
             .expect("the table")
@@ -108,7 +108,7 @@ fn every_function_returns_from_a_call_with_zeros() {
     for library in Library::ALL {
         let exports = api_table::exports(library).expect("the table");
         let mut command = common::command(&program);
-        command.arg(common::libraries().join(library.soname()));
+        command.arg(common::libraries().join(library_folder::name_of(library)));
         let names =
             exports.iter().filter(|function| !returns_structure(function)).map(|function| function.name);
         let output = command.args(names).output().expect("it starts");

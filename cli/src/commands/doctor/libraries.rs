@@ -75,7 +75,7 @@ impl Search {
 }
 
 fn find(soname: &str, folders: &[PathBuf]) -> Found {
-    if OurLibrary::ALL.iter().any(|ours| ours.soname() == soname) {
+    if OurLibrary::ALL.into_iter().any(|ours| library_folder::name_of(ours) == soname) {
         return Found::Voltsim;
     }
     let candidates = folders.iter().map(|folder| folder.join(soname));

@@ -64,10 +64,25 @@ const NCCL: &str = "libnccl.so.2";
 /// Replacement of the vendor's assembler, in the folder.
 pub const PTXAS: &str = "ptxas";
 
+/// Cargo's name of a front.
+fn built(library: Library) -> String {
+    format!("lib{}.so", library.crate_name())
+}
+
+/// Name of a front in the folder: its soname, under which the loader finds it. nvJitLink has another
+/// one, since programs use nvJitLink where it is installed and do without it elsewhere: the front
+/// takes the place of an installed library alone (`preload/dlopen`).
+pub fn name_of(library: Library) -> &'static str {
+    match library {
+        Library::NvJitLink12 => "libvoltsim_nvjitlink_12.so",
+        Library::NvJitLink13 => "libvoltsim_nvjitlink_13.so",
+        _ => library.soname(),
+    }
+}
+
 /// Name in the folder, and in cargo's output, of each library; some clients open `libcuda.so`.
 pub fn names() -> impl Iterator<Item = (&'static str, String)> {
-    let built = |library: Library| format!("lib{}.so", library.crate_name());
-    let fronts = Library::ALL.into_iter().map(move |library| (library.soname(), built(library)));
+    let fronts = Library::ALL.into_iter().map(|library| (name_of(library), built(library)));
     let nvrtc = NVRTC.into_iter().map(|name| (name, "libvoltsim_nvrtc.so".to_owned()));
     fronts.chain(nvrtc).chain([
         ("libcuda.so", built(Library::Cuda)),

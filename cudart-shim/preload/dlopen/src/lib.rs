@@ -125,8 +125,11 @@ fn replacement(asked: &CStr) -> Option<&'static CStr> {
     if path.parent() == Some(folder) || !folder.join(&ours).exists() {
         return None;
     }
+    if names::is_optional(name) && open(asked).is_none() {
+        return None;
+    }
     if path.is_file()
-        && let Some(place) = passed_on(&ours)
+        && let Some(place) = passed_on(name)
     {
         place.store(asked.to_owned().into_raw(), Ordering::Release);
     }

@@ -3,6 +3,12 @@
 /// Prefixes of names whose replacements use the vendor's file.
 pub(crate) const PASSED_ON: [&str; 2] = [NVRTC, NVJITLINK];
 
+/// Tells whether a program does without the vendor's file where there is none. The replacement then
+/// stays away too.
+pub(crate) fn is_optional(name: &str) -> bool {
+    name.starts_with(NVJITLINK)
+}
+
 const NVRTC: &str = "libnvrtc.so";
 const NVJITLINK: &str = "libnvJitLink.so";
 
@@ -26,9 +32,13 @@ fn versioned(name: &str) -> Option<String> {
     if name.starts_with("libnvidia-ml.so") {
         return Some("libnvidia-ml.so.1".to_owned());
     }
-    // CUDA 11 has no nvJitLink.
-    let stems = [("libcudart.so.", "11.0"), ("libnvrtc.so.", "11.2"), ("libnvJitLink.so.", "11")];
-    let (stem, eleven) = stems.into_iter().find(|(stem, _)| name.starts_with(stem))?;
+    if let Some(version) = name.strip_prefix("libnvJitLink.so.") {
+        let major = version.split('.').next()?;
+        return Some(format!("libvoltsim_nvjitlink_{major}.so"));
+    }
+    let (stem, eleven) = [("libcudart.so.", "11.0"), ("libnvrtc.so.", "11.2")]
+        .into_iter()
+        .find(|(stem, _)| name.starts_with(stem))?;
     let major = name.strip_prefix(stem)?.split('.').next()?;
     let version = if major == "11" { eleven } else { major };
     Some(format!("{stem}{version}"))
@@ -49,8 +59,8 @@ mod tests {
             ("libnvrtc.so.13.3.33", "libnvrtc.so.13"),
             ("libnvrtc.so.11.8.89", "libnvrtc.so.11.2"),
             ("libcudart.so.11.8.89", "libcudart.so.11.0"),
-            ("libnvJitLink.so.12.9.86", "libnvJitLink.so.12"),
-            ("libnvJitLink.so.13", "libnvJitLink.so.13"),
+            ("libnvJitLink.so.12.9.86", "libvoltsim_nvjitlink_12.so"),
+            ("libnvJitLink.so.13", "libvoltsim_nvjitlink_13.so"),
             ("libcudart.so.12.9.79", "libcudart.so.12"),
             ("libcuda.so", "libcuda.so.1"),
             ("libcuda.so.580.65.06", "libcuda.so.1"),

@@ -69,9 +69,11 @@ fn built(library: Library) -> String {
     format!("lib{}.so", library.crate_name())
 }
 
-/// Name of a front in the folder: its soname, under which the loader finds it. nvJitLink has another
-/// one, since programs use nvJitLink where it is installed and do without it elsewhere: the front
-/// takes the place of an installed library alone (`preload/dlopen`).
+/// Name of a front in the folder: its soname, under which the loader finds the front.
+///
+/// The fronts of nvJitLink have other names. Programs use nvJitLink where it is installed, and do
+/// without it elsewhere. So the front takes the place of an installed library alone
+/// (`preload/dlopen`).
 pub fn name_of(library: Library) -> &'static str {
     match library {
         Library::NvJitLink12 => "libvoltsim_nvjitlink_12.so",

@@ -165,32 +165,6 @@ impl Emitter<'_> {
         self.a.add_instruction(instruction)
     }
 
-    /// Compares one part of the lanes. `k5` collects the executing lanes of all parts for which the
-    /// comparison holds; the first part begins `k5`.
-    fn collect(
-        &mut self,
-        (part, parts): (usize, usize),
-        compare: Code,
-        left: Vector,
-        right: Vector,
-        predicate: u32,
-    ) -> Emitted {
-        let into = if part == 0 { Register::K5 } else { Register::K6 };
-        let compare = Instruction::with4(compare, into, zmm(left), zmm(right), predicate)?;
-        self.put_masked(compare, self.mask_of(part, parts))?;
-        if part > 0 {
-            let or = Code::VEX_Korw_kr_kr_kr;
-            self.put(Instruction::with3(or, Register::K5, Register::K5, Register::K6))?;
-        }
-        Ok(())
-    }
-
-    /// Goes to `label` if [`Self::collect`] has found a lane.
-    fn branch_if_collected(&mut self, label: CodeLabel) -> Emitted {
-        self.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, Register::K5, Register::K5))?;
-        self.a.jne(label)
-    }
-
     /// `register` = a word or double word in all lanes, from `ecx` or `rcx`.
     fn fill(&mut self, space: Space, register: Vector) -> Emitted {
         let (code, from) = match space.is_narrow() {
@@ -259,9 +233,20 @@ impl Emitter<'_> {
             if turn != 0 {
                 self.put(Instruction::with3(rotate, zmm(turned), zmm(distance), turn))?;
             }
-            self.collect((part, addresses.len()), compare, tested, limit, GREATER)?;
+            let into = if part == 0 { Register::K5 } else { Register::K6 };
+            let compare = Instruction::with4(compare, into, zmm(tested), zmm(limit), GREATER)?;
+            self.put_masked(compare, self.mask_of(part, addresses.len()))?;
+            if part > 0 {
+                self.put(Instruction::with3(
+                    Code::VEX_Korw_kr_kr_kr,
+                    Register::K5,
+                    Register::K5,
+                    Register::K6,
+                ))?;
+            }
         }
-        self.branch_if_collected(slow)
+        self.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, Register::K5, Register::K5))?;
+        self.a.jne(slow)
     }
 
     /// Goes to `other` unless the executing lanes access consecutive elements, counted from lane 0, which
@@ -293,9 +278,20 @@ impl Emitter<'_> {
         self.broadcast(space.broadcast(), base, distances[0])?;
         for (part, (&distance, &step)) in distances.iter().zip(steps).enumerate() {
             self.binary(add, moved, base, step)?;
-            self.collect((part, distances.len()), compare, moved, distance, NOT_EQUAL)?;
+            let into = if part == 0 { Register::K5 } else { Register::K6 };
+            let compare = Instruction::with4(compare, into, zmm(moved), zmm(distance), NOT_EQUAL)?;
+            self.put_masked(compare, self.mask_of(part, distances.len()))?;
+            if part > 0 {
+                self.put(Instruction::with3(
+                    Code::VEX_Korw_kr_kr_kr,
+                    Register::K5,
+                    Register::K5,
+                    Register::K6,
+                ))?;
+            }
         }
-        self.branch_if_collected(other)?;
+        self.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, Register::K5, Register::K5))?;
+        self.a.jne(other)?;
         self.put(Instruction::with2(scalar, to, xmm(distances[0])))?;
         if space.is_narrow() {
             // Lane 0, which need not execute, may lie before the start.

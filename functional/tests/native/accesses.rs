@@ -200,7 +200,7 @@ fn vector_accesses_equal_the_interpreter() {
                  mov.u32 %r9, tile; add.u32 %r10, %r9, %r3; st.shared.{v} [%r10], {list}; bar.sync 0;
                  and.b32 %r2, %r30, 3; setp.ne.u32 %p2, %r2, 1;
                  @%p2 ld.shared.{v} {list}, [%r10+16]; @%p2 st.global.{v} [%rd3+8192], {list};
-                 ld.{v} {list}, [%rd2]; add.u64 %rd4, %rd_out, %rd1; @%p2 st.{v} [%rd4+16384], {list};"
+                 ld.{v} {list}, [%rd2]; add.u64 %rd9, %rd_out, %rd1; @%p2 st.{v} [%rd9+16384], {list};"
             ));
         }
     }

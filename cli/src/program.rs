@@ -12,7 +12,7 @@ use nix::sys::personality::{self, Persona};
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
 use run_options::suppressions::Suppressions;
-use run_options::values::LogTarget;
+use run_options::values::{Libraries, LogTarget};
 use run_options::{Key, RunOptions};
 
 use crate::columns::{self, Tables};
@@ -78,6 +78,9 @@ pub(crate) fn prepare(
         enter(environment, &mut command, &mut options);
     }
     put_assembler_in_place(&mut command, &folder);
+    if with_variables(&options).libraries == Some(Libraries::StandIns) {
+        put_stand_ins_in_place(&mut command, &folder);
+    }
     for library in preloads(&path)?.into_iter().rev() {
         libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
     }
@@ -212,6 +215,16 @@ fn put_assembler_in_place(command: &mut Command, folder: &Path) {
         if env::var_os(name).is_none() {
             command.env(name, folder.join(library_folder::PTXAS));
         }
+    }
+}
+
+/// Makes the program find stand-ins for the vendor's libraries. Libraries of the program may name
+/// folders of their own before the search path. The stand-ins are therefore loaded first, by the
+/// names that these libraries need.
+fn put_stand_ins_in_place(command: &mut Command, folder: &Path) {
+    libraries::prepend(command, "LD_LIBRARY_PATH", folder.join(library_folder::STAND_INS).as_os_str());
+    for name in library_folder::stand_ins() {
+        libraries::prepend(command, "LD_PRELOAD", name.as_ref());
     }
 }
 

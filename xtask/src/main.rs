@@ -16,6 +16,7 @@ mod extending;
 mod files;
 mod guided;
 mod house;
+mod kernels;
 mod miri;
 mod modes;
 mod process;
@@ -90,6 +91,8 @@ enum Task {
     Micro(micro::Arguments),
     /// Make the artefacts that users install: wheel, archive, Debian package, OCI image.
     Dist(dist::Arguments),
+    /// Compile the kernels of the stand-ins anew and compare them with the PTX of the repository.
+    Kernels(kernels::Arguments),
     /// Interpret tests of crates with `unsafe` or threads by Miri; needs `rustup toolchain install
     /// nightly` with the components miri and rust-src.
     Miri,
@@ -138,6 +141,7 @@ fn main() -> ExitCode {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())
         }
         Task::Dist(arguments) => dist::run(&arguments),
+        Task::Kernels(arguments) => kernels::run(&arguments),
         Task::Miri => miri::run(),
         Task::Docs(arguments) => book::run(&arguments),
         Task::House => house::run(),

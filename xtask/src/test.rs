@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
-use crate::{clients, debian, micro, process, programs, projects, python_package, toolchain};
+use crate::{clients, debian, kernels, micro, process, programs, projects, python_package, toolchain};
 use std::panic::resume_unwind;
 use std::process::Command;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -79,6 +79,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
             let tests =
                 in_idle_time(scope, || process::quiet(&mut cargo(&["test", "--workspace", "--no-run"])));
             report.step("client suites", || clients::small(&workspace));
+            report.step("kernels of stand-ins", || kernels::are_current(&workspace));
             report.step("micro-benchmarks", || micro::quick(&workspace).map(|()| true));
             report.step("Python package", || python_package::check(&workspace));
             report.step("worked examples", || projects::check_all(&workspace));

@@ -76,6 +76,14 @@ pub(crate) fn nvrtc11(workspace: &Workspace) -> Result<PathBuf> {
     Ok(packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2"))
 }
 
+/// NVRTC of CUDA 12.9, which compiles the kernels of the stand-ins.
+pub(crate) fn nvrtc12(workspace: &Workspace) -> Result<PathBuf> {
+    let requirements = workspace.root.join("tests/toolchain/requirements-kernels.txt");
+    let folder = folder(workspace);
+    let packages = install_once(workspace, &requirements, &folder, folder.join("nvrtc12"))?;
+    Ok(packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"))
+}
+
 /// Installs `requirements` into `packages` unless present, and returns the folder.
 fn install_once(
     workspace: &Workspace,

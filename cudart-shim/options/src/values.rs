@@ -219,6 +219,15 @@ impl Mode {
     }
 }
 
+/// Libraries for linear algebra that a program loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Libraries {
+    /// The installed ones.
+    Vendor,
+    /// Voltsim's.
+    StandIns,
+}
+
 /// The files that `voltsim record` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordFormat {
@@ -259,6 +268,7 @@ words!(
     "hybrid-memory" = Mode::HybridMemory
 );
 words!(RecordFormat: "recording" = RecordFormat::Recording, "accelsim" = RecordFormat::Accelsim);
+words!(Libraries: "vendor" = Libraries::Vendor, "stand-ins" = Libraries::StandIns);
 words!(Tier: "interpreter" = Tier::Interpreter, "native" = Tier::Native, "auto" = Tier::Auto);
 words!(Level: "baseline" = Level::Baseline, "avx2" = Level::Avx2, "avx512" = Level::Avx512);
 

@@ -21,7 +21,7 @@ pub(super) fn make(build: &Build<'_>) -> Result<()> {
     let stage = &build.stage;
     files::remove_folder(stage)?;
     let (bin, libraries) = (stage.join("bin"), stage.join("lib/voltsim"));
-    for folder in [&bin, &libraries] {
+    for folder in [&bin, &libraries.join(library_folder::STAND_INS)] {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
     }
     let release = build.workspace.target.join("release");
@@ -31,7 +31,9 @@ pub(super) fn make(build: &Build<'_>) -> Result<()> {
     for (name, built) in library_folder::names() {
         let target = libraries.join(name);
         match first.get(&built) {
-            Some(original) => symlink(original, &target).map_err(Error::file(&target))?,
+            // Names of one library lie in one folder.
+            Some(original) => symlink(Path::new(original).file_name().unwrap_or_default(), &target)
+                .map_err(Error::file(&target))?,
             None => {
                 strip(&release.join(&built), &target)?;
                 first.insert(built, name.into());

@@ -61,6 +61,22 @@ const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"
 /// Soname of the library of collective operations.
 const NCCL: &str = "libnccl.so.2";
 
+/// Folder, within the library folder, of libraries that take the place of the vendor's where a run asks
+/// for them.
+pub const STAND_INS: &str = "stand-ins";
+
+/// The libraries of [`STAND_INS`], with their names in the library folder, and cargo's names.
+const STAND_IN_NAMES: [(&str, &str); 6] = [
+    ("stand-ins/libcublas.so.11", BLAS),
+    ("stand-ins/libcublas.so.12", BLAS),
+    ("stand-ins/libcublas.so.13", BLAS),
+    ("stand-ins/libcublasLt.so.11", BLAS),
+    ("stand-ins/libcublasLt.so.12", BLAS),
+    ("stand-ins/libcublasLt.so.13", BLAS),
+];
+
+const BLAS: &str = "libvoltsim_blas.so";
+
 /// Replacement of the vendor's assembler, in the folder.
 pub const PTXAS: &str = "ptxas";
 
@@ -86,7 +102,8 @@ pub fn name_of(library: Library) -> &'static str {
 pub fn names() -> impl Iterator<Item = (&'static str, String)> {
     let fronts = Library::ALL.into_iter().map(|library| (name_of(library), built(library)));
     let nvrtc = NVRTC.into_iter().map(|name| (name, "libvoltsim_nvrtc.so".to_owned()));
-    fronts.chain(nvrtc).chain([
+    let stand_ins = STAND_IN_NAMES.into_iter().map(|(name, built)| (name, built.to_owned()));
+    fronts.chain(nvrtc).chain(stand_ins).chain([
         ("libcuda.so", built(Library::Cuda)),
         (NCCL, "libvoltsim_nccl.so".to_owned()),
         (CORE, CORE.to_owned()),
@@ -95,6 +112,11 @@ pub fn names() -> impl Iterator<Item = (&'static str, String)> {
         (THREADS, THREADS.to_owned()),
         (PTXAS, "voltsim_ptxas".to_owned()),
     ])
+}
+
+/// Names of the libraries of [`STAND_INS`], as programs know them.
+pub fn stand_ins() -> impl Iterator<Item = &'static str> {
+    STAND_IN_NAMES.into_iter().filter_map(|(name, _)| name.rsplit('/').next())
 }
 
 /// Packages that build the libraries.
@@ -111,6 +133,7 @@ fn packages() -> impl Iterator<Item = &'static str> {
         "front-static",
         "front-dlopen",
         "front-threads",
+        "standin-blas",
         "standin-nccl",
         "standin-nvrtc",
         "standin-ptxas",
@@ -171,15 +194,16 @@ fn link(output: &Path, folder: &Path) -> Result<(), Error> {
         let path = path.to_owned();
         move |error| Error::Make { path, error }
     };
-    std::fs::create_dir_all(folder).map_err(failed(folder))?;
+    let stand_ins = folder.join(STAND_INS);
+    std::fs::create_dir_all(&stand_ins).map_err(failed(&stand_ins))?;
     for (name, built) in names() {
         let path = folder.join(name);
         if path.exists() {
             continue;
         }
-        let target = Path::new("..").join(&built);
+        let target = name.split('/').map(|_| "..").collect::<PathBuf>().join(&built);
         // A rename of a temporary link is safe against other processes that do the same.
-        let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+        let temporary = path.with_added_extension(format!("{}.new", std::process::id()));
         let _ = std::fs::remove_file(&temporary);
         std::os::unix::fs::symlink(&target, &temporary).map_err(failed(&temporary))?;
         std::fs::rename(&temporary, &path).map_err(failed(&path))?;

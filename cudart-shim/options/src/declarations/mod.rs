@@ -14,8 +14,8 @@ use launch_capture::UntilStable;
 use saved_run::Point;
 
 use crate::values::{
-    CacheFolder, Changes, LaunchNumbers, LogTarget, MAX_DEVICES, Mode, RecordFormat, Seconds, SelectionText,
-    SeriesInterval, Value, WarmUpText, WholeLaunchesText, Within,
+    CacheFolder, Changes, LaunchNumbers, Libraries, LogTarget, MAX_DEVICES, Mode, RecordFormat, Seconds,
+    SelectionText, SeriesInterval, Value, WarmUpText, WholeLaunchesText, Within,
 };
 use declaration::{SAVERS, STARTERS, TIMERS, options};
 
@@ -39,6 +39,16 @@ options! {
     devices: Within<1, { MAX_DEVICES }> = "VOLTSIM_DEVICES" {
         option: Some("devices"),
         value: "COUNT",
+        takers: STARTERS,
+    }
+
+    /// Libraries for linear algebra: the installed ones, or Voltsim's stand-ins for cuBLAS.
+    ///
+    /// The default is `vendor`. The vendor's libraries of CUDA 11.7 and later refuse a simulated device.
+    /// `stand-ins` puts Voltsim's libraries in their place, whose kernels are not the vendor's.
+    libraries: Libraries = "VOLTSIM_LIBRARIES" {
+        option: Some("libraries"),
+        value: "vendor|stand-ins",
         takers: STARTERS,
     }
 

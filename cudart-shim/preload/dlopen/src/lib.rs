@@ -53,6 +53,16 @@ fn supervisor(options: &[u8]) -> Option<libc::pid_t> {
     str::from_utf8(process).ok()?.parse().ok()
 }
 
+/// Tells whether the run has stand-ins for the vendor's libraries.
+fn has_stand_ins() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        let options = std::env::var_os("VOLTSIM_RUN").unwrap_or_default();
+        options.as_bytes().split(|byte| *byte == b';').any(|entry| entry == b"libraries=stand-ins")
+            || std::env::var_os("VOLTSIM_LIBRARIES").is_some_and(|value| value == "stand-ins")
+    })
+}
+
 type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
 /// The loader's own `dlopen`.
@@ -121,8 +131,10 @@ fn replacement(asked: &CStr) -> Option<&'static CStr> {
         return None;
     }
     let folder = own_folder()?;
-    let ours = names::ours(name, || path.read_link().ok()?.file_name()?.to_str().map(str::to_owned))?;
-    if path.parent() == Some(folder) || !folder.join(&ours).exists() {
+    let target = || path.read_link().ok()?.file_name()?.to_str().map(str::to_owned);
+    let stand_in = if has_stand_ins() { names::stand_in(name, target) } else { None };
+    let ours = stand_in.or_else(|| names::ours(name, target))?;
+    if path.parent().is_some_and(|parent| parent.starts_with(folder)) || !folder.join(&ours).exists() {
         return None;
     }
     if names::is_optional(name) && open(asked).is_none() {

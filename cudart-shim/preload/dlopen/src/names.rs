@@ -21,6 +21,16 @@ pub(crate) fn ours(name: &str, target: impl FnOnce() -> Option<String>) -> Optio
     }
 }
 
+/// Voltsim's stand-in for a file `name` of the vendor's, if the run has stand-ins. `target` is as for
+/// [`ours`].
+pub(crate) fn stand_in(name: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
+    let linked = if name.ends_with(".so") { target()? } else { name.to_owned() };
+    let (stem, version) = linked.split_once(".so.")?;
+    let major = version.split('.').next()?;
+    let is_known = matches!(stem, "libcublas" | "libcublasLt") && name.starts_with(stem);
+    is_known.then(|| format!("stand-ins/{stem}.so.{major}"))
+}
+
 /// Voltsim's library for a name with a version, whose first number counts.
 fn versioned(name: &str) -> Option<String> {
     if name == "libcuda.so" || name.starts_with("libcuda.so.") {
@@ -78,6 +88,15 @@ mod tests {
             Some("libnvrtc.so.12")
         );
         assert_eq!(unlinked("libcudart.so"), None);
+    }
+
+    #[test]
+    fn stand_in_has_the_major_version_of_the_file() {
+        let of = |name: &str| stand_in(name, || Some(format!("{name}.13")));
+        assert_eq!(of("libcublas.so.12.4.5.8").as_deref(), Some("stand-ins/libcublas.so.12"));
+        assert_eq!(of("libcublasLt.so").as_deref(), Some("stand-ins/libcublasLt.so.13"));
+        assert_eq!(of("libcudart.so.12"), None);
+        assert_eq!(of("libcublasLt.a"), None);
     }
 
     #[test]

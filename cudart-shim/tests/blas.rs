@@ -36,3 +36,16 @@ fn products_of_ampere_kernels_are_near_sums_in_double() {
 fn described_products_have_their_epilogues() {
     assert_eq!(run("blas_lt", "rtx3090"), "");
 }
+
+#[test]
+fn functions_of_all_levels_are_near_sums_in_double() {
+    assert_eq!(run("blas_levels", "titan-v"), "");
+}
+
+#[test]
+fn missing_function_returns_not_supported_and_is_named_once() {
+    let said = run("blas_others", "titan-v");
+    let expected = "voltsim: cuBLAS stand-in: cublasSgeqrfBatched is not implemented; the call returns \
+                    \"not supported\"\n";
+    assert_eq!(said, expected);
+}

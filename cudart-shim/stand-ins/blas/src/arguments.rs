@@ -1,6 +1,6 @@
 //! Checks of arguments, which are the same in many functions.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use crate::element::{Int, Type};
 use crate::product::Matrix;
@@ -47,6 +47,32 @@ pub(crate) fn leading(value: impl Int, rows: u32) -> Answer<i64> {
     if value < i64::from(rows.max(1)) { Err(Status::InvalidValue) } else { Ok(value) }
 }
 
+/// A vector as kernels get it: the address of element 0, and elements between elements.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Vector {
+    pub(crate) start: u64,
+    pub(crate) increment: i64,
+}
+
+impl Vector {
+    /// A vector of `n` elements. With a negative increment, the address is that of the last element.
+    pub(crate) fn new(address: *const c_void, n: u32, increment: impl Int, kind: Type) -> Vector {
+        let increment = increment.wide();
+        let before = if increment < 0 { (1 - i64::from(n)) * increment } else { 0 };
+        let start = (address as u64).wrapping_add_signed(before * kind.size() as i64);
+        Vector { start, increment }
+    }
+
+    /// A vector of which functions refuse an increment of zero.
+    pub(crate) fn checked(address: *const c_void, n: u32, increment: impl Int, kind: Type) -> Answer<Vector> {
+        if increment.wide() == 0 {
+            return Err(Status::InvalidValue);
+        }
+        Ok(Vector::new(address, n, increment, kind))
+    }
+}
+
 /// A matrix in the program's memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
@@ -67,6 +93,11 @@ pub(crate) enum Batch {
 }
 
 impl Stored {
+    /// One matrix.
+    pub(crate) fn single(base: *const c_void, leading: i64, kind: Type) -> Stored {
+        Stored { base: base as u64, leading, batch: Batch::Stride(0), kind }
+    }
+
     /// The matrix, or the transposed or adjoint one.
     pub(crate) fn seen(self, operation: Operation) -> Matrix {
         let (row, column) = if operation.is_transposed() { (self.leading, 1) } else { (1, self.leading) };
@@ -81,4 +112,18 @@ impl Stored {
         }
         Matrix { base: self.base, row, column, batch, kind: self.kind as u32, flags }
     }
+}
+
+/// Tells whether a `cublasFillMode_t` means the lower triangle.
+pub(crate) fn is_lower(fill: c_int) -> Answer<bool> {
+    match fill {
+        0 => Ok(true),
+        1 => Ok(false),
+        _ => Err(Status::InvalidValue),
+    }
+}
+
+/// Tells whether the first of two values of an enumeration is meant.
+pub(crate) fn is_first(value: c_int) -> Answer<bool> {
+    is_lower(value)
 }

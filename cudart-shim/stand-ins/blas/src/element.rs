@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use half::f16;
+use half::{bf16, f16};
 
 use crate::handle::PointerMode;
 use crate::status::{Answer, Status};
@@ -39,6 +39,17 @@ impl Type {
             29 => Type::E5M2,
             _ => return None,
         })
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Type::S8 | Type::E4M3 | Type::E5M2 => 1,
+            Type::F16 | Type::Bf16 => 2,
+            Type::F32 | Type::S32 => 4,
+            Type::F64 | Type::C32 => 8,
+            Type::C64 => 16,
+        }
     }
 
     /// Types that kernels of single precision convert as they load them.
@@ -112,6 +123,7 @@ elements! {
     f32: F32, f32;
     f64: F64, f64;
     f16: F16, f16;
+    bf16: Bf16, bf16;
     Complex<f32>: C32, f32;
     Complex<f64>: C64, f64;
 }
@@ -150,6 +162,16 @@ impl Scalar {
         Scalar { address: 0, kind: 0, padding: 0, re, im: 0.0 }
     }
 
+    /// The conjugate of a scalar that is no address; an address stays.
+    pub(crate) fn conjugate(self) -> Scalar {
+        Scalar { im: -self.im, ..self }
+    }
+
+    /// Tells whether the value is an address of the device's memory.
+    pub(crate) fn is_on_device(self) -> bool {
+        self.address != 0
+    }
+
     /// The scalar that a program's pointer names.
     ///
     /// # Safety
@@ -167,7 +189,7 @@ impl Scalar {
                 Type::F32 => (pointer.cast::<f32>().read_unaligned().into(), 0.0),
                 Type::F64 => (pointer.cast::<f64>().read_unaligned(), 0.0),
                 Type::F16 => (pointer.cast::<f16>().read_unaligned().into(), 0.0),
-                Type::Bf16 => (pointer.cast::<half::bf16>().read_unaligned().into(), 0.0),
+                Type::Bf16 => (pointer.cast::<bf16>().read_unaligned().into(), 0.0),
                 Type::S32 => (pointer.cast::<i32>().read_unaligned().into(), 0.0),
                 Type::C32 => {
                     let [re, im] = pointer.cast::<[f32; 2]>().read_unaligned();

@@ -84,7 +84,6 @@ fn typed(types: [c_int; 3], compute: c_int) -> Answer<([Type; 3], Type, Precisio
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn gemm<E: Element, I: Int>(
     handle: Raw,
     of_a: c_int,
@@ -124,7 +123,6 @@ pub(crate) unsafe extern "C" fn gemm<E: Element, I: Int>(
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn gemm_strided<E: Element, I: Int>(
     handle: Raw,
     of_a: c_int,
@@ -168,7 +166,6 @@ pub(crate) unsafe extern "C" fn gemm_strided<E: Element, I: Int>(
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn gemm_batched<E: Element, I: Int>(
     handle: Raw,
     of_a: c_int,
@@ -209,7 +206,6 @@ pub(crate) unsafe extern "C" fn gemm_batched<E: Element, I: Int>(
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn gemm_ex<I: Int>(
     handle: Raw,
     of_a: c_int,
@@ -255,7 +251,6 @@ pub(crate) unsafe extern "C" fn gemm_ex<I: Int>(
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn gemm_strided_ex<I: Int>(
     handle: Raw,
     of_a: c_int,
@@ -305,7 +300,6 @@ pub(crate) unsafe extern "C" fn gemm_strided_ex<I: Int>(
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn gemm_batched_ex<I: Int>(
     handle: Raw,
     of_a: c_int,
@@ -352,7 +346,6 @@ pub(crate) unsafe extern "C" fn gemm_batched_ex<I: Int>(
 ///
 /// # Safety
 /// As for the function of cuBLAS.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn typed_gemm_ex<E: Element, I: Int>(
     handle: Raw,
     of_a: c_int,

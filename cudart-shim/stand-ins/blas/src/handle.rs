@@ -82,6 +82,42 @@ impl Handle {
     pub(crate) fn allows_tf32(&self) -> bool {
         self.modes.lock().math & MATH_MODE == TF32_MATH
     }
+
+    /// Computes a result of some bytes: `launch` gets the address at which its kernel stores the result.
+    ///
+    /// # Safety
+    /// `result` is null or has room, on the host or the device by the mode.
+    pub(crate) unsafe fn reduce(
+        &self,
+        result: *mut c_void,
+        bytes: usize,
+        launch: impl FnOnce(Address) -> Answer,
+    ) -> Answer {
+        if result.is_null() {
+            return Err(Status::InvalidValue);
+        }
+        if self.pointers() == PointerMode::Device {
+            return launch(result as Address);
+        }
+        launch(self.scratch)?;
+        // SAFETY: the caller's promise.
+        unsafe { driver()?.read(result.cast(), self.scratch, bytes, self.stream())? };
+        Ok(())
+    }
+
+    /// Runs `body` with some bytes of the device's memory.
+    pub(crate) fn with_memory(&self, bytes: usize, body: impl FnOnce(Address) -> Answer) -> Answer {
+        if bytes <= SCRATCH {
+            return body(self.scratch);
+        }
+        let driver = driver()?;
+        let memory = driver.allocate(bytes)?;
+        let result = body(memory);
+        // Work of the stream uses the memory.
+        driver.synchronize(self.stream())?;
+        driver.free(memory)?;
+        result
+    }
 }
 
 impl Drop for Handle {

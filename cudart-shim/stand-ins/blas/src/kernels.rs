@@ -1,19 +1,15 @@
 //! The kernels, and launches of them.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
 use standin_driver::{Context, Grid, Modules, Source, Stream};
 
 use crate::status::Answer;
 
+/// Text of a PTX file, with a zero byte at the end.
 macro_rules! ptx {
     ($name:literal) => {
-        match CStr::from_bytes_with_nul(
-            concat!(include_str!(concat!("../../kernels/blas/", $name)), "\0").as_bytes(),
-        ) {
-            Ok(text) => text,
-            Err(_) => c"",
-        }
+        concat!(include_str!(concat!("../../kernels/blas/", $name)), "\0")
     };
 }
 
@@ -22,6 +18,8 @@ const SOURCES: &[Source] = &[
     Source { ptx: ptx!("gemm.ptx"), capability: 70 },
     Source { ptx: ptx!("gemm_half.ptx"), capability: 70 },
     Source { ptx: ptx!("gemm_80.ptx"), capability: 80 },
+    Source { ptx: ptx!("vector.ptx"), capability: 70 },
+    Source { ptx: ptx!("matrix.ptx"), capability: 70 },
 ];
 
 /// The kernels of [`SOURCES`].
@@ -48,3 +46,16 @@ macro_rules! addresses {
     ($($value:expr),* $(,)?) => { &mut [$((&raw mut $value).cast()),*] };
 }
 pub(crate) use addresses;
+
+/// Name of a kernel that exists for single, double and both complex types.
+macro_rules! by_type {
+    ($kind:expr, $name:literal) => {
+        match $kind {
+            Type::F64 => concat!("voltsim_", $name, "_f64"),
+            Type::C32 => concat!("voltsim_", $name, "_c32"),
+            Type::C64 => concat!("voltsim_", $name, "_c64"),
+            _ => concat!("voltsim_", $name, "_f32"),
+        }
+    };
+}
+pub(crate) use by_type;

@@ -25,6 +25,31 @@ impl Matrix {
     pub(crate) const IS_ARRAY: u32 = 1;
     /// Elements are conjugated.
     pub(crate) const IS_CONJUGATED: u32 = 2;
+    const IS_LOWER: u32 = 4;
+    const IS_UPPER: u32 = 8;
+    const IS_SYMMETRIC: u32 = 16;
+    const IS_HERMITIAN: u32 = 32;
+    const HAS_UNIT_DIAGONAL: u32 = 64;
+
+    /// One triangle of the matrix, as it is seen, is read or written.
+    pub(crate) fn triangle(self, is_lower: bool) -> Matrix {
+        self.with(if is_lower { Matrix::IS_LOWER } else { Matrix::IS_UPPER })
+    }
+
+    /// The other triangle is the mirrored one, conjugated or not. The diagonal of a Hermitian matrix
+    /// is real.
+    pub(crate) fn mirrored(self, is_hermitian: bool) -> Matrix {
+        self.with(if is_hermitian { Matrix::IS_HERMITIAN } else { Matrix::IS_SYMMETRIC })
+    }
+
+    /// The diagonal is one, whatever is stored.
+    pub(crate) fn unit(self, is_unit: bool) -> Matrix {
+        self.with(if is_unit { Matrix::HAS_UNIT_DIAGONAL } else { 0 })
+    }
+
+    fn with(self, flags: u32) -> Matrix {
+        Matrix { flags: self.flags | flags, ..self }
+    }
 }
 
 /// `d = alpha * a * b + beta * c`, with an epilogue. The struct has the layout of the one in

@@ -15,6 +15,17 @@ pub(crate) enum Status {
     NotSupported = 15,
 }
 
+impl Status {
+    /// The status of a code of a failed call.
+    pub(crate) fn of(code: c_int) -> Status {
+        use Status::*;
+        [NotInitialized, AllocationFailed, InvalidValue, ExecutionFailed, NotSupported]
+            .into_iter()
+            .find(|status| *status as c_int == code)
+            .unwrap_or(InternalError)
+    }
+}
+
 pub(crate) type Answer<T = ()> = Result<T, Status>;
 
 impl From<standin_driver::Error> for Status {
@@ -63,6 +74,18 @@ pub(crate) extern "C" fn name_of(status: c_int) -> *const c_char {
 /// `cublasGetStatusString`
 pub(crate) extern "C" fn text_of(status: c_int) -> *const c_char {
     text(status).map_or(c"unknown cublasStatus_t value", |(.., text)| text).as_ptr()
+}
+
+/// Replaces a function without a body: `name` is the function's.
+///
+/// # Safety
+/// `name` is a C string.
+pub(crate) unsafe extern "C" fn refused(name: *const c_char) -> c_int {
+    code(|| {
+        // SAFETY: the caller's promise.
+        let name = unsafe { CStr::from_ptr(name) };
+        not_supported(&name.to_string_lossy())
+    })
 }
 
 /// Says once that `what` is missing.

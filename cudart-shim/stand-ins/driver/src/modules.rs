@@ -12,8 +12,8 @@ use crate::{Error, driver};
 /// A PTX file of a stand-in.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// The text.
-    pub ptx: &'static CStr,
+    /// The text, which ends with a zero byte.
+    pub ptx: &'static str,
     /// Least compute capability, ten times.
     pub capability: i32,
 }
@@ -55,7 +55,8 @@ impl Modules {
         if kernels.modules.is_empty() {
             let capability = driver.capability()?;
             for source in self.sources.iter().filter(|source| source.capability <= capability) {
-                kernels.modules.push(driver.load(source.ptx)?);
+                let ptx = CStr::from_bytes_with_nul(source.ptx.as_bytes()).map_err(|_| INVALID_PTX)?;
+                kernels.modules.push(driver.load(ptx)?);
             }
         }
         Ok(())
@@ -105,6 +106,8 @@ impl Modules {
 
 /// Name of a function that no file has: a live module says so, and a dead one is no module.
 const NO_FUNCTION: &CStr = c"voltsim_no_such_kernel";
+/// `CUDA_ERROR_INVALID_PTX`.
+const INVALID_PTX: Error = Error(218);
 /// `CUDA_ERROR_NOT_FOUND`.
 const NOT_FOUND: Error = Error(500);
 

@@ -10,41 +10,61 @@ enum : u32 {
     DEPTH = 16,
 };
 
-// How a kernel reads its elements.
+// How a kernel reads the elements of a matrix.
 template <class T> struct Plain {
     const T *start;
-    bool is_conjugated;
-    __device__ Plain(const Matrix &matrix, u32 batch)
-        : start(start_of<T>(matrix, batch)), is_conjugated(matrix.flags & IS_CONJUGATED) {}
-    __device__ T get(i64 index) const { return conjugate_if(start[index], is_conjugated); }
+    const Matrix &matrix;
+    __device__ Plain(const Matrix &matrix, u32 batch) : start(start_of<T>(matrix, batch)), matrix(matrix) {}
+    __device__ T get(u32 i, u32 j) const {
+        u32 flags = matrix.flags;
+        bool is_conjugated = flags & IS_CONJUGATED;
+        if (flags & HAS_TRIANGLE) {
+            if (i == j && flags & HAS_UNIT_DIAGONAL) return T{1};
+            if (!is_written(matrix, i, j)) {
+                if (!(flags & (IS_SYMMETRIC | IS_HERMITIAN))) return zero_of(T());
+                u32 k = i;
+                i = j;
+                j = k;
+                if (flags & IS_HERMITIAN) is_conjugated = !is_conjugated;
+            }
+        }
+        T value = conjugate_if(start[matrix.row * i + matrix.column * j], is_conjugated);
+        if (i == j && flags & IS_HERMITIAN) {
+            value = (value + conjugate(value)) * T{(typename Traits<T>::Real)0.5};
+        }
+        return value;
+    }
 };
 
 struct Mixed {
     u64 start;
-    u32 type;
-    __device__ Mixed(const Matrix &matrix, u32 batch)
-        : start(mixed_start_of(matrix, batch)), type(matrix.type) {}
-    __device__ float get(i64 index) const { return load_mixed(start, index, type); }
+    const Matrix &matrix;
+    __device__ Mixed(const Matrix &matrix, u32 batch) : start(mixed_start_of(matrix, batch)), matrix(matrix) {}
+    __device__ float get(u32 i, u32 j) const {
+        return load_mixed(start, matrix.row * i + matrix.column * j, matrix.type);
+    }
 };
 
 struct Bytes {
     const signed char *start;
-    __device__ Bytes(const Matrix &matrix, u32 batch) : start(start_of<signed char>(matrix, batch)) {}
-    __device__ int get(i64 index) const { return start[index]; }
+    const Matrix &matrix;
+    __device__ Bytes(const Matrix &matrix, u32 batch) : start(start_of<signed char>(matrix, batch)), matrix(matrix) {}
+    __device__ int get(u32 i, u32 j) const { return start[matrix.row * i + matrix.column * j]; }
 };
 
-// Copies a tile of TILE by DEPTH elements to shared memory. `outer` counts rows of a, or columns of b.
-template <u32 TILE, class T, class Source>
-__device__ inline void copy_tile(T *tile, const Source &source, i64 outer_stride, i64 depth_stride,
-                                 u32 outer_start, u32 outer_end, u32 depth_start, u32 depth_end) {
-    bool outer_first = outer_stride == 1;
+// Copies a tile of TILE by DEPTH elements to shared memory. `outer` counts rows of the left matrix, or
+// columns of the right one.
+template <u32 TILE, bool IS_RIGHT, class T, class Source>
+__device__ inline void copy_tile(T *tile, const Source &source, u32 outer_start, u32 outer_end, u32 depth_start,
+                                 u32 depth_end) {
+    bool outer_first = (IS_RIGHT ? source.matrix.column : source.matrix.row) == 1;
 #pragma unroll 1
     for (u32 element = threadIdx.x; element < TILE * DEPTH; element += THREADS) {
         u32 outer = outer_first ? element % TILE : element / DEPTH;
         u32 depth = outer_first ? element / TILE : element % DEPTH;
         u32 i = outer_start + outer, l = depth_start + depth;
         T value = zero_of(T());
-        if (i < outer_end && l < depth_end) value = source.get(outer_stride * i + depth_stride * l);
+        if (i < outer_end && l < depth_end) value = IS_RIGHT ? source.get(l, i) : source.get(i, l);
         tile[depth * (TILE + 1) + outer] = value;
     }
 }
@@ -73,8 +93,8 @@ template <u32 SIZE, class T, class Scale, class Source> __device__ inline void p
             for (u32 y = 0; y < SIZE; y++) sums[x][y] = zero_of(T());
         }
         for (u32 start = 0; start < p.k; start += DEPTH) {
-            copy_tile<TILE>(a_tile, a, p.a.row, p.a.column, first_row, p.m, start, p.k);
-            copy_tile<TILE>(b_tile, b, p.b.column, p.b.row, first_column, p.n, start, p.k);
+            copy_tile<TILE, false>(a_tile, a, first_row, p.m, start, p.k);
+            copy_tile<TILE, true>(b_tile, b, first_column, p.n, start, p.k);
             __syncthreads();
 #pragma unroll 4
             for (u32 l = 0; l < DEPTH; l++) {
@@ -94,7 +114,7 @@ template <u32 SIZE, class T, class Scale, class Source> __device__ inline void p
         u64 c = mixed_start_of(p.c, batch), d = mixed_start_of(p.d, batch);
         if (SIZE == 1) {
             u32 i = first_row + row, j = first_column + column;
-            if (i < p.m && j < p.n) finish(p, batch, c, d, i, j, alpha, beta, sums[0][0]);
+            if (i < p.m && j < p.n && is_written(p.d, i, j)) finish(p, batch, c, d, i, j, alpha, beta, sums[0][0]);
             continue;
         }
         // A loop over registers would be unrolled, with an epilogue for each.
@@ -106,7 +126,7 @@ template <u32 SIZE, class T, class Scale, class Source> __device__ inline void p
 #pragma unroll 1
         for (u32 element = 0; element < SIZE * SIZE; element++) {
             u32 i = first_row + row + 16 * (element % SIZE), j = first_column + column + 16 * (element / SIZE);
-            if (i < p.m && j < p.n) finish(p, batch, c, d, i, j, alpha, beta, results[THREADS * element]);
+            if (i < p.m && j < p.n && is_written(p.d, i, j)) finish(p, batch, c, d, i, j, alpha, beta, results[THREADS * element]);
         }
         __syncthreads();
     }

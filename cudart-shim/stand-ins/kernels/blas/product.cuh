@@ -16,7 +16,20 @@ enum : u32 {
     IS_ARRAY = 1,
     // Elements are conjugated.
     IS_CONJUGATED = 2,
+    // The triangle that is read or written.
+    IS_LOWER = 4,
+    IS_UPPER = 8,
+    // The other triangle is the mirrored one; otherwise it is zero.
+    IS_SYMMETRIC = 16,
+    IS_HERMITIAN = 32,
+    HAS_UNIT_DIAGONAL = 64,
+    HAS_TRIANGLE = IS_LOWER | IS_UPPER,
 };
+
+// Tells whether an element of a result is written.
+__device__ inline bool is_written(const Matrix &matrix, u32 i, u32 j) {
+    return !(matrix.flags & IS_LOWER && i < j) && !(matrix.flags & IS_UPPER && i > j);
+}
 
 // Parts of an epilogue.
 enum : u32 {
@@ -148,6 +161,9 @@ template <class T>
 __device__ inline void finish(const Product &p, u32, u64 c, u64 d, u32 i, u32 j, T alpha, T beta, T sum) {
     T value = alpha * sum;
     if (!is_zero(beta)) value = multiply_add(beta, ((const T *)c)[p.c.row * i + p.c.column * j], value);
+    if (p.d.flags & IS_HERMITIAN && i == j) {
+        value = (value + conjugate(value)) * T{(typename Traits<T>::Real)0.5};
+    }
     ((T *)d)[p.d.row * i + p.d.column * j] = value;
 }
 

@@ -44,7 +44,6 @@ fn choice() -> Choice {
 ///
 /// # Safety
 /// Descriptors are null or live; `choices` has room for `requested`, and `count` is null or has room.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn heuristic(
     _handle: *mut c_void,
     operation: *const Operation,
@@ -98,7 +97,6 @@ pub(crate) unsafe extern "C" fn check(
 ///
 /// # Safety
 /// `ids` has room for `requested`, and `count` is null or has room.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn numbers(
     _handle: *mut c_void,
     _compute: c_int,
@@ -127,7 +125,6 @@ pub(crate) unsafe extern "C" fn numbers(
 ///
 /// # Safety
 /// `place` is null or has room.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn init(
     _handle: *mut c_void,
     _compute: c_int,

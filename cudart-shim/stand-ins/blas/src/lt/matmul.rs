@@ -250,7 +250,6 @@ pub(crate) unsafe fn check(operation: *const Operation, layouts: [*const Layout;
 ///
 /// # Safety
 /// Descriptors and the handle are null or live; addresses have the elements that the descriptors say.
-#[allow(clippy::too_many_arguments)]
 pub(crate) unsafe extern "C" fn matmul(
     handle: Raw,
     operation: *const Operation,

@@ -72,9 +72,13 @@ static void run(int type, int result, int of_a, int of_b, int epilogue, int by_r
     /* Bits for the gradient of RELU, or elements. */
     const int64_t aux_leading = epilogue & (RELU | DRELU) ? (m + 127) / 128 * 128 : m + 7;
     struct Array aux = array_of((size_t)aux_leading * n, result);
-    const float alpha = 0.5F, beta = epilogue == DEFAULT || epilogue == WITH_BIAS ? 0.25F : 0;
+    const int is_double = result == R_64F;
+    const double alpha = 0.5, beta = epilogue == DEFAULT || epilogue == WITH_BIAS ? 0.25 : 0;
+    double scalars[2];
+    put(scalars, 0, is_double ? R_64F : R_32F, alpha);
+    put(scalars + 1, 0, is_double ? R_64F : R_32F, beta);
     void *operation, *preference;
-    CHECK(cublasLtMatmulDescCreate(&operation, COMPUTE_32F, R_32F));
+    CHECK(cublasLtMatmulDescCreate(&operation, is_double ? COMPUTE_64F : COMPUTE_32F, is_double ? R_64F : R_32F));
     set(operation, TRANSA, &of_a, sizeof of_a);
     set(operation, TRANSB, &of_b, sizeof of_b);
     set(operation, EPILOGUE, &epilogue, sizeof epilogue);
@@ -95,11 +99,11 @@ static void run(int type, int result, int of_a, int of_b, int epilogue, int by_r
                                          choice, &count));
     if (count < 1 || choice[0].state != 0 || choice[0].workspace > workspace)
         printf("%d algorithms\n", count);
-    CHECK(cublasLtMatmul(lt, operation, &alpha, a.device, a_layout, b.device, b_layout, &beta, c.device, c_layout,
+    CHECK(cublasLtMatmul(lt, operation, scalars, a.device, a_layout, b.device, b_layout, scalars + 1, c.device, c_layout,
                          d.device, c_layout, choice[0].algorithm, NULL, 0, NULL));
     void *results = results_of(&d), *biases = results_of(&bias), *auxiliary = results_of(&aux);
     size_t wrong = 0;
-    const double precision = precision_of(result) + 1e-5;
+    const double precision = precision_of(result) + (is_double ? 0 : 1e-5);
     double *sums = calloc((size_t)m + n, sizeof *sums);
 #define AT(ARRAY, LEADING, I, J) \
     get((ARRAY).host, by_rows ? (size_t)(I) * (LEADING) + (J) : (size_t)(J) * (LEADING) + (I), (ARRAY).type)
@@ -199,6 +203,11 @@ int main(void)
             if (!(EPILOGUES[index] & WITH_AUX))
                 run(t[0], t[1], (int)index % 2, (int)kind % 2, EPILOGUES[index], 1);
         }
+    for (int by_rows = 0; by_rows < 2; by_rows++) {
+        run(R_64F, R_64F, by_rows, 0, DEFAULT, by_rows);
+        run(R_64F, R_64F, 0, by_rows, WITH_BIAS, by_rows);
+        run(R_64F, R_64F, 1, by_rows, RELU | WITH_BIAS, by_rows);
+    }
     CHECK(cublasLtDestroy(lt));
     return failures > 0;
 }

@@ -145,6 +145,9 @@ __device__ inline float epilogue(const Product &p, u32 batch, u32 i, u32 j, floa
 
 __device__ inline float scale_at(u64 address) { return address ? *(const float *)address : 1.0f; }
 
+__device__ inline bool is_negative(double value) { return value < 0; }
+template <class R> __device__ inline bool is_negative(Complex<R>) { return false; }
+
 // Writes element (i, j) of a product. `c` and `d` are the starts of the matrices of this batch.
 __device__ inline void finish(const Product &p, u32 batch, u64 c, u64 d, u32 i, u32 j, float alpha, float beta,
                               float sum) {
@@ -158,9 +161,12 @@ __device__ inline void finish(const Product &p, u32 batch, u64 c, u64 d, u32 i, 
 }
 
 template <class T>
-__device__ inline void finish(const Product &p, u32, u64 c, u64 d, u32 i, u32 j, T alpha, T beta, T sum) {
+__device__ inline void finish(const Product &p, u32 batch, u64 c, u64 d, u32 i, u32 j, T alpha, T beta, T sum) {
     T value = alpha * sum;
     if (!is_zero(beta)) value = multiply_add(beta, ((const T *)c)[p.c.row * i + p.c.column * j], value);
+    // The bias has the type of the result; the host allows no other epilogue but RELU of real numbers.
+    if (p.epilogue & ADD_BIAS) value = value + ((const T *)p.bias)[p.bias_batch * batch + i];
+    if (p.epilogue & RELU && is_negative(value)) value = zero_of(T());
     if (p.d.flags & IS_HERMITIAN && i == j) {
         value = (value + conjugate(value)) * T{(typename Traits<T>::Real)0.5};
     }

@@ -25,14 +25,18 @@ mod bits {
     pub(super) const AUXILIARY: u32 = 128;
     pub(super) const BIAS_GRADIENT_A: u32 = 256;
     pub(super) const BIAS_GRADIENT_B: u32 = 512;
+    pub(super) const BIAS_GRADIENTS: u32 = BIAS_GRADIENT | BIAS_GRADIENT_A | BIAS_GRADIENT_B;
     pub(super) const ALL: u32 = 1023;
 }
+
+const BIAS_PART: u32 = 1;
+const RELU_PART: u32 = 2;
 
 /// Parts of an epilogue in kernels (`kernels/blas/product.cuh`), for each bit that kernels of products
 /// execute.
 const PARTS: [(u32, u32); 6] = [
-    (bits::BIAS, 1),
-    (bits::RELU, 2),
+    (bits::BIAS, BIAS_PART),
+    (bits::RELU, RELU_PART),
     (bits::GELU, 4),
     (bits::AUXILIARY, 8),
     (bits::RELU_GRADIENT, 16),
@@ -125,7 +129,14 @@ impl Call {
             ));
         }
         let epilogue = epilogue(operation, d.kind, layouts[3].order)?;
-        if epilogue.parts != 0 && !d.kind.is_result() {
+        let allowed = match d.kind {
+            kind if kind.is_result() => u32::MAX,
+            Type::F64 => BIAS_PART | RELU_PART,
+            Type::C32 | Type::C64 => BIAS_PART,
+            _ => 0,
+        };
+        let has_gradient = operation.epilogue & bits::BIAS_GRADIENTS != 0 && !d.kind.is_result();
+        if epilogue.parts & !allowed != 0 || has_gradient {
             return not_supported(&format!("an epilogue for a result of {:?}", d.kind));
         }
         Ok(Call { sides, compute, scale, epilogue, bits: operation.epilogue })
@@ -186,12 +197,11 @@ fn epilogue(operation: &Operation, kind: Type, order: i32) -> Answer<Epilogue> {
     let needs = |bits: u32, address: u64| {
         if chosen & bits != 0 && address == 0 { Err(Status::InvalidValue) } else { Ok(()) }
     };
-    let all_bias = bits::BIAS | bits::BIAS_GRADIENT | bits::BIAS_GRADIENT_A | bits::BIAS_GRADIENT_B;
-    needs(all_bias, operation.bias)?;
+    needs(bits::BIAS | bits::BIAS_GRADIENTS, operation.bias)?;
     needs(bits::AUXILIARY, operation.auxiliary)?;
     let known = |code: i32| -> Answer<Type> {
         match Type::of(code) {
-            Some(kind) if kind.is_result() => Ok(kind),
+            Some(known) if known.is_result() || known == kind => Ok(known),
             _ => not_supported(&format!("cudaDataType {code} of a bias or auxiliary matrix")),
         }
     };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ptx_frontend::lower::Target;
 use serde::{Deserialize, Serialize};
 use warp_stream::ShapeLimits;
 
@@ -83,6 +84,8 @@ pub struct Settings {
     /// Binds kernels for a timing model, in machine-code order, as [`crate::timed::launch`] needs. Such
     /// kernels can also be launched without a model.
     pub timed: bool,
+    /// Target of the machine code, which a timing model executes and which has the register counts.
+    pub target: Target,
     /// Way to execute kernels without a timing model or watchers.
     pub tier: Tier,
     /// Maximum bytes of machine code.
@@ -103,6 +106,7 @@ impl Default for Settings {
             watchdog: None,
             fmad: true,
             timed: false,
+            target: Target::default(),
             tier: Tier::Interpreter,
             native_bytes: 256 << 20,
             print: None,

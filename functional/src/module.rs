@@ -12,6 +12,7 @@ use ptx_frontend::Module as PtxModule;
 use ptx_frontend::ir::{self, Initial, Linkage, Space};
 use ptx_frontend::isa::ScalarType;
 use ptx_frontend::link::{LinkError, Program as LinkedProgram};
+use ptx_frontend::lower::Target;
 use ptx_frontend::parse::FunctionKind;
 
 use crate::assembled::{Assembled, AssembledKernels};
@@ -490,6 +491,10 @@ impl ModuleAddresses for Module {
 
     fn is_timed(&self) -> bool {
         self.device.settings.timed
+    }
+
+    fn target(&self) -> Target {
+        self.device.settings.target
     }
 
     fn watchers(&self) -> &[Arc<dyn Watcher>] {

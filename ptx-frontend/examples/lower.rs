@@ -1,9 +1,9 @@
 //! Lowers the kernels of PTX files and prints PTX instructions, machine instructions and registers
 //! of each, and the number of machine instructions of each class. With `--list`, also prints the
-//! machine code.
+//! machine code. `--target` chooses the target, such as `sm_75`; by default `sm_70`.
 //!
 //! ```text
-//! cargo run -p ptx-frontend --example lower -- [--list] FILE.ptx …
+//! cargo run -p ptx-frontend --example lower -- [--list] [--target=sm_75] FILE.ptx …
 //! ```
 
 use std::collections::BTreeMap;
@@ -13,12 +13,16 @@ use std::sync::Arc;
 use ptx_frontend::Module;
 use ptx_frontend::analyse::ControlFlow;
 use ptx_frontend::ir::Function;
-use ptx_frontend::lower::{LoweredFunction, SharedAddresses, contract, listing, lower, rewrite_contracted};
+use ptx_frontend::lower::{
+    LoweredFunction, SharedAddresses, Target, contract, listing, lower, rewrite_contracted,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (options, files): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let lists = options.iter().any(|option| option == "--list");
+    let target = options.iter().find_map(|option| Target::named(option.strip_prefix("--target=")?));
+    let target = target.unwrap_or_default();
     for file in files {
         let module = Module::parse(std::fs::read_to_string(&file)?, &file)?;
         let names: Vec<String> = module.kernels().map(str::to_owned).collect();
@@ -28,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut replacements = contract(&mut function, &flow);
             rewrite_contracted(&mut function, &mut replacements);
             let flow = ControlFlow::of(&function);
-            let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
+            let lowered =
+                lower(&function, &flow, &replacements, &SharedAddresses::declared(&function), target);
             println!(
                 "{name}\t{}\t{}\t{}\t{}",
                 function.instructions.len(),

@@ -11,7 +11,7 @@ use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Integer, Modifier, Op};
 use ptx_frontend::lower::{
-    LoweredFunction, Replacements, SharedAddresses, contract, listing, lower, rewrite,
+    LoweredFunction, Replacements, SharedAddresses, Target, contract, listing, lower, rewrite,
 };
 use warp_stream::OperationClass;
 
@@ -23,11 +23,15 @@ struct Lowered {
     lowered: LoweredFunction,
 }
 
-fn lowered(mut function: Arc<Function>) -> Lowered {
+fn lowered(function: Arc<Function>) -> Lowered {
+    lowered_for(function, Target::Sm70)
+}
+
+fn lowered_for(mut function: Arc<Function>, target: Target) -> Lowered {
     rewrite(&mut function);
     let flow = ControlFlow::of(&function);
     let replacements = contract(&mut function, &flow);
-    let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
+    let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function), target);
     Lowered { name: function.name.clone(), function, flow, replacements, lowered }
 }
 
@@ -54,14 +58,19 @@ fn functions(path: &Path) -> Vec<Arc<Function>> {
     names.iter().filter_map(|name| module.function(name).ok()).collect()
 }
 
-/// Returns all functions in the repository's PTX files.
+/// Returns all functions in the repository's PTX files, lowered for Volta.
 fn all_functions() -> Vec<Lowered> {
+    all_sources().into_iter().map(lowered).collect()
+}
+
+/// Returns all functions in the repository's PTX files.
+fn all_sources() -> Vec<Arc<Function>> {
     let mut files = Vec::new();
     for folder in ["tests/ptx", "examples", "ptx-frontend/tests/data", "ptx-frontend/tests/lower"] {
         ptx_files(&root().join(folder), &mut files);
     }
     files.sort();
-    files.iter().flat_map(|path| functions(path)).map(lowered).collect()
+    files.iter().flat_map(|path| functions(path)).collect()
 }
 
 /// Returns the position in the execution order of each PTX instruction.
@@ -201,12 +210,15 @@ fn order_keeps_dependences(of: &Lowered) {
 
 #[test]
 fn lowering_executes_each_instruction_once_in_dependence_order() {
-    let all = all_functions();
+    let all = all_sources();
     assert!(all.len() > 1000, "only {} functions", all.len());
-    for of in &all {
-        each_takes_effect_once(of);
-        blocks_stay_apart(of);
-        order_keeps_dependences(of);
+    for source in &all {
+        for target in Target::ALL {
+            let of = lowered_for(Arc::clone(source), target);
+            each_takes_effect_once(&of);
+            blocks_stay_apart(&of);
+            order_keeps_dependences(&of);
+        }
     }
 }
 
@@ -274,7 +286,8 @@ fn three_sources_seldom_share_a_register_bank() {
     assert!(three > 1000 && fraction < IN_ONE_BANK, "{in_one_bank} of {three}");
 }
 
-/// Prefix of lines with expected machine code in a test file.
+/// Prefix of lines with expected machine code for `sm_70` in a test file. The lines of another target
+/// begin with its name, such as `//sm_75= `.
 const EXPECTED: &str = "//= ";
 
 #[test]
@@ -287,10 +300,22 @@ fn kernels_lower_to_the_expected_machine_instructions() {
     assert!(!files.is_empty());
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
-        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(EXPECTED)).collect();
-        let of = lowered(functions(&path).remove(0));
-        let found = listing(&of.function, &of.flow, &of.lowered);
-        assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{}:\n{found}", path.display());
+        for target in Target::ALL {
+            let prefix = if target == Target::Sm70 { EXPECTED } else { &format!("//{}= ", target.name()) };
+            let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(prefix)).collect();
+            if target != Target::Sm70 && expected.is_empty() {
+                continue;
+            }
+            let of = lowered_for(functions(&path).remove(0), target);
+            let found = listing(&of.function, &of.flow, &of.lowered);
+            assert_eq!(
+                found.lines().collect::<Vec<_>>(),
+                expected,
+                "{}, {}:\n{found}",
+                path.display(),
+                target.name()
+            );
+        }
     }
 }
 

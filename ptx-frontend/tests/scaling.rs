@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptx_frontend::Module;
 use ptx_frontend::analyse::{ControlFlow, Liveness};
-use ptx_frontend::lower::{SharedAddresses, contract, lower, rewrite_contracted};
+use ptx_frontend::lower::{SharedAddresses, Target, contract, lower, rewrite_contracted};
 
 /// Factor of code length. Linear time grows by this factor, quadratic time by its square.
 const LONGER: usize = 8;
@@ -96,7 +96,7 @@ fn time(text: String) -> Duration {
     let mut replacements = contract(&mut function, &flow);
     rewrite_contracted(&mut function, &mut replacements);
     let flow = ControlFlow::of(&function);
-    let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
+    let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function), Target::Sm70);
     let liveness = Liveness::of(&function, &flow);
     assert!(lowered.ptx_instructions() == function.instructions.len() && liveness.maximum_live() > 0);
     on_cpu().saturating_sub(start)

@@ -200,6 +200,11 @@ impl Profile {
         self.attributes.get(&attribute).copied().unwrap_or(0)
     }
 
+    /// Ten times the compute capability.
+    pub(crate) fn capability(&self) -> u32 {
+        self.amount(Attribute::ComputeCapabilityMajor) * 10 + self.amount(Attribute::ComputeCapabilityMinor)
+    }
+
     /// Value of an attribute that is a size or a count.
     pub(crate) fn amount(&self, attribute: Attribute) -> u32 {
         u32::try_from(self.attribute(attribute)).unwrap_or(0)

@@ -12,7 +12,7 @@ use crate::objects::device::DeviceObjects;
 use crate::objects::module::Kernel;
 use crate::objects::peer;
 use crate::objects::virtual_memory;
-use crate::profile::{Attribute, Profile, visible_devices};
+use crate::profile::{Attribute, Profile, modelled_capability, visible_devices};
 use crate::session::accesses;
 use crate::session::checkpoint;
 use crate::session::checksums;
@@ -30,6 +30,7 @@ use crate::session::stream_attribute::Values;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::Allocation;
 use parking_lot::Mutex;
+use ptx_frontend::lower::Target;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
@@ -148,7 +149,7 @@ pub(crate) fn is_deterministic() -> bool {
     environment::options().deterministic == Some(true)
 }
 
-fn settings(session: &'static Session) -> Settings {
+fn settings(session: &'static Session, profile: &Profile) -> Settings {
     let options = environment::options();
     Settings {
         threads: options.threads.map_or(0, |count| count as usize),
@@ -162,6 +163,7 @@ fn settings(session: &'static Session) -> Settings {
             || recording::is_wanted(session)
             || accesses::is_wanted(session)
             || checkpoint::is_inside_launch(session),
+        target: Target::of_capability(modelled_capability().unwrap_or_else(|| profile.capability())),
         tier: options.tier.unwrap_or_default(),
         // A checkpoint stores each kernel's output.
         print: (!checkpoint::is_saved(session)).then_some(print as fn(&[u8])),
@@ -223,7 +225,7 @@ impl Simulator {
                 eprintln!("voltsim: {}: {error}", Profile::variable());
                 Error::InitializationError
             })?;
-        let settings = settings(session);
+        let settings = settings(session, &profile);
         let model = Model::from_environment(session, settings.threads).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError

@@ -81,7 +81,7 @@ impl<'a> Linker<'a> {
             needs_constants: false,
             needs_stack: false,
             addressed: HashSet::new(),
-            machine: timed.then(machine::MachineBuilder::default),
+            machine: timed.then(|| machine::MachineBuilder::new(addresses.target())),
         }
     }
 

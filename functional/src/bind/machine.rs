@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
 use ptx_frontend::isa::{Effect, Memory, Modifier, Op, ScalarType};
-use ptx_frontend::lower::LoweredFunction;
+use ptx_frontend::lower::{LoweredFunction, Target};
 use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
 use super::{BindError, Binder};
@@ -18,12 +18,10 @@ use crate::engine::probe::SiteAddress;
 use crate::ops::address_operand::{AccessSpace, AddressOperand, named_space};
 use crate::ops::control;
 
-/// Bytes per machine instruction.
-const INSTRUCTION_BYTES: u32 = 16;
-
 /// Machine code of the program's functions, under construction.
 #[derive(Debug, Default)]
 pub(super) struct MachineBuilder {
+    target: Target,
     instructions: Vec<MachineInstruction>,
     places: Vec<OpPlace>,
     /// Ops with plain accesses, in op order.
@@ -39,11 +37,21 @@ pub(super) struct MachineBuilder {
 }
 
 impl MachineBuilder {
+    pub(super) fn new(target: Target) -> MachineBuilder {
+        MachineBuilder { target, ..MachineBuilder::default() }
+    }
+
+    /// End of the code so far, which is the start of the next function, in bytes.
+    fn end(&self) -> u32 {
+        let end = self.instructions.last().map_or(0, |last| last.address + self.target.instruction_bytes());
+        end.next_multiple_of(self.target.alignment())
+    }
+
     /// Adds a one-op placeholder for a function without code.
     pub(super) fn add_missing(&mut self, ops: usize) {
         let position = self.instructions.len() as u32;
         self.instructions.push(MachineInstruction {
-            address: position * INSTRUCTION_BYTES,
+            address: self.end() + self.target.address(0),
             class: OperationClass::Branch,
             destination: Registers::NONE,
             sources: [Registers::NONE; 4],
@@ -77,7 +85,7 @@ impl MachineBuilder {
 
     pub(super) fn finish(mut self) -> Machine {
         self.touched_from.push(self.touched.len() as u32);
-        let bytes = self.instructions.len() as u64 * u64::from(INSTRUCTION_BYTES);
+        let bytes = u64::from(self.end());
         let mut accesses = vec![OpAccess::NONE; self.places.len()];
         for (op, access) in &self.accesses {
             if let Some(place) = accesses.get_mut(*op) {
@@ -93,7 +101,7 @@ impl MachineBuilder {
             accesses,
             code: Arc::new(MachineCode {
                 instructions: self.instructions,
-                instruction_bytes: INSTRUCTION_BYTES,
+                instruction_bytes: self.target.instruction_bytes(),
             }),
             place: CodePlace::of(bytes),
             places: self.places,
@@ -274,10 +282,8 @@ impl Binder<'_, '_> {
         let Some(machine) = &mut self.linker.machine else { return 0 };
         let first = machine.instructions.len() as u32;
         machine.places.resize(self.linker.code.len(), OpPlace::BETWEEN);
-        let moved = |i: &MachineInstruction| MachineInstruction {
-            address: i.address + first * INSTRUCTION_BYTES,
-            ..*i
-        };
+        let start = machine.end();
+        let moved = |i: &MachineInstruction| MachineInstruction { address: i.address + start, ..*i };
         machine.instructions.extend(lowered.instructions.iter().map(moved));
         machine.note_of.resize(machine.instructions.len(), Machine::NOTHING);
         machine.needs.resize(machine.instructions.len(), Needs::Time);

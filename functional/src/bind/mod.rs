@@ -188,9 +188,10 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     fn run(mut self) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.source);
-        let lowered = self
-            .is_timed()
-            .then(|| lower(&source, &self.flow, &self.replacements, &self.linker.shared_addresses(&source)));
+        let lowered = self.is_timed().then(|| {
+            let addresses = self.linker.shared_addresses(&source);
+            lower(&source, &self.flow, &self.replacements, &addresses, self.linker.addresses.target())
+        });
         let assembled = lowered.as_ref().map(|lowered| lowered.registers);
         let liveness = Liveness::of(&source, &self.flow);
         self.share_rows(lowered.as_ref(), &liveness);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
-use ptx_frontend::lower::SharedAddresses;
+use ptx_frontend::lower::{SharedAddresses, Target};
 
 use super::{BindError, Binder, Linker};
 use crate::engine::device_functions;
@@ -52,6 +52,8 @@ pub trait ModuleAddresses {
     fn contracts(&self) -> bool;
     /// True if kernels are bound for a timing model.
     fn is_timed(&self) -> bool;
+    /// Target of machine code.
+    fn target(&self) -> Target;
     /// Observers of kernels' execution.
     fn watchers(&self) -> &[Arc<dyn Watcher>];
 }

@@ -8,18 +8,12 @@ use super::banks::Banks;
 use super::code::{Code, Words};
 use super::interference::{Groups, Interference, alignment};
 use super::live::{LiveOut, OfPredicates, OfWords, RegisterClass, live_out};
+use super::target::Registers as OfTarget;
 
-/// Addressable registers, except the constant zero register.
-const MOST_REGISTERS: usize = 255;
 /// Register 1 is the stack pointer.
 const STACK_POINTER: usize = 1;
 /// Predicates per thread.
 const PREDICATES: usize = 7;
-/// Registers that ptxas adds on Volta to those that the code names.
-const HIDDEN_REGISTERS: u32 = 2;
-
-/// Registers per thread up to which all warps of an SM can be resident: registers up to here are free.
-pub(super) const ALL_WARPS: u32 = 32;
 /// Distance in machine instructions within which a memory instruction's source is not overwritten, if that
 /// is free.
 const DISTANCE: usize = 6;
@@ -37,16 +31,16 @@ pub(super) struct Allocation {
 }
 
 impl Allocation {
-    pub(super) fn of(code: &Code, flow: &ControlFlow, calls: bool) -> Allocation {
+    pub(super) fn of(code: &Code, flow: &ControlFlow, calls: bool, target: &OfTarget) -> Allocation {
         let live = live_out::<OfWords>(code, flow);
         let depths = depths(flow);
-        let mut places = place(code, &live, &depths, DISTANCE);
-        if highest(&places) + 1 + HIDDEN_REGISTERS > ALL_WARPS {
-            places = place(code, &live, &depths, 0);
+        let mut places = place(code, &live, &depths, DISTANCE, target);
+        if highest(&places) + 1 + target.hidden > target.all_warps {
+            places = place(code, &live, &depths, 0, target);
         }
         let of_predicates = Interference::of::<OfPredicates>(code, &live_out::<OfPredicates>(code, flow), 0);
         let least = if calls { REGISTERS_OF_CALLS } else { 0 };
-        let registers = (highest(&places) + 1 + HIDDEN_REGISTERS).min(MOST_REGISTERS as u32).max(least);
+        let registers = (highest(&places) + 1 + target.hidden).min(target.most as u32).max(least);
         Allocation { places, predicates: colour_predicates(code, &of_predicates), registers }
     }
 
@@ -64,11 +58,11 @@ impl Allocation {
     }
 }
 
-fn place(code: &Code, live: &LiveOut, depths: &[u32], distance: usize) -> Vec<u16> {
+fn place(code: &Code, live: &LiveOut, depths: &[u32], distance: usize, target: &OfTarget) -> Vec<u16> {
     let mut interference = Interference::of::<OfWords>(code, live, distance);
     let groups = Groups::coalesce(code, &mut interference, depths);
     let banks = Banks::of(code, &interference, depths);
-    colour(code, &interference, &groups, banks)
+    colour(code, &interference, &groups, banks, target.most)
 }
 
 fn highest(places: &[u16]) -> u32 {
@@ -107,13 +101,19 @@ fn order(code: &Code, interference: &Interference, groups: &Groups) -> Vec<u32> 
     order
 }
 
-fn colour(code: &Code, interference: &Interference, groups: &Groups, mut banks: Banks) -> Vec<u16> {
+fn colour(
+    code: &Code,
+    interference: &Interference,
+    groups: &Groups,
+    mut banks: Banks,
+    most: usize,
+) -> Vec<u16> {
     const NONE: u16 = u16::MAX;
     let mut highest = 0;
     let mut places = vec![NONE; code.group_of.len()];
     for group in order(code, interference, groups) {
         let words = code.groups[group as usize];
-        let mut taken = [false; MOST_REGISTERS + 1];
+        let mut taken = vec![false; most + 1];
         taken[STACK_POINTER] = true;
         let step = usize::from(alignment(words.count));
         // For each word of the group, the registers of its neighbours, relative to the group's first.
@@ -121,14 +121,14 @@ fn colour(code: &Code, interference: &Interference, groups: &Groups, mut banks: 
             for neighbour in interference.neighbours(word) {
                 let place = places[interference.root(neighbour) as usize];
                 if place != NONE && usize::from(place) >= nth {
-                    taken[(usize::from(place) - nth).min(MOST_REGISTERS)] = true;
+                    taken[(usize::from(place) - nth).min(most)] = true;
                 }
             }
             if STACK_POINTER >= nth {
                 taken[STACK_POINTER - nth] = true;
             }
         }
-        let last = MOST_REGISTERS.saturating_sub(usize::from(words.count));
+        let last = most.saturating_sub(usize::from(words.count));
         let mut free = (0..=last).step_by(step).filter(|place| !taken[*place]);
         let lowest = free.next().unwrap_or(last / step * step);
         // The other bank may cost one register at most.
@@ -169,7 +169,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::super::code::{Node, NodeKind};
-    use super::super::{combine, schedule, select, values};
+    use super::super::{Target, combine, schedule, select, values};
     use super::*;
     use crate::Module;
 
@@ -223,7 +223,7 @@ mod tests {
 
     /// Executes each block, and checks each value where it is read.
     fn check(code: &Code, flow: &ControlFlow) {
-        let allocation = Allocation::of(code, flow, false);
+        let allocation = Allocation::of(code, flow, false, &Target::Sm70.machine().registers);
         let live_out = live_out::<OfWords>(code, flow);
         for (block, nodes) in code.blocks.iter().enumerate() {
             let mut machine = Machine::default();
@@ -243,12 +243,13 @@ mod tests {
             let names: Vec<String> = module.kernels().map(str::to_owned).collect();
             for name in names {
                 let mut function = module.function(&name).unwrap();
+                let machine = Target::Sm70.machine();
                 super::super::rewrite(&mut function);
                 let flow = ControlFlow::of(&function);
                 let replacements = super::super::contract(&mut function, &flow);
                 let values = values::Values::of(&function, &flow, &replacements);
-                let combinations = combine::Combinations::of(&values, function.instructions.len());
-                let mut selected = select::select(&function, &flow, &values, &combinations);
+                let combinations = combine::Combinations::of(&values, function.instructions.len(), machine);
+                let mut selected = select::select(&function, &flow, &values, &combinations, machine);
                 super::super::dead::drop_dead(&mut selected, &flow);
                 for ahead in [schedule::Ahead::Anything, schedule::Ahead::Within(48)] {
                     let mut code = selected.clone();

@@ -10,6 +10,7 @@ use crate::ir::{AddressBase, Instruction, Operand, RegisterId};
 use crate::isa::{Compare, Effect, Float, Integer, Logic, Modifier, Op, ScalarType};
 
 use super::expansion::{Expansion, expansion};
+use super::target::Machine;
 use super::values::{Constant, Values};
 
 /// An absorbed instruction.
@@ -30,8 +31,10 @@ pub(super) enum Shape {
     One,
     /// One for each half of 64 bits.
     Pair,
-    /// As many as for the product alone: a 64-bit product with an absorbed sum.
+    /// As many as for the product alone: a product of several instructions with an absorbed sum.
     Product,
+    /// One more than for the product: the sum has a carry.
+    CarriedProduct,
 }
 
 /// Base of an address.
@@ -68,7 +71,7 @@ enum Absorbable {
 }
 
 impl Combinations {
-    pub(super) fn of(values: &Values<'_>, instructions: usize) -> Combinations {
+    pub(super) fn of(values: &Values<'_>, instructions: usize, machine: &Machine) -> Combinations {
         let mut combinations =
             Combinations { absorbed: vec![false; instructions], taken: vec![None; instructions] };
         for position in (0..instructions as u32).rev() {
@@ -83,7 +86,7 @@ impl Combinations {
                 && !combinations.is_absorbed(position)
                 && combinations.taken_by(position).is_none()
             {
-                combinations.give_away(values, i, position, result);
+                combinations.give_away(values, i, position, result, machine);
             }
         }
         combinations
@@ -195,7 +198,14 @@ impl Combinations {
     }
 
     /// Makes the readers of the result absorb the instruction, if all can.
-    fn give_away(&mut self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) {
+    fn give_away(
+        &mut self,
+        values: &Values<'_>,
+        i: &Instruction,
+        position: u32,
+        result: RegisterId,
+        machine: &Machine,
+    ) {
         let users = values.uses(result);
         let mut taken = Vec::with_capacity(users.len());
         for user in users {
@@ -204,7 +214,9 @@ impl Combinations {
             if self.is_absorbed(*user) || values.is_gone(*user) || self.taken_by(*user).is_some() {
                 return;
             }
-            let Some((class, shape)) = joined(values, i, reader, users.len()) else { return };
+            let readers =
+                Readers { count: users.len(), in_block: values.block(position) == values.block(*user) };
+            let Some((class, shape)) = joined(values, i, reader, readers, machine) else { return };
             taken.push((*user, Combination { inner: position, operand, class, shape }));
         }
         if !self.is_stable(values, i, position, result) {
@@ -304,44 +316,70 @@ fn only_operand(i: &Instruction, register: RegisterId) -> Option<u8> {
     (reads == 1).then_some(place as u8)
 }
 
+/// Readers of a result.
+#[derive(Debug, Clone, Copy)]
+struct Readers {
+    count: usize,
+    /// Is the reader in the block of the result's definition?
+    in_block: bool,
+}
+
+/// Sum that absorbs a product. A product of several instructions is not repeated, and does not move
+/// into a loop.
+fn product(
+    i: &Instruction,
+    readers: Readers,
+    of_several: Shape,
+    machine: &Machine,
+) -> Option<(OperationClass, Shape)> {
+    let shape = match expansion(i, machine) {
+        Expansion::One(_) => Shape::One,
+        _ if readers.count == 1 && readers.in_block => of_several,
+        _ => return None,
+    };
+    Some((OperationClass::IntegerMultiply, shape))
+}
+
 /// Combination of `i` with the instruction that uses its result.
 fn joined(
     values: &Values<'_>,
     i: &Instruction,
     reader: &Instruction,
-    users: usize,
+    readers: Readers,
+    machine: &Machine,
 ) -> Option<(OperationClass, Shape)> {
     let bits = |i: &Instruction| i.last_type().map_or(0, ScalarType::bits);
     let (from, to) = (bits(i), bits(reader));
     let known_shift =
         || matches!(values.constant(i.operands.get(2)?), Some(Constant::Bits(1..=31))).then_some(());
+    let triple = readers.count == 1 && machine.three_sources;
     let is_sum = matches!(reader.op, Op::Integer(Integer::add | Integer::sub));
     match (i.op, reader.op) {
         (Op::Integer(Integer::mul_lo), _) if is_sum && from <= 32 && to <= 32 => {
-            Some((OperationClass::IntegerMultiply, Shape::One))
+            product(i, readers, Shape::Product, machine)
         }
         (Op::Integer(Integer::mul_lo), Op::Integer(Integer::add)) if from == 64 && to == 64 => {
             Some((OperationClass::IntegerMultiply, Shape::Product))
         }
         (Op::Integer(Integer::mul_wide), Op::Integer(Integer::add)) if from == 32 && to == 64 => {
-            Some((OperationClass::IntegerMultiply, Shape::One))
+            product(i, readers, machine.wide_sum, machine)
         }
         (Op::Logic(Logic::shl), Op::Integer(Integer::add)) if from == to && from >= 32 => {
             let shape = if from == 64 { Shape::Pair } else { Shape::One };
             known_shift().map(|()| (OperationClass::Integer, shape))
         }
-        (Op::Integer(Integer::add | Integer::sub), _) if is_sum && users == 1 && from == 32 && to == 32 => {
+        (Op::Integer(Integer::add | Integer::sub), _) if triple && is_sum && from == 32 && to == 32 => {
             Some((OperationClass::Integer, Shape::One))
         }
-        (Op::Integer(Integer::add), Op::Integer(Integer::add)) if users == 1 && from == 64 && to == 64 => {
+        (Op::Integer(Integer::add), Op::Integer(Integer::add)) if triple && from == 64 && to == 64 => {
             Some((OperationClass::Integer, Shape::Pair))
         }
         (
             Op::Logic(Logic::and | Logic::or | Logic::xor | Logic::not),
             Op::Logic(Logic::and | Logic::or | Logic::xor),
-        ) if users == 1 && from == 32 && to == 32 => Some((OperationClass::Integer, Shape::One)),
-        (Op::Compare(_), Op::Logic(Logic::and_predicate | Logic::or_predicate)) if users == 1 => {
-            match expansion(i) {
+        ) if triple && from == 32 && to == 32 => Some((OperationClass::Integer, Shape::One)),
+        (Op::Compare(_), Op::Logic(Logic::and_predicate | Logic::or_predicate)) if readers.count == 1 => {
+            match expansion(i, machine) {
                 Expansion::One(class) => Some((class, Shape::One)),
                 _ => None,
             }

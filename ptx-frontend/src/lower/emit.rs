@@ -8,12 +8,10 @@ use crate::ir::{Function, InstructionIndex};
 use super::LoweredFunction;
 use super::allocate::Allocation;
 use super::code::{Code, Node, NodeKind, Words};
+use super::target::Target;
 
 /// Register of the stack pointer.
 const STACK_POINTER: Registers = Registers { first: 1, count: 1 };
-
-/// Bytes per machine instruction from Volta on.
-const INSTRUCTION_BYTES: u32 = 16;
 
 /// Lays out the nodes.
 pub(super) fn emit(
@@ -21,9 +19,11 @@ pub(super) fn emit(
     flow: &ControlFlow,
     code: &Code,
     allocation: &Allocation,
+    target: Target,
 ) -> LoweredFunction {
     let mut out = Output {
         allocation,
+        target,
         lowered: LoweredFunction::default(),
         pending: Vec::new(),
         awaited: Vec::new(),
@@ -46,6 +46,7 @@ pub(super) fn emit(
 
 struct Output<'a> {
     allocation: &'a Allocation,
+    target: Target,
     lowered: LoweredFunction,
     /// Effects of the next machine instruction.
     pending: Vec<u32>,
@@ -56,11 +57,12 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Every kernel sets the stack pointer, and on Volta contains a `SHFL` that no lane executes.
+    /// Every kernel sets the stack pointer first.
     fn prologue(&mut self, function: &Function) {
         let line = function.instructions.first().map_or(0, |i| i.place.line);
-        self.push(&Node::new(OperationClass::Move, line));
-        self.push(&Node::new(OperationClass::Nothing, line));
+        for class in self.target.machine().prologue {
+            self.push(&Node::new(*class, line));
+        }
         if let Some(set) = self.lowered.instructions.first_mut() {
             set.destination = STACK_POINTER;
         }
@@ -106,7 +108,7 @@ impl Output<'_> {
     }
 
     fn push(&mut self, node: &Node) {
-        let address = self.lowered.instructions.len() as u32 * INSTRUCTION_BYTES;
+        let address = self.target.address(self.lowered.instructions.len() as u32);
         let mask = |predicates: &[u32]| {
             predicates.iter().fold(0, |mask, of| mask | 1 << self.allocation.predicate(*of))
         };

@@ -1,4 +1,5 @@
-//! Expansion of PTX instructions into machine instructions, as far as it is independent of operands.
+//! Expansion of PTX instructions into Volta's machine instructions, as far as it is independent of operands.
+//! [`super::target`] has the forms that other GPUs expand differently.
 //!
 //! Numbers and classes are those of ptxas 12.9 for `sm_70`, counted in the machine code of kernels with a
 //! single instruction. If the machine code has a fast and a slow path, the fast path counts. Forms that
@@ -7,6 +8,7 @@
 use warp_stream::OperationClass;
 use warp_stream::OperationClass::*;
 
+use super::target::Machine;
 use crate::ir::Instruction;
 use crate::isa::{
     Atomic as AtomicForm, Compare, Control, Convert, Float, Integer as IntegerForm, Logic, Matrix,
@@ -66,8 +68,17 @@ const PRODUCT_64: &[(OperationClass, u8)] = &[(IntegerMultiply, 3), (Integer, 1)
 /// 64-bit product with a 32-bit factor.
 const PRODUCT_64_BY_32: &[(OperationClass, u8)] = &[(IntegerMultiply, 2), (Integer, 1)];
 
-/// Expansion for a known second source, if that matters.
-pub(super) fn expansion_with_constant(i: &Instruction, constant: u64) -> Option<Expansion> {
+/// Expansion for a known second source.
+pub(super) fn expansion_with_constant(i: &Instruction, constant: u64, machine: &Machine) -> Expansion {
+    (machine.expansion)(i, Some(constant)).or_else(|| of_constant(i, constant)).unwrap_or_else(|| of_volta(i))
+}
+
+/// Expansion of an instruction.
+pub(super) fn expansion(i: &Instruction, machine: &Machine) -> Expansion {
+    (machine.expansion)(i, None).unwrap_or_else(|| of_volta(i))
+}
+
+fn of_constant(i: &Instruction, constant: u64) -> Option<Expansion> {
     let ty = i.last_type()?;
     let is_short = i32::try_from(constant as i64).is_ok();
     match (i.op, ty.bits() == 64, ty.is_signed()) {
@@ -82,8 +93,7 @@ pub(super) fn expansion_with_constant(i: &Instruction, constant: u64) -> Option<
     }
 }
 
-/// Expansion of an instruction.
-pub(super) fn expansion(i: &Instruction) -> Expansion {
+fn of_volta(i: &Instruction) -> Expansion {
     let wide = i.last_type().is_some_and(|ty| ty.bits() == 64);
     match i.op {
         Op::Integer(form) => integer(form, i, wide),

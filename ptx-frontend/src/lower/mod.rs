@@ -1,5 +1,5 @@
-//! Lowering: from the typed form of a function to code like that of the vendor's assembler for `sm_70`, as
-//! far as timing is concerned.
+//! Lowering: from the typed form of a function to code like that of the vendor's assembler, as far as
+//! timing is concerned. A [`Target`] is the code of a generation of GPUs.
 //!
 //! ```text
 //! contract ──► rewrite ──► values (writers and readers of a register)
@@ -34,6 +34,7 @@ mod order;
 mod rewrite;
 mod schedule;
 mod select;
+mod target;
 mod values;
 
 use std::ops::Range;
@@ -48,6 +49,7 @@ pub use contract::{Replacements, contract};
 pub use known_bits::SharedAddresses;
 pub use listing::listing;
 pub use rewrite::{rewrite, rewrite_contracted};
+pub use target::Target;
 
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -76,20 +78,22 @@ impl LoweredFunction {
     }
 }
 
-/// Lowers a function after [`contract`] and [`rewrite_contracted`], with their `replacements`. `flow`
-/// describes the function after these passes.
+/// Lowers a function for `target` after [`contract`] and [`rewrite_contracted`], with their
+/// `replacements`. `flow` describes the function after these passes.
 pub fn lower(
     function: &Function,
     flow: &ControlFlow,
     replacements: &Replacements,
     addresses: &SharedAddresses,
+    target: Target,
 ) -> LoweredFunction {
+    let machine = target.machine();
     let values = values::Values::of(function, flow, replacements);
-    let combinations = combine::Combinations::of(&values, function.instructions.len());
-    let mut code = select::select(function, flow, &values, &combinations);
+    let combinations = combine::Combinations::of(&values, function.instructions.len(), machine);
+    let mut code = select::select(function, flow, &values, &combinations, machine);
     dead::drop_dead(&mut code, flow);
     join::join(function, &mut code, &values, &combinations, addresses);
     let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
-    let (code, allocation) = order::order(&code, flow, &values, &combinations, calls);
-    emit::emit(function, flow, &code, &allocation)
+    let (code, allocation) = order::order(&code, flow, &values, &combinations, calls, &machine.registers);
+    emit::emit(function, flow, &code, &allocation, target)
 }

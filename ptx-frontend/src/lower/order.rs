@@ -8,50 +8,67 @@ use warp_stream::OperationClass;
 
 use crate::analyse::ControlFlow;
 
-use super::allocate::{ALL_WARPS, Allocation};
+use super::allocate::Allocation;
 use super::code::{Code, Node};
 use super::combine::Combinations;
 use super::live::{Live, OfWords, RegisterClass as _, live_out};
 use super::schedule::{Ahead, Room, schedule};
+use super::target::Registers;
 use super::values::Values;
 
-/// Live registers that an order may take to hide latency, the widest room first. The first room is
-/// [`ALL_WARPS`] less the registers that hold no value.
-const ROOMS: [usize; 4] = [29, 25, 21, 17];
-/// Registers of a thread are allocated in units of so many (CUDA's occupancy calculator).
-const ALLOCATION_UNIT: u32 = 8;
-/// Registers above [`ALL_WARPS`] from which narrower rooms cannot help.
+/// Registers of a thread that hold no value.
+const WITHOUT_VALUE: u32 = 3;
+/// Rooms that an order may take to hide latency: registers less than those with which all warps are
+/// resident, the widest room first.
+const LESS: [u32; 4] = [0, 4, 8, 12];
+/// Registers above those of all warps from which narrower rooms cannot help.
 const FAR: u32 = 16;
-/// Rooms of the order of few registers: many loads ahead, few loads ahead, none.
-const FEW_REGISTERS: [Room; 3] = [
-    Room { registers: ROOMS[0], ahead: Ahead::Within(48) },
-    Room { registers: ROOMS[1], ahead: Ahead::Within(24) },
-    Room { registers: 0, ahead: Ahead::Within(0) },
-];
-/// Kept values ([`kept`]) from which `ptxas` gives [`ALL_WARPS`] up, and leaves room for loads ahead.
+/// Kept values ([`kept`]) from which `ptxas` lets fewer warps be resident, and leaves room for loads
+/// ahead.
 const MANY_KEPT: usize = 22;
 /// Registers of the widest order from which `ptxas` does so.
 const MANY_REGISTERS: u32 = 160;
-/// Room that `ptxas` then takes: half of the warps stay resident.
-const HALF_OF_WARPS: Room = Room { registers: 61, ahead: Ahead::Within(200) };
 
 /// Registers of the fullest block that wider orders of other blocks leave free. The second figure
 /// is for pairs that fit nowhere.
 const ROOM_LEFT: [usize; 2] = [0, 3];
 
+/// Rooms of a target's code.
+impl Registers {
+    /// Live registers of an order that keeps all warps resident, less some.
+    fn room(&self, less: u32) -> usize {
+        self.all_warps.saturating_sub(WITHOUT_VALUE + less) as usize
+    }
+
+    /// Room that `ptxas` takes for many kept values: half of the warps stay resident.
+    fn half_of_warps(&self) -> Room {
+        Room { registers: self.room(0) + self.all_warps as usize, ahead: Ahead::Within(200) }
+    }
+
+    /// Rooms of the order of few registers: many loads ahead, few loads ahead, none.
+    fn few(&self) -> [Room; 3] {
+        [
+            Room { registers: self.room(LESS[0]), ahead: Ahead::Within(48) },
+            Room { registers: self.room(LESS[1]), ahead: Ahead::Within(24) },
+            Room { registers: 0, ahead: Ahead::Within(0) },
+        ]
+    }
+}
+
 /// Code in an order, with its registers.
-struct Ordered {
+struct Ordered<'a> {
     code: Code,
     allocation: Allocation,
+    target: &'a Registers,
     /// For each block, the most registers that are live at once.
     peaks: Vec<usize>,
 }
 
-impl Ordered {
-    fn of(code: Code, flow: &ControlFlow, calls: bool) -> Ordered {
-        let allocation = Allocation::of(&code, flow, calls);
+impl<'a> Ordered<'a> {
+    fn of(code: Code, flow: &ControlFlow, calls: bool, target: &'a Registers) -> Ordered<'a> {
+        let allocation = Allocation::of(&code, flow, calls, target);
         let peaks = peaks(&code, flow, |_| true);
-        Ordered { code, allocation, peaks }
+        Ordered { code, allocation, target, peaks }
     }
 
     fn registers(&self) -> u32 {
@@ -60,41 +77,42 @@ impl Ordered {
 
     /// Units of registers that a thread takes, which decide how many warps are resident.
     fn units(&self) -> u32 {
-        self.registers().div_ceil(ALLOCATION_UNIT)
+        self.registers().div_ceil(self.target.unit)
     }
 
     /// Can all warps be resident?
     fn fits(&self) -> bool {
-        self.registers() <= ALL_WARPS
+        self.registers() <= self.target.all_warps
     }
 }
 
-/// Orders the code and allocates its registers; `calls` is true if the function calls another.
+/// Orders the code and allocates the target's registers; `calls` is true if the function calls another.
 pub(super) fn order(
     code: &Code,
     flow: &ControlFlow,
     values: &Values<'_>,
     combinations: &Combinations,
     calls: bool,
+    target: &Registers,
 ) -> (Code, Allocation) {
     let ordered = |room: Room| {
         let mut code = code.clone();
         schedule(&mut code, flow, values, combinations, room);
-        Ordered::of(code, flow, calls)
+        Ordered::of(code, flow, calls, target)
     };
-    let mut best = ordered(Room { registers: ROOMS[0], ahead: Ahead::Anything });
+    let mut best = ordered(Room { registers: target.room(LESS[0]), ahead: Ahead::Anything });
     let mut wider = Vec::new();
     if best.registers() >= MANY_REGISTERS && kept(code, flow) >= MANY_KEPT {
-        take(&mut best, &mut wider, ordered(HALF_OF_WARPS), Ordered::units);
+        take(&mut best, &mut wider, ordered(target.half_of_warps()), Ordered::units);
     } else {
-        for registers in ROOMS.into_iter().skip(1) {
-            if best.fits() || best.registers() >= ALL_WARPS + FAR {
+        for registers in LESS.into_iter().skip(1).map(|less| target.room(less)) {
+            if best.fits() || best.registers() >= target.all_warps + FAR {
                 break;
             }
             let next = ordered(Room { registers, ahead: Ahead::Anything });
             take(&mut best, &mut wider, next, Ordered::registers);
         }
-        for room in FEW_REGISTERS {
+        for room in target.few() {
             if best.fits() {
                 break;
             }
@@ -107,7 +125,12 @@ pub(super) fn order(
 }
 
 /// Replaces the best order by the next one if that has fewer of `measure`.
-fn take(best: &mut Ordered, wider: &mut Vec<Ordered>, next: Ordered, measure: fn(&Ordered) -> u32) {
+fn take<'a>(
+    best: &mut Ordered<'a>,
+    wider: &mut Vec<Ordered<'a>>,
+    next: Ordered<'a>,
+    measure: fn(&Ordered<'a>) -> u32,
+) {
     if measure(&next) < measure(best) {
         wider.push(std::mem::replace(best, next));
     }
@@ -115,7 +138,7 @@ fn take(best: &mut Ordered, wider: &mut Vec<Ordered>, next: Ordered, measure: fn
 
 /// Gives each block its widest order within the registers of the fullest block of `narrow`, as long
 /// as the same number of warps stays resident.
-fn widened(narrow: Ordered, wider: &[Ordered], flow: &ControlFlow, calls: bool) -> Ordered {
+fn widened<'a>(narrow: Ordered<'a>, wider: &[Ordered<'a>], flow: &ControlFlow, calls: bool) -> Ordered<'a> {
     let most = narrow.peaks.iter().copied().max().unwrap_or(0);
     for room in ROOM_LEFT.map(|left| most.saturating_sub(left)) {
         let mut code = narrow.code.clone();
@@ -129,7 +152,7 @@ fn widened(narrow: Ordered, wider: &[Ordered], flow: &ControlFlow, calls: bool) 
         if !changes {
             break;
         }
-        let mixed = Ordered::of(code, flow, calls);
+        let mixed = Ordered::of(code, flow, calls, narrow.target);
         if mixed.units() <= narrow.units() {
             return mixed;
         }

@@ -17,7 +17,7 @@ use crate::isa::{Control, Effect, Modifier, Op};
 
 use super::code::{Node, NodeKind};
 use super::contract::Replacements;
-use super::{combine, select, values};
+use super::{Target, combine, select, values};
 
 /// Maximum machine instructions that are guarded instead of skipped.
 const LONGEST: usize = 8;
@@ -175,8 +175,10 @@ impl Lengths {
     fn of(function: &Function, replacements: &Replacements) -> Lengths {
         let flow = ControlFlow::of(function);
         let values = values::Values::of(function, &flow, replacements);
-        let combinations = combine::Combinations::of(&values, function.instructions.len());
-        let code = select::select(function, &flow, &values, &combinations);
+        // The function stays the same on all targets.
+        let machine = Target::Sm70.machine();
+        let combinations = combine::Combinations::of(&values, function.instructions.len(), machine);
+        let code = select::select(function, &flow, &values, &combinations, machine);
         let by_block = code.blocks.iter().map(|nodes| length(nodes)).collect();
         Lengths { flow, by_block }
     }

@@ -324,8 +324,12 @@ impl Sm {
         if let Some(reply) = replies.front() {
             self.state.memory_next = self.state.memory_next.min(reply.cycle);
         }
+        let mut last = self.state.now;
         while let Some(cycle) = self.next_event().filter(|cycle| *cycle < end) {
-            self.cycle(cycle.max(self.state.now), sources, replies, outbox, finished)?;
+            let cycle = cycle.max(self.state.now);
+            debug_assert!(cycle >= last, "an event of cycle {cycle} after cycle {last}");
+            last = cycle;
+            self.cycle(cycle, sources, replies, outbox, finished)?;
         }
         self.memory.send_departures(end, outbox);
         self.state.now = self.state.now.max(end);

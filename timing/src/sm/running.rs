@@ -307,7 +307,9 @@ impl Sm {
         let instruction = state.sub_cores[number].queue.take(cycle)?;
         let InFlight { slot, access, stores, .. } = state.in_flight[instruction];
         self.memory.accept(cycle, access);
-        state.memory_next = state.memory_next.min(self.memory.next_event().unwrap_or(u64::MAX));
+        // A completion may wait for a latch since an earlier cycle.
+        let next = self.memory.next_event().map_or(u64::MAX, |next| next.max(cycle));
+        state.memory_next = state.memory_next.min(next);
         let stores = stores?;
         let cta = usize::from(state.warps[usize::from(slot)].cta);
         state.stores.begin(stores);

@@ -1,4 +1,4 @@
-//! Machine instructions of cubins for `sm_70`, counted by class.
+//! Machine instructions of cubins from `sm_70` on, counted by class.
 //!
 //! An instruction has 16 bytes. The low nine bits of the first word are the opcode, and the next
 //! three select the forms of the operands. The opcodes were read from disassemblies by `nvdisasm` 12.
@@ -15,6 +15,12 @@ const BYTES: usize = 16;
 
 /// Number of the register that is always zero.
 const ZERO: u64 = 255;
+
+/// True if the instructions of a target's cubins can be counted.
+pub(crate) fn knows(target: &str) -> bool {
+    // Words of older GPUs have eight bytes, and some are control codes.
+    target != "sm_60"
+}
 
 /// Instructions of the kernels in a cubin, by the kernel's name. Subroutines behind a kernel's code, such as
 /// the slow paths of divisions, are not counted; neither is the filling behind its end.
@@ -58,7 +64,8 @@ fn of_code(code: &[u8]) -> Counts {
 /// Class of an instruction.
 fn class(first: u64, second: u64) -> &'static str {
     match first & 0x1ff {
-        0x07..=0x0c | 0x10..=0x1f => "ALU",
+        0x07..=0x0c | 0x10..=0x1f | 0x45 => "ALU",
+        0x82..=0xbf | 0x1c2 | 0x1c3 => "uniform",
         0x24 => multiplication(first, second),
         0x20..=0x23 | 0x25..=0x27 | 0x30..=0x35 => "FMA",
         0x28..=0x2b => "double",
@@ -68,7 +75,7 @@ fn class(first: u64, second: u64) -> &'static str {
         0x02..=0x05 | 0x119 => "move",
         // Every kernel has one that no lane executes (`@!PT SHFL`).
         0x189 if first >> 12 & 15 == 15 => "control",
-        0x06 | 0x189 | 0x1a1 => "exchange",
+        0x06 | 0x189 | 0x1a1 | 0x1c4 => "exchange",
         0x180 | 0x181 | 0x185 | 0x186 | 0x18a | 0x18e | 0x1a8 | 0x1a9 => "global",
         0x184 | 0x188 | 0x18c | 0x18d => "shared",
         0x183 | 0x187 => "local",

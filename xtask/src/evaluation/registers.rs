@@ -1,7 +1,7 @@
 //! `cargo xtask registers`: registers and instructions of lowered kernels beside those of the vendor's
 //! assembler.
 //!
-//! A folder of PTX files is outside of the repository. Both sides judge each kernel for `sm_70`.
+//! A folder of PTX files is outside of the repository. Both sides make code for the same target.
 
 use super::machine_words::{self, Counts};
 use crate::error::{Error, Result};
@@ -16,11 +16,14 @@ use std::process::Command;
 /// Which PTX files, and which assembler.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Folder with PTX files for sm_70 or an older target; folders in it are suites.
+    /// Folder with PTX files for the target or an older one; folders in it are suites.
     folder: PathBuf,
     /// CUDA version of the assembler.
     #[arg(long, value_name = "VERSION", default_value = "12.9", value_parser = ["11.8", "12.9"])]
     ptxas: String,
+    /// Architecture of the machine code. `ptxas` knows no `sm_20`.
+    #[arg(long, value_name = "SM", default_value = "sm_70", value_parser = TARGETS)]
+    target: String,
     /// First kernels of each file that count, since a template gives many of a kind.
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_file: usize,
@@ -28,6 +31,9 @@ pub(crate) struct Arguments {
     #[arg(long)]
     list: bool,
 }
+
+/// Targets of lowering that `ptxas` knows.
+const TARGETS: [&str; 5] = ["sm_60", "sm_70", "sm_75", "sm_80", "sm_86"];
 
 /// A kernel on both sides.
 struct Kernel {
@@ -65,8 +71,8 @@ impl Kernel {
         lowered > 2 * assembler || assembler > 2 * lowered
     }
 
-    fn has_same_occupancy(&self) -> bool {
-        warps(self.assembler.registers) == warps(self.lowered.registers)
+    fn has_same_occupancy(&self, most: u32) -> bool {
+        warps(self.assembler.registers, most) == warps(self.lowered.registers, most)
     }
 
     /// Difference of the numbers of instructions, as a part of the assembler's.
@@ -76,10 +82,19 @@ impl Kernel {
     }
 }
 
-/// Resident warps that an SM's 65,536 registers allow; a warp's registers are allocated in units of
-/// eight a thread.
-fn warps(registers: u32) -> u32 {
-    (65_536 / (registers.max(1).next_multiple_of(8) * 32)).min(64)
+/// Resident warps of an SM, at most `most`, that its 65,536 registers allow. A warp's registers are
+/// allocated in units of eight a thread.
+fn warps(registers: u32, most: u32) -> u32 {
+    (65_536 / (registers.max(1).next_multiple_of(8) * 32)).min(most)
+}
+
+/// Resident warps of an SM (CUDA programming guide, technical specifications).
+fn most_warps(target: &str) -> u32 {
+    match target {
+        "sm_75" => 32,
+        "sm_86" => 48,
+        _ => 64,
+    }
 }
 
 /// Prints, for each suite and in all, how near lowering comes to the assembler.
@@ -97,7 +112,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut kernels = Vec::new();
     let mut refused = 0;
     for file in ptx_files(&arguments.folder)? {
-        match (by_assembler(&ptxas, &cubin, &file), by_lowering(&lower, &file)) {
+        let target = &arguments.target;
+        match (by_assembler(&ptxas, &cubin, &file, target), by_lowering(&lower, &file, target)) {
             (Ok(mut assembler), Ok(lowered)) => {
                 let both =
                     lowered.into_iter().filter_map(|(name, of)| Some((assembler.remove(&name)?, of, name)));
@@ -127,25 +143,29 @@ fn print(kernels: &[Kernel], refused: usize, arguments: &Arguments) {
     let mut suites: BTreeMap<&str, Vec<&Kernel>> = BTreeMap::new();
     kernels.iter().for_each(|kernel| suites.entry(&kernel.suite).or_default().push(kernel));
     for (suite, of) in suites.into_iter().chain([("all", kernels.iter().collect())]) {
-        let percent = |is: fn(&Kernel) -> bool| {
+        let percent = |is: &dyn Fn(&Kernel) -> bool| {
             100.0 * of.iter().filter(|kernel| is(kernel)).count() as f64 / of.len().max(1) as f64
         };
         let twice = of.iter().filter(|kernel| kernel.is_twice()).count();
-        let (near, occupancy) = (percent(Kernel::is_near), percent(Kernel::has_same_occupancy));
-        let within = percent(|of| of.instructions_apart() <= 0.1);
-        let apart = of.iter().map(|of| of.instructions_apart()).sum::<f64>() / of.len().max(1) as f64;
-        println!(
-            "{suite:24} {:>8} {near:>7.1}% {twice:>8} {occupancy:>9.1}% {:>12.1}% {within:>9.1}%",
-            of.len(),
-            100.0 * apart
-        );
+        let most = most_warps(&arguments.target);
+        let (near, occupancy) = (percent(&Kernel::is_near), percent(&|of| of.has_same_occupancy(most)));
+        print!("{suite:24} {:>8} {near:>7.1}% {twice:>8} {occupancy:>9.1}%", of.len());
+        if machine_words::knows(&arguments.target) {
+            let within = percent(&|of| of.instructions_apart() <= 0.1);
+            let apart = of.iter().map(|of| of.instructions_apart()).sum::<f64>() / of.len().max(1) as f64;
+            println!(" {:>12.1}% {within:>9.1}%", 100.0 * apart);
+        } else {
+            println!(" {:>13} {:>10}", "-", "-");
+        }
     }
     println!(
-        "near: within 4 registers or 10 % of ptxas {}; instructions: mean difference of a kernel; \
+        "near: within 4 registers or 10 % of ptxas {} for {}; instructions: mean difference of a kernel; \
          {refused} files refused by a side",
-        arguments.ptxas
+        arguments.ptxas, arguments.target
     );
-    print_classes(kernels);
+    if machine_words::knows(&arguments.target) {
+        print_classes(kernels);
+    }
     if arguments.list {
         let mut apart: Vec<&Kernel> = kernels.iter().filter(|kernel| !kernel.is_near()).collect();
         apart.sort_by_key(|of| {
@@ -214,12 +234,15 @@ fn suite(folder: &Path, file: &Path) -> String {
 }
 
 /// Code by kernel: registers as `ptxas -v` prints them, and instructions of the cubin.
-fn by_assembler(ptxas: &Path, cubin: &Path, file: &Path) -> Result<BTreeMap<String, Code>> {
+fn by_assembler(ptxas: &Path, cubin: &Path, file: &Path, target: &str) -> Result<BTreeMap<String, Code>> {
     let mut command = Command::new(ptxas);
-    command.args(["-v", "-arch=sm_70", "-o"]).args([cubin, file]);
+    command.arg("-v").arg(format!("-arch={target}")).arg("-o").args([cubin, file]);
     let printed = process::errors(&mut command)?;
     let bytes = fs::read(cubin).map_err(Error::file(cubin))?;
-    let mut counts = machine_words::of_cubin(&bytes).unwrap_or_default();
+    let mut counts = match machine_words::knows(target) {
+        true => machine_words::of_cubin(&bytes).unwrap_or_default(),
+        false => BTreeMap::new(),
+    };
     let mut codes = BTreeMap::new();
     let mut kernel = None;
     for line in printed.lines() {
@@ -237,8 +260,8 @@ fn by_assembler(ptxas: &Path, cubin: &Path, file: &Path) -> Result<BTreeMap<Stri
 }
 
 /// Kernels in the order of the file with their code, as the example `lower` prints them.
-fn by_lowering(lower: &Path, file: &Path) -> Result<Vec<(String, Code)>> {
-    let printed = process::quiet(Command::new(lower).arg(file))?;
+fn by_lowering(lower: &Path, file: &Path, target: &str) -> Result<Vec<(String, Code)>> {
+    let printed = process::quiet(Command::new(lower).arg(format!("--target={target}")).arg(file))?;
     let kernel = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let [name, _, _, registers, classes] = fields[..] else { return None };

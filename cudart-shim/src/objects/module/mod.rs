@@ -16,7 +16,7 @@ use crate::objects::lazy_modules::Deferred;
 use crate::objects::ownership::{self, Object};
 use crate::objects::sass_only;
 use crate::profile::visible_devices;
-use crate::profile::{Attribute, fitting, modelled_capability};
+use crate::profile::{fitting, modelled_capability};
 use functional::assembled::Assembled;
 use functional::bind::BindError;
 use functional::engine::program::Program;
@@ -246,8 +246,7 @@ pub(crate) fn image_error(error: &ImageError) -> Error {
 impl DeviceObjects {
     /// Ten times the compute capability.
     pub(crate) fn capability(&self) -> u32 {
-        let part = |attribute| self.profile.amount(attribute);
-        part(Attribute::ComputeCapabilityMajor) * 10 + part(Attribute::ComputeCapabilityMinor)
+        self.profile.capability()
     }
 
     /// The module of a registered fat binary, loaded at the first call.

@@ -18,6 +18,7 @@ use crate::lower::code::{Code, Node, NodeKind, Words};
 use crate::lower::combine::{Combination, Combinations, Shape};
 use crate::lower::converge::Convergence;
 use crate::lower::expansion::{Expansion, expansion, expansion_with_constant};
+use crate::lower::target::Machine;
 use crate::lower::values::{Constant, Values};
 
 /// Selects the nodes of a function.
@@ -26,8 +27,9 @@ pub(super) fn select(
     flow: &ControlFlow,
     values: &Values<'_>,
     combinations: &Combinations,
+    machine: &Machine,
 ) -> Code {
-    let mut selector = Selector::new(function, values, combinations, depths(flow));
+    let mut selector = Selector::new(function, values, combinations, depths(flow), machine);
     let convergence = Convergence::of(function, flow, &selector.depths);
     for (number, block) in flow.blocks().iter().enumerate() {
         selector.nodes = Vec::new();
@@ -42,7 +44,7 @@ pub(super) fn select(
         if convergence.parts[number]
             && let Some(branch) = selector.nodes.pop()
         {
-            selector.nodes.extend(barrier_is_set(branch.line));
+            selector.nodes.extend(machine.reconvergence.iter().map(|class| Node::new(*class, branch.line)));
             selector.nodes.push(branch);
         }
         let nodes = std::mem::take(&mut selector.nodes);
@@ -55,6 +57,7 @@ struct Selector<'a> {
     function: &'a Function,
     values: &'a Values<'a>,
     combinations: &'a Combinations,
+    machine: &'a Machine,
     code: Code,
     /// Virtual registers of each register; none for predicates.
     words: Vec<Words>,
@@ -80,6 +83,7 @@ impl<'a> Selector<'a> {
         values: &'a Values<'a>,
         combinations: &'a Combinations,
         depths: Vec<u32>,
+        machine: &'a Machine,
     ) -> Selector<'a> {
         let mut code = Code::default();
         let mut words = Vec::with_capacity(function.registers.len());
@@ -93,6 +97,7 @@ impl<'a> Selector<'a> {
             function,
             values,
             combinations,
+            machine,
             code,
             words,
             predicates,
@@ -180,11 +185,10 @@ impl<'a> Selector<'a> {
     }
 
     fn expansion(&self, i: &Instruction) -> Expansion {
-        let known = match i.operands.get(2).and_then(|operand| self.values.constant(operand)) {
-            Some(Constant::Bits(bits)) => expansion_with_constant(i, bits),
-            _ => None,
-        };
-        known.unwrap_or_else(|| expansion(i))
+        match i.operands.get(2).and_then(|operand| self.values.constant(operand)) {
+            Some(Constant::Bits(bits)) => expansion_with_constant(i, bits, self.machine),
+            _ => expansion(i, self.machine),
+        }
     }
 
     /// Emits an instruction that absorbs another.
@@ -199,13 +203,17 @@ impl<'a> Selector<'a> {
             }
         }
         let [Some(d), ..] = [i.operands.first()] else { return false };
-        if combined.shape == Shape::Product {
+        if let Shape::Product | Shape::CarriedProduct = combined.shape {
             let Expansion::Chain(steps) = self.expansion(inner) else { return false };
+            let mut steps = steps.to_vec();
+            if combined.shape == Shape::CarriedProduct {
+                steps.push((OperationClass::Integer, 1));
+            }
             let mut first = self.node(OperationClass::Nothing);
             self.read_into(&mut first, &operands);
             let mut result = self.node(OperationClass::Nothing);
             self.write_to(&mut result, d);
-            self.emit_steps(i, &first, &result, steps);
+            self.emit_steps(i, &first, &result, &steps);
             return true;
         }
         if combined.shape == Shape::Pair {
@@ -461,11 +469,6 @@ impl<'a> Selector<'a> {
         node.sources[0] = source;
         self.nodes.push(node);
     }
-}
-
-/// Clears and sets the register of a convergence barrier.
-fn barrier_is_set(line: u32) -> [Node; 2] {
-    [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, line))
 }
 
 /// `MOV` of a constant, one per half.

@@ -209,5 +209,9 @@ int main(void)
         run(R_64F, R_64F, 1, by_rows, RELU | WITH_BIAS, by_rows);
     }
     CHECK(cublasLtDestroy(lt));
+    /* A handle of cuBLAS is one of cuBLASLt, too. */
+    CHECK(cublasCreate_v2(&lt));
+    run(R_32F, R_32F, 0, 1, WITH_BIAS, 0);
+    CHECK(cublasDestroy_v2(lt));
     return failures > 0;
 }

@@ -22,7 +22,7 @@ if [ -z "$prefix" ]; then
 fi
 if [ -n "$remove" ]; then
     (cd "$here/tree" && find . ! -type d) | while read -r file; do rm -f "$prefix/$file"; done
-    rmdir "$prefix/lib/voltsim" "$prefix/share/doc/voltsim" 2>/dev/null || :
+    rmdir "$prefix/lib/voltsim/stand-ins" "$prefix/lib/voltsim" "$prefix/share/doc/voltsim" 2>/dev/null || :
     echo "removed from $prefix"
     exit 0
 fi

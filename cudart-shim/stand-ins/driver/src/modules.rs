@@ -78,7 +78,14 @@ impl Modules {
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
         let driver = driver()?;
-        let function = self.function(driver, context, kernel)?;
+        let function = match self.function(driver, context, kernel) {
+            // Another copy of the library, under another name, made the handle.
+            Err(Error::NO_DRIVER) => {
+                self.load(context)?;
+                self.function(driver, context, kernel)?
+            }
+            function => function?,
+        };
         // SAFETY: passed on from the caller.
         unsafe { driver.launch(function, grid, stream, arguments) }
     }

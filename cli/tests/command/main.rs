@@ -34,6 +34,7 @@ mod register_source;
 mod report;
 mod sanitize;
 mod stream;
+mod targets;
 mod trace;
 mod until_stable;
 mod why;

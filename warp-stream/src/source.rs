@@ -38,6 +38,14 @@ pub struct Moment {
     pub nanoseconds: u64,
 }
 
+impl Moment {
+    /// The moment some cycles of a nanosecond each later.
+    pub fn after(self, cycles: u32) -> Moment {
+        let later = |time: u64| time.saturating_add(cycles.into());
+        Moment { cycle: later(self.cycle), nanoseconds: later(self.nanoseconds) }
+    }
+}
+
 /// Answer of a source to the request for a warp's next instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
@@ -112,6 +120,29 @@ pub trait WarpSource: Send {
     ) -> Result<Next, SourceError> {
         self.issue(warp, now, execution)?;
         self.next(warp)
+    }
+
+    /// Executes up to `most` instructions of a warp in a row while the warp can issue, and passes each with
+    /// its position to `issued`. A deferred instruction is the last one. The time advances by a cycle and a
+    /// nanosecond per instruction. Returns the answer of the following [`WarpSource::next`]. For consumers
+    /// that need each warp's own order alone.
+    fn issue_many(
+        &mut self,
+        warp: WarpSlot,
+        (now, most): (Moment, u32),
+        execution: &mut Execution,
+        issued: &mut dyn FnMut(u32, &Execution),
+    ) -> Result<Next, SourceError> {
+        let mut next = self.next(warp)?;
+        for step in 0..most {
+            let Next::Instruction(position) = next else { break };
+            next = self.issue_and_ask(warp, now.after(step), execution)?;
+            issued(position, execution);
+            if execution.deferred.is_some() {
+                break;
+            }
+        }
+        Ok(next)
     }
 
     /// Announces that the model will query all warps soon. The source may prefetch its state into the

@@ -192,7 +192,7 @@ fn recorded(file: &Path, runner: &Runner) -> Result<Vec<LaunchReport>, Failure> 
         let Entry::Kernel { file } = entry else { continue };
         let source = warp_trace::read_launch(&file).map_err(Failure::new)?;
         let mut builder = Builder::new(KernelSource::kernel(&source));
-        turns::execute(&source, RESIDENT, Order::InTurn, |issued| {
+        turns::execute(&source, RESIDENT, Order::InBursts, |issued| {
             builder.issued(issued.cta, issued.warp, issued.position, issued.execution);
         })
         .map_err(|error| Failure::in_file(&file, error))?;

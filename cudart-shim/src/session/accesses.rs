@@ -12,6 +12,7 @@ use crate::session::stepped_launch::GivenUp;
 use cache_model::accesses::{Builder, Writer};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
+use functional::timed::turns::Order;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use stream_engine::Context;
@@ -56,7 +57,8 @@ pub(crate) fn launch(
         (number, context),
         |source, stepper| {
             let mut builder = Builder::new(source.kernel());
-            stepper.execute(source, |issued| {
+            // The builder needs each warp's own order alone.
+            stepper.execute(source, Order::InBursts, |issued| {
                 builder.issued(issued.cta, issued.warp, issued.position, issued.execution);
             })?;
             Ok(builder.finish())

@@ -14,6 +14,7 @@ use crate::session::state::Session;
 use crate::session::stepped_launch::GivenUp;
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
+use functional::timed::turns::Order;
 use launch_capture::{Marks, Selection};
 use run_options::values::RecordFormat;
 use std::fs::File;
@@ -97,7 +98,7 @@ pub(crate) fn launch(
         (number, context),
         |source, stepper| {
             let recorder = Recorder::new(source);
-            stepper.execute(&recorder, |_| ())?;
+            stepper.execute(&recorder, Order::InTurn, |_| ())?;
             Ok(recorder.finish())
         },
         |recording| {

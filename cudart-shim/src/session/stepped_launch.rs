@@ -26,13 +26,14 @@ pub(crate) struct Stepper {
 }
 
 impl Stepper {
-    /// Executes the kernel of `source`, warps in turn, and reports each instruction to `issued`.
+    /// Executes the kernel of `source` in an order, and reports each instruction to `issued`.
     pub(crate) fn execute(
         &mut self,
         source: &dyn KernelSource,
+        order: Order,
         mut issued: impl FnMut(&Issued<'_>),
     ) -> Result<(), TurnsError> {
-        turns::execute(source, RESIDENT, Order::InTurn, |instruction| {
+        turns::execute(source, RESIDENT, order, |instruction| {
             self.executed.warp_instructions += 1;
             self.executed.lane_instructions += u64::from(instruction.execution.active.count_ones());
             issued(&instruction);

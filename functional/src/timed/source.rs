@@ -201,11 +201,7 @@ impl LiveWarps<'_> {
         execution: &mut Execution,
         then: impl FnOnce(&mut SteppedCluster, &mut Engine<'_>, usize) -> Result<R, Box<Fault>>,
     ) -> Result<R, SourceError> {
-        self.steps += 1;
-        if self.steps == STEPS_PER_LOOK {
-            self.steps = 0;
-            self.look_at_watchdog(warp.cta)?;
-        }
+        self.count_steps(1, warp.cta)?;
         let number = warp.warp as usize;
         match self.ctas.get_mut(warp.cta as usize) {
             Some(cta) if cta.is_ready(warp.warp) => cta
@@ -214,6 +210,17 @@ impl LiveWarps<'_> {
                 .map_err(|fault| failed(&self.kernel.fault, self.sm, fault)),
             _ => Err(SourceError(Box::new(NoSuchWarp(warp)))),
         }
+    }
+
+    /// Counts steps of a CTA, and looks at the watchdog after some.
+    #[inline(always)]
+    fn count_steps(&mut self, steps: u32, slot: u32) -> Result<(), SourceError> {
+        self.steps += steps;
+        if self.steps < STEPS_PER_LOOK {
+            return Ok(());
+        }
+        self.steps = 0;
+        self.look_at_watchdog(slot)
     }
 
     /// Fails if the launch exceeds its time limit.
@@ -268,6 +275,29 @@ impl WarpSource for LiveWarps<'_> {
         execution: &mut Execution,
     ) -> Result<Next, SourceError> {
         self.execute(warp, now, execution, SteppedCluster::next)
+    }
+
+    fn issue_many(
+        &mut self,
+        warp: WarpSlot,
+        (now, most): (Moment, u32),
+        execution: &mut Execution,
+        issued: &mut dyn FnMut(u32, &Execution),
+    ) -> Result<Next, SourceError> {
+        let mut done = 0;
+        loop {
+            let next = self.next(warp)?;
+            let is_deferred = done > 0 && execution.deferred.is_some();
+            if done >= most || is_deferred || !matches!(next, Next::Instruction(_)) {
+                return Ok(next);
+            }
+            let part = (warp.warp as usize, most - done);
+            let burst = self.step(warp, |cta, engine| {
+                cta.burst(engine, part, now.after(done), execution, &mut *issued)
+            })?;
+            self.count_steps(burst, warp.cta)?;
+            done += burst.max(1);
+        }
     }
 
     fn prefetch_host(&self) {

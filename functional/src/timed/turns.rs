@@ -8,9 +8,15 @@ use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError,
 pub enum Order {
     /// Warps in turn; deferred ops are performed after each turn, in order.
     InTurn,
+    /// As in turn, but a warp keeps its turn for up to [`BURST`] instructions. The warp's registers then
+    /// enter the host's caches once for many instructions.
+    InBursts,
     /// Random order with this seed. SMs buffer their stores for some turns, if they can.
     Random(u64),
 }
+
+/// Instructions of a turn in [`Order::InBursts`]: a spinning warp must yield.
+const BURST: u32 = 256;
 
 /// An issued instruction.
 #[derive(Debug)]
@@ -67,7 +73,7 @@ pub fn execute(
     let ctas = if kernel.cooperative { kernel.shape.cta_count().div_ceil(sms.into()) as u32 } else { ctas };
     let mut waiting = (0..source.cta_count()).map(|position| source.cta(position));
     let slots = vec![(EMPTY, 0); ctas as usize];
-    let holds = order != Order::InTurn && !source.needs_sm_order();
+    let holds = matches!(order, Order::Random(_)) && !source.needs_sm_order();
     let sm = |number| Sm { warps: source.warps(number), slots: slots.clone(), deferred: Vec::new() };
     let mut sms: Vec<Sm<'_>> = (0..sms).map(sm).collect();
     if holds {
@@ -82,7 +88,8 @@ pub fn execute(
     }
     let mut dice = Dice::of(order);
     let mut execution = Execution::default();
-    for cycle in 0.. {
+    for turn in 0.. {
+        let cycle = if order == Order::InBursts { turn * u64::from(BURST) } else { turn };
         let now = Moment { cycle, nanoseconds: cycle };
         let mut progress = false;
         dice.shuffle(&mut turns);
@@ -98,17 +105,27 @@ pub fn execute(
                 continue;
             }
             let place = WarpSlot { cta: slot as u32, warp };
-            match sm.warps.next(place)? {
-                Next::Waiting | Next::Finished => {}
-                Next::Instruction(position) => {
-                    progress = true;
-                    sm.warps.issue(place, now, &mut execution)?;
-                    sm.deferred.extend(execution.deferred);
-                    issued(Issued { cta, warp, position, execution: &execution });
-                    if sm.warps.next(place)? == Next::Finished {
-                        sm.slots[slot].1 -= 1;
+            let Sm { warps, deferred, .. } = sm;
+            let mut count = 0;
+            let mut issued = |position, execution: &Execution| {
+                count += 1;
+                deferred.extend(execution.deferred);
+                issued(Issued { cta, warp, position, execution });
+            };
+            let next = match order {
+                Order::InBursts => warps.issue_many(place, (now, BURST), &mut execution, &mut issued)?,
+                Order::InTurn | Order::Random(_) => match warps.next(place)? {
+                    Next::Instruction(position) => {
+                        let next = warps.issue_and_ask(place, now, &mut execution)?;
+                        issued(position, &execution);
+                        next
                     }
-                }
+                    next => next,
+                },
+            };
+            progress |= count > 0;
+            if count > 0 && next == Next::Finished {
+                sm.slots[slot].1 -= 1;
             }
         }
         if dice.skips() {
@@ -177,7 +194,7 @@ struct Dice(Option<u64>);
 impl Dice {
     fn of(order: Order) -> Dice {
         match order {
-            Order::InTurn => Dice(None),
+            Order::InTurn | Order::InBursts => Dice(None),
             Order::Random(seed) => Dice(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)),
         }
     }

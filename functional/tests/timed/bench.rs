@@ -11,8 +11,9 @@ use functional::timed::{Identity, TimedError, launch};
 use warp_stream::LaunchShape;
 use warp_stream::{KernelSource, MachineInstruction, MemorySpace};
 
-/// Warps in turn, and in random orders.
-pub const ORDERS: [Order; 4] = [Order::InTurn, Order::Random(1), Order::Random(2), Order::Random(3)];
+/// Warps in turn, in bursts, and in random orders.
+pub const ORDERS: [Order; 5] =
+    [Order::InTurn, Order::InBursts, Order::Random(1), Order::Random(2), Order::Random(3)];
 
 pub struct Bench {
     pub device: Arc<Device>,

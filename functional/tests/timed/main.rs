@@ -4,6 +4,7 @@
 
 mod ahead;
 mod bench;
+mod bursts;
 mod held;
 mod loops;
 mod results;

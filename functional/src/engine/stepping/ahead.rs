@@ -232,7 +232,7 @@ impl WarpStep<'_, '_> {
 
     /// Executes the ops of the machine instruction at `position` and reports only the executing lanes.
     #[inline(always)]
-    fn execute_silently(&mut self, position: u32) -> Result<u32, FaultKind> {
+    pub(super) fn execute_silently(&mut self, position: u32) -> Result<u32, FaultKind> {
         loop {
             let pc = self.w.pc;
             let active = self.guarded();

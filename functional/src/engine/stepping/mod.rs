@@ -12,6 +12,7 @@
 
 mod address;
 mod ahead;
+mod burst;
 mod deferred;
 mod held;
 mod prefetch_host;

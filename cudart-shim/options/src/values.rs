@@ -219,7 +219,7 @@ impl Mode {
     }
 }
 
-/// Libraries for linear algebra that a program loads.
+/// Mathematical libraries that a program loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Libraries {
     /// The installed ones.

@@ -66,16 +66,20 @@ const NCCL: &str = "libnccl.so.2";
 pub const STAND_INS: &str = "stand-ins";
 
 /// The libraries of [`STAND_INS`], with their names in the library folder, and cargo's names.
-const STAND_IN_NAMES: [(&str, &str); 6] = [
+const STAND_IN_NAMES: [(&str, &str); 9] = [
     ("stand-ins/libcublas.so.11", BLAS),
     ("stand-ins/libcublas.so.12", BLAS),
     ("stand-ins/libcublas.so.13", BLAS),
     ("stand-ins/libcublasLt.so.11", BLAS),
     ("stand-ins/libcublasLt.so.12", BLAS),
     ("stand-ins/libcublasLt.so.13", BLAS),
+    ("stand-ins/libcufft.so.10", FFT),
+    ("stand-ins/libcufft.so.11", FFT),
+    ("stand-ins/libcufft.so.12", FFT),
 ];
 
 const BLAS: &str = "libvoltsim_blas.so";
+const FFT: &str = "libvoltsim_fft.so";
 
 /// Replacement of the vendor's assembler, in the folder.
 pub const PTXAS: &str = "ptxas";
@@ -134,6 +138,7 @@ fn packages() -> impl Iterator<Item = &'static str> {
         "front-dlopen",
         "front-threads",
         "standin-blas",
+        "standin-fft",
         "standin-nccl",
         "standin-nvrtc",
         "standin-ptxas",

@@ -42,7 +42,7 @@ options! {
         takers: STARTERS,
     }
 
-    /// Libraries for linear algebra: the installed ones, or Voltsim's stand-ins for cuBLAS.
+    /// Mathematical libraries: the installed ones, or Voltsim's stand-ins for cuBLAS and cuFFT.
     ///
     /// The default is `vendor`. The vendor's libraries of CUDA 11.7 and later refuse a simulated device.
     /// `stand-ins` puts Voltsim's libraries in their place, whose kernels are not the vendor's.

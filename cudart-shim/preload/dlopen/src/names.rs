@@ -27,7 +27,7 @@ pub(crate) fn stand_in(name: &str, target: impl FnOnce() -> Option<String>) -> O
     let linked = if name.ends_with(".so") { target()? } else { name.to_owned() };
     let (stem, version) = linked.split_once(".so.")?;
     let major = version.split('.').next()?;
-    let is_known = matches!(stem, "libcublas" | "libcublasLt") && name.starts_with(stem);
+    let is_known = matches!(stem, "libcublas" | "libcublasLt" | "libcufft") && name.starts_with(stem);
     is_known.then(|| format!("stand-ins/{stem}.so.{major}"))
 }
 
@@ -94,6 +94,8 @@ mod tests {
     fn stand_in_has_the_major_version_of_the_file() {
         let of = |name: &str| stand_in(name, || Some(format!("{name}.13")));
         assert_eq!(of("libcublas.so.12.4.5.8").as_deref(), Some("stand-ins/libcublas.so.12"));
+        assert_eq!(of("libcufft.so.11.2.1.3").as_deref(), Some("stand-ins/libcufft.so.11"));
+        assert_eq!(of("libcufftw.so.11"), None);
         assert_eq!(of("libcublasLt.so").as_deref(), Some("stand-ins/libcublasLt.so.13"));
         assert_eq!(of("libcudart.so.12"), None);
         assert_eq!(of("libcublasLt.a"), None);

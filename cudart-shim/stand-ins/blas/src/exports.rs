@@ -3,118 +3,24 @@
 use std::ffi::c_int;
 
 use half::{bf16, f16};
+use standin_driver::{export, export_by_version, versions};
 
 use crate::element::Complex;
 use crate::lt::descriptor::{Layout, Operation, Preference, Transform};
 use crate::lt::{algorithm, descriptor, matmul};
 use crate::{gemm, handle, level1, level2, level3, mixed, solve, status, transfer};
 
-/// The labels of a function, each with its version, and the jump behind them.
-macro_rules! versions {
-    ($library:literal, $name:expr, $code:expr) => {
-        concat!(
-            ".text\n.balign 8\n",
-            ".globl voltsim_",
-            $name,
-            "_11\n.type voltsim_",
-            $name,
-            "_11,@function\n",
-            ".globl voltsim_",
-            $name,
-            "_12\n.type voltsim_",
-            $name,
-            "_12,@function\n",
-            ".globl voltsim_",
-            $name,
-            "_13\n.type voltsim_",
-            $name,
-            "_13,@function\n",
-            "voltsim_",
-            $name,
-            "_11:\nvoltsim_",
-            $name,
-            "_12:\nvoltsim_",
-            $name,
-            "_13:\n",
-            $code,
-            "\n",
-            ".symver voltsim_",
-            $name,
-            "_11,",
-            $name,
-            "@",
-            $library,
-            ".so.11,remove\n",
-            ".symver voltsim_",
-            $name,
-            "_12,",
-            $name,
-            "@@",
-            $library,
-            ".so.12,remove\n",
-            ".symver voltsim_",
-            $name,
-            "_13,",
-            $name,
-            "@",
-            $library,
-            ".so.13,remove\n",
-        )
-    };
-}
-
-pub(crate) use versions;
-
-/// Exports a function with a body.
-macro_rules! export {
-    ($library:literal: $($name:ident = $target:path;)*) => {
-        $(
-            core::arch::global_asm!(
-                versions!($library, stringify!($name), "jmp {target}"),
-                target = sym $target,
-                options(att_syntax)
-            );
-        )*
-    };
-}
-
-/// Exports a function of a major version's own.
-macro_rules! export_by_version {
-    ($library:literal: $($name:ident = $module:ident::$function:ident;)*) => {
-        $(
-            core::arch::global_asm!(
-                concat!(
-                    ".text\n.balign 8\n",
-                    ".globl voltsim_", stringify!($name), "_11\n.type voltsim_", stringify!($name), "_11,@function\n",
-                    "voltsim_", stringify!($name), "_11:\njmp {eleven}\n",
-                    ".globl voltsim_", stringify!($name), "_12\n.type voltsim_", stringify!($name), "_12,@function\n",
-                    "voltsim_", stringify!($name), "_12:\njmp {twelve}\n",
-                    ".globl voltsim_", stringify!($name), "_13\n.type voltsim_", stringify!($name), "_13,@function\n",
-                    "voltsim_", stringify!($name), "_13:\njmp {thirteen}\n",
-                    ".symver voltsim_", stringify!($name), "_11,", stringify!($name), "@", $library, ".so.11,remove\n",
-                    ".symver voltsim_", stringify!($name), "_12,", stringify!($name), "@@", $library, ".so.12,remove\n",
-                    ".symver voltsim_", stringify!($name), "_13,", stringify!($name), "@", $library, ".so.13,remove\n",
-                ),
-                eleven = sym $module::$function::<11>,
-                twelve = sym $module::$function::<12>,
-                thirteen = sym $module::$function::<13>,
-                options(att_syntax)
-            );
-        )*
-    };
-}
-
 /// Exports functions with sizes of 32 bits, and those with 64 bits, whose names end in `_64`.
 macro_rules! export_sizes {
     ($($name:ident = $module:ident::$function:ident $(<$($kind:ty),* $(; $flag:literal)?>)?;)*) => {
         $(
             core::arch::global_asm!(
-                versions!("libcublas", stringify!($name), "jmp {target}"),
+                versions!("libcublas" [11 12 13] stringify!($name), "jmp {target}"),
                 target = sym $module::$function::<$($($kind,)* $($flag,)?)? c_int>,
                 options(att_syntax)
             );
             core::arch::global_asm!(
-                versions!("libcublas", concat!(stringify!($name), "_64"), "jmp {target}"),
+                versions!("libcublas" [11 12 13] concat!(stringify!($name), "_64"), "jmp {target}"),
                 target = sym $module::$function::<$($($kind,)* $($flag,)?)? i64>,
                 options(att_syntax)
             );
@@ -122,7 +28,7 @@ macro_rules! export_sizes {
     };
 }
 
-export! { "libcublas":
+export! { "libcublas" [11 12 13]:
     cublasCreate_v2 = handle::create;
     cublasDestroy_v2 = handle::destroy;
     cublasSetStream_v2 = handle::set_stream;
@@ -142,7 +48,7 @@ export! { "libcublas":
     cublasSetLoggerCallback = handle::no_messages;
 }
 
-export_by_version! { "libcublas":
+export_by_version! { "libcublas" [11 12 13]:
     cublasGetVersion_v2 = handle::get_version;
     cublasGetProperty = handle::get_property;
     cublasGetCudartVersion = handle::runtime_version;
@@ -371,7 +277,7 @@ export_sizes! {
     cublasZtrsmBatched = solve::trsm_batched<Complex<f64>>;
 }
 
-export! { "libcublas":
+export! { "libcublas" [11 12 13]:
     cublasSgetrfBatched = solve::getrf::<f32>;
     cublasSgetrsBatched = solve::getrs::<f32>;
     cublasSgetriBatched = solve::getri::<f32>;
@@ -396,7 +302,7 @@ export! { "libcublas":
     cublasDrotg_v2 = level1::rotg::<f64>;
 }
 
-export! { "libcublasLt":
+export! { "libcublasLt" [11 12 13]:
     cublasLtCreate = handle::create;
     cublasLtDestroy = handle::destroy;
     cublasLtGetStatusName = status::name_of;
@@ -439,7 +345,7 @@ export! { "libcublasLt":
     cublasLtMatrixTransformDescSetAttribute = descriptor::set::<Transform>;
 }
 
-export_by_version! { "libcublasLt":
+export_by_version! { "libcublasLt" [11 12 13]:
     cublasLtGetVersion = handle::number_of_version;
     cublasLtGetProperty = handle::get_property;
     cublasLtGetCudartVersion = handle::runtime_version;

@@ -1,26 +1,11 @@
 //! Exported functions without a body. Each returns `CUBLAS_STATUS_NOT_SUPPORTED`, and its first call says
 //! so.
 
-use crate::exports::versions;
+use standin_driver::refuse_all;
+
 use crate::status;
 
-/// Exports functions that pass their names on.
-macro_rules! refuse {
-    ($library:literal: $($name:ident)*) => {
-        $(
-            core::arch::global_asm!(
-                concat!(
-                    ".section .rodata\n7: .asciz \"", stringify!($name), "\"\n",
-                    versions!($library, stringify!($name), "leaq 7b(%rip), %rdi\njmp {refused}"),
-                ),
-                refused = sym status::refused,
-                options(att_syntax)
-            );
-        )*
-    };
-}
-
-refuse! { "libcublas":
+refuse_all! { "libcublas" [11 12 13] by status::refused:
     cublasAsumEx cublasAsumEx_64 cublasCbdmm cublasCgelsBatched cublasCgemm3mEx
     cublasCgemm3mEx_64 cublasCgeqrfBatched cublasCherk3mEx cublasCherk3mEx_64 cublasCherkEx
     cublasCherkEx_64 cublasCmatinvBatched cublasCopyEx cublasCopyEx_64 cublasCrotg_v2
@@ -44,6 +29,6 @@ refuse! { "libcublas":
     cublasZrotg_v2
 }
 
-refuse! { "libcublasLt":
+refuse_all! { "libcublasLt" [11 12 13] by status::refused:
     cublasLtMatrixTransform cublasLtMatmulAlgoConfigGetAttributeRange
 }

@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)]
 
+mod exports;
 mod functions;
 mod modules;
 mod refusal;

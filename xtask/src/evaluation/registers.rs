@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Architecture of the machine code. `ptxas` knows no `sm_20`.
     #[arg(long, value_name = "SM", default_value = "sm_70", value_parser = TARGETS)]
     target: String,
+    /// Target of lowering, if another one: shows how far one target's code is from another's.
+    #[arg(long, value_name = "SM", value_parser = TARGETS)]
+    lowered_for: Option<String>,
     /// First kernels of each file that count, since a template gives many of a kind.
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_file: usize,
@@ -113,7 +116,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut refused = 0;
     for file in ptx_files(&arguments.folder)? {
         let target = &arguments.target;
-        match (by_assembler(&ptxas, &cubin, &file, target), by_lowering(&lower, &file, target)) {
+        let lowered_for = arguments.lowered_for.as_ref().unwrap_or(target);
+        match (by_assembler(&ptxas, &cubin, &file, target), by_lowering(&lower, &file, lowered_for)) {
             (Ok(mut assembler), Ok(lowered)) => {
                 let both =
                     lowered.into_iter().filter_map(|(name, of)| Some((assembler.remove(&name)?, of, name)));

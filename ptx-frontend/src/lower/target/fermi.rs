@@ -1,9 +1,9 @@
 //! Fermi and Kepler (`sm_20` to `sm_37`).
 //!
-//! `ptxas` 11 and 12 make no code for Fermi. The forms are those of the instruction set in the manual of
-//! `cuobjdump` ("CUDA Binary Utilities", instruction set reference of GF100): products of words,
-//! `IADD` and `LOP` have two sources; minima, maxima and bit fields are single instructions. A thread has 63 registers (CUDA programming
-//! guide, technical specifications). An SM has 32,768 registers and 48 warps.
+//! `ptxas` 11 and 12 make no code for Fermi, so no expansion is measured. The opcodes are those that
+//! "CUDA Binary Utilities" lists for GF100: `IMUL`, `IMNMX`, `BFE`, `BFI`, `ISCADD`, and `IADD` and
+//! `LOP` of two sources; numbers of instructions follow from them. A thread has 63 registers (CUDA
+//! programming guide, technical specifications). An SM has 32,768 registers and 48 warps.
 
 use warp_stream::OperationClass::{
     Barrier, Branch, Fence, Fp64Compare, Integer, IntegerExtremum, IntegerMultiply, Move, SpecialRegister,

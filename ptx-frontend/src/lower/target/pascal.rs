@@ -29,6 +29,27 @@ pub(super) const MACHINE: Machine = Machine {
     expansion,
 };
 
+/// 32-bit division: the reciprocal, two products with `XMAD`, and corrections of the quotient or the
+/// remainder.
+macro_rules! division {
+    ($corrections:literal) => {
+        Chain(&[
+            (Conversion, 1),
+            (SpecialFunction, 1),
+            (Integer, 1),
+            (Conversion, 1),
+            (IntegerMultiply, 3),
+            (Integer, 1),
+            (IntegerMultiply, 4),
+            (Integer, 1),
+            (IntegerMultiply, 4),
+            (Integer, 2),
+            (IntegerMultiply, 3),
+            (Integer, $corrections),
+        ])
+    };
+}
+
 /// Expansions of Pascal that differ from Volta's.
 fn expansion(i: &Instruction, constant: Option<u64>) -> Option<Expansion> {
     let ty = i.last_type();
@@ -44,7 +65,8 @@ fn expansion(i: &Instruction, constant: Option<u64>) -> Option<Expansion> {
         {
             Some(One(Conversion))
         }
-        Op::Parallel(form) => parallel(form, i.has(Modifier::Cta)),
+        // A `MEMBAR.CTA` follows each barrier of the CTA, where Volta has a `NOP` before the barrier.
+        Op::Parallel(Parallel::membar | Parallel::fence) if !i.has(Modifier::Cta) => Some(One(Fence)),
         _ => None,
     }
 }
@@ -80,45 +102,14 @@ fn integer(
         F::min | F::max if wide => Chain(&[(IntegerExtremum, 2)]),
         F::min | F::max => One(IntegerExtremum),
         F::abs if !wide => One(Conversion),
-        F::div if !wide => DIVISION,
-        F::rem if !wide => REMAINDER,
+        F::div if !wide => division!(8),
+        F::rem if !wide => division!(7),
         F::bfe if !wide && constant.is_some() => One(Integer),
         F::bfi if !wide => Chain(&[(Integer, 2)]),
         _ => return None,
     };
     Some(chain)
 }
-
-/// 32-bit division: the reciprocal, and two products with `XMAD`.
-const DIVISION: Expansion = Chain(&[
-    (Conversion, 1),
-    (SpecialFunction, 1),
-    (Integer, 1),
-    (Conversion, 1),
-    (IntegerMultiply, 3),
-    (Integer, 1),
-    (IntegerMultiply, 4),
-    (Integer, 1),
-    (IntegerMultiply, 4),
-    (Integer, 2),
-    (IntegerMultiply, 3),
-    (Integer, 8),
-]);
-/// 32-bit remainder.
-const REMAINDER: Expansion = Chain(&[
-    (Conversion, 1),
-    (SpecialFunction, 1),
-    (Integer, 1),
-    (Conversion, 1),
-    (IntegerMultiply, 3),
-    (Integer, 1),
-    (IntegerMultiply, 4),
-    (Integer, 1),
-    (IntegerMultiply, 4),
-    (Integer, 2),
-    (IntegerMultiply, 3),
-    (Integer, 7),
-]);
 
 fn float(form: Float, flushes: bool) -> Option<Expansion> {
     use Float as F;
@@ -130,16 +121,6 @@ fn float(form: Float, flushes: bool) -> Option<Expansion> {
             Some(Chain(&[(Fp32Compare, 1), (Fp32, 1), (Integer, 1), (SpecialFunction, 1), (Fp32, 1)]))
         }
         F::sin_approx | F::cos_approx => Some(Chain(&[(Integer, 1), (SpecialFunction, 1)])),
-        _ => None,
-    }
-}
-
-/// A `MEMBAR.CTA` follows each barrier of the CTA. It finds nothing to wait for, and counts as a `NOP`.
-fn parallel(form: Parallel, of_cta: bool) -> Option<Expansion> {
-    use Parallel as F;
-    match form {
-        F::membar | F::fence if !of_cta => Some(One(Fence)),
-        // Volta's expansion has the same number of instructions.
         _ => None,
     }
 }
